@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+
+/// The header fields of a response: ordered, repeatable, and found by name in any case (RFC 9110, section 5).
+///
+/// A request's headers are `[String: String]` everywhere in PulseKit; ``dictionary`` leads there. Any text can be put
+/// in; what cannot be sent (CR, LF or NUL in a value, a name that is no token) is refused with an error before a
+/// request leaves, see ``validate()``.
+public struct HTTPHeaders: Sendable, Hashable {
+    /// One field line.
+    public struct Field: Sendable, Hashable {
+        public var name: String
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+
+        public static func == (left: Field, right: Field) -> Bool {
+            left.value == right.value && left.name.equalsIgnoringASCIICase(right.name)
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(name.asciiLowercased)
+            hasher.combine(value)
+        }
+    }
+
+    private var fields: [Field]
+
+    public init() {
+        fields = []
+    }
+
+    /// Fields in the order given; a name may come more than once.
+    public init(_ fields: some Sequence<Field>) {
+        self.fields = Array(fields)
+    }
+
+    /// Fields of a dictionary, sorted by name, so that equal dictionaries make equal headers.
+    public init(_ dictionary: [String: String]) {
+        fields = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
+    }
+
+    /// The value under `name`: several lines are joined with a comma (RFC 9110, section 5.2), except `Set-Cookie`,
+    /// whose lines cannot be joined and of which the first is given. Setting replaces every line of that name; nil
+    /// removes them.
+    public subscript(name: String) -> String? {
+        get {
+            var joined: String?
+            for field in fields where field.name.equalsIgnoringASCIICase(name) {
+                guard let soFar = joined else {
+                    joined = field.value
+                    if name.equalsIgnoringASCIICase("set-cookie") { return joined }
+                    continue
+                }
+                joined = soFar + ", " + field.value
+            }
+            return joined
+        }
+        set {
+            guard let newValue else { return remove(name) }
+            guard let first = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase(name) }) else {
+                return add(name: name, value: newValue)
+            }
+            fields[first] = Field(name: name, value: newValue)
+            fields = fields[...first] + fields[(first + 1)...].filter { !$0.name.equalsIgnoringASCIICase(name) }
+        }
+    }
+
+    /// Every value under `name`, one an entry, in the order they came.
+    public func values(for name: String) -> [String] {
+        fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+    }
+
+    public func contains(_ name: String) -> Bool {
+        fields.contains { $0.name.equalsIgnoringASCIICase(name) }
+    }
+
+    /// Appends a line and keeps those already there.
+    public mutating func add(name: String, value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// Removes every line of that name.
+    public mutating func remove(_ name: String) {
+        fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+    }
+
+    /// One entry a name, spelled as it first came, with the value that ``subscript(_:)`` gives.
+    public var dictionary: [String: String] {
+        var result: [String: String] = [:]
+        var seen: Set<String> = []
+        for field in fields where seen.insert(field.name.asciiLowercased).inserted {
+            result[field.name] = self[field.name]
+        }
+        return result
+    }
+
+    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is no token or a value holds CR, LF or NUL
+    /// (RFC 9110, sections 5.1 and 5.5). The text names the header and never its value.
+    public func validate() throws {
+        for field in fields {
+            try Self.validate(name: field.name, value: field.value)
+        }
+    }
+
+    package static func validate(name: String, value: String) throws {
+        guard name.isHTTPToken else {
+            throw PulseError.invalidRequest(reason: "a header name is not a token: \(name.debugDescription)")
+        }
+        guard value.isHTTPFieldValue else {
+            throw PulseError.invalidRequest(reason: "the value of header \(name) contains CR, LF or NUL")
+        }
+    }
+}
+
+extension HTTPHeaders: RandomAccessCollection {
+    public var startIndex: Int { fields.startIndex }
+    public var endIndex: Int { fields.endIndex }
+    public subscript(position: Int) -> Field { fields[position] }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+    /// Lines in the order written; a repeated name is kept, as a repeated line.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field(name: $0.0, value: $0.1) }
+    }
+}
+
+extension HTTPHeaders: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: Field...) {
+        fields = elements
+    }
+}
+
+extension HTTPHeaders.Field {
+    /// `Authorization: Bearer …` (RFC 6750, section 2.1).
+    public static func authorization(bearer token: String) -> Self {
+        Self(name: "Authorization", value: "Bearer \(token)")
+    }
+
+    /// `Authorization: Basic …`, in UTF-8 (RFC 7617, section 2).
+    public static func authorization(username: String, password: String) -> Self {
+        let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
+        return Self(name: "Authorization", value: "Basic \(credentials)")
+    }
+
+    public static func accept(_ value: String) -> Self { Self(name: "Accept", value: value) }
+
+    public static func acceptLanguage(_ value: String) -> Self { Self(name: "Accept-Language", value: value) }
+
+    public static func contentType(_ value: String) -> Self { Self(name: "Content-Type", value: value) }
+
+    public static func userAgent(_ value: String) -> Self { Self(name: "User-Agent", value: value) }
+}
+
+extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// One line a field, values of secret fields masked.
+    public var description: String {
+        fields.map { "\($0.name): \(Redaction.standard.headerValue($0.value, for: $0.name))" }.joined(separator: "\n")
+    }
+
+    public var debugDescription: String { description }
+
+    public var customMirror: Mirror { Mirror(self, children: ["fields": description]) }
+}
