@@ -4,6 +4,8 @@ import PulseCore
 
 /// The calls of one client that are under way, so that they can be cancelled and waited for.
 struct CallRegistry: Sendable {
+    typealias Ticket = UInt64
+
     private struct Entry {
         let tag: String?
         var cancel: @Sendable () -> Void
@@ -11,8 +13,8 @@ struct CallRegistry: Sendable {
 
     private struct State {
         var isShutDown = false
-        var nextID: UInt64 = 0
-        var entries: [UInt64: Entry] = [:]
+        var nextID: Ticket = 0
+        var entries: [Ticket: Entry] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -27,7 +29,7 @@ struct CallRegistry: Sendable {
     }
 
     /// Adds a call and gives its number; nil after shutdown.
-    func add(tag: String?, cancel: @escaping @Sendable () -> Void) -> UInt64? {
+    func add(tag: String?, cancel: @escaping @Sendable () -> Void) -> Ticket? {
         state.withLock { state in
             guard !state.isShutDown else { return nil }
             state.nextID += 1
@@ -37,11 +39,11 @@ struct CallRegistry: Sendable {
     }
 
     /// From now on the call is cancelled in another way: its head is there, its stream goes on.
-    func update(_ id: UInt64, cancel: @escaping @Sendable () -> Void) {
+    func update(_ id: Ticket, cancel: @escaping @Sendable () -> Void) {
         state.withLock { $0.entries[id]?.cancel = cancel }
     }
 
-    func remove(_ id: UInt64) {
+    func remove(_ id: Ticket) {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.entries[id] = nil
             guard state.entries.isEmpty else { return [] }

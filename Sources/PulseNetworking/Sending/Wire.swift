@@ -44,7 +44,7 @@ struct Wire: Sendable {
         } catch {
             // A wire that was cut may report anything: the reason is the cancellation, and behind that the deadline.
             let error = Task.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
-            throw error.kind == .cancelled && context.call.isPastDeadline ? .deadlineExceeded(last: nil) : error
+            throw error.kind == .cancelled && context.call.isStruck ? .deadlineExceeded(last: nil) : error
         }
     }
 
