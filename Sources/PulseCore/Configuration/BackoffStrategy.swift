@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+/// How long to wait before a retry, in seconds.
+public enum BackoffStrategy: Sendable {
+    case immediate
+    case constant(TimeInterval)
+    /// `base`, 2·`base`, 3·`base`, …
+    case linear(base: TimeInterval, maxDelay: TimeInterval)
+    /// `base`, 2·`base`, 4·`base`, …
+    case exponential(base: TimeInterval, maxDelay: TimeInterval)
+    /// A uniform choice between zero and the exponential delay ("full jitter"), so that clients which failed together
+    /// do not come back together.
+    case exponentialWithJitter(base: TimeInterval, maxDelay: TimeInterval)
+    /// `base`, `base`, 2·`base`, 3·`base`, 5·`base`, …
+    case fibonacci(base: TimeInterval, maxDelay: TimeInterval)
+    /// From the number of the retry, counted from 1.
+    case custom(@Sendable (Int) -> TimeInterval)
+
+    /// The wait before a retry, counted from 1. Never negative, never NaN.
+    package func delay(beforeRetry retry: Int, randomness: any Randomness) -> TimeInterval {
+        let step = max(1, retry)
+        let delay: TimeInterval =
+            switch self {
+            case .immediate: 0
+            case .constant(let seconds): seconds
+            case .linear(let base, let cap): min(cap, base * Double(step))
+            case .exponential(let base, let cap): min(cap, base * Self.powerOfTwo(step - 1))
+            case .exponentialWithJitter(let base, let cap):
+                min(cap, base * Self.powerOfTwo(step - 1)) * randomness.unit()
+            case .fibonacci(let base, let cap): min(cap, base * Self.fibonacci(step))
+            case .custom(let delay): delay(step)
+            }
+        return delay > 0 ? delay : 0
+    }
+
+    private static func powerOfTwo(_ exponent: Int) -> Double {
+        // Above that every cap is long reached, and infinity times a base of zero would be NaN.
+        Double(sign: .plus, exponent: min(exponent, 1000), significand: 1)
+    }
+
+    private static func fibonacci(_ index: Int) -> Double {
+        var (previous, current) = (0.0, 1.0)
+        for _ in 1..<max(2, min(index, 1000) + 1) where index > 1 {
+            (previous, current) = (current, previous + current)
+        }
+        return index > 1 ? previous : current
+    }
+}

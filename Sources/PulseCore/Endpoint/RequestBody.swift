@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+/// What a request carries. Each form sets `Content-Type` unless the endpoint names one.
+public struct RequestBody: Sendable {
+    package enum Content: Sendable {
+        case none
+        case json(any Encodable & Sendable)
+        case form(@Sendable () throws -> String)
+        case multipart(MultipartFormData)
+        case data(Data)
+        case file(URL)
+        case stream(BodyStream)
+    }
+
+    package let content: Content
+    /// Nil leaves it to the encoder.
+    package let contentType: String?
+
+    private init(_ content: Content, contentType: String? = nil) {
+        self.content = content
+        self.contentType = contentType
+    }
+
+    /// No body.
+    public static let none = RequestBody(.none)
+
+    /// A value, encoded by the call's ``RequestEncoder``: JSON unless another is configured.
+    public static func json(_ value: some Encodable & Sendable) -> RequestBody {
+        RequestBody(.json(value))
+    }
+
+    /// A literal: `.json(["name": "Ada", "age": 36])`.
+    public static func json(_ value: JSONValue) -> RequestBody {
+        RequestBody(.json(value))
+    }
+
+    /// A value as `application/x-www-form-urlencoded` (WHATWG URL, section 5).
+    public static func formURLEncoded(
+        _ value: some Encodable & Sendable, using encoder: QueryEncoder = QueryEncoder()
+    ) -> RequestBody {
+        RequestBody(
+            .form { QueryEncoder.formString(try encoder.items(from: value)) },
+            contentType: "application/x-www-form-urlencoded")
+    }
+
+    /// Names and values as `application/x-www-form-urlencoded`, in their order and repeatable.
+    public static func formURLEncoded(_ items: [URLQueryItem]) -> RequestBody {
+        RequestBody(.form { QueryEncoder.formString(items) }, contentType: "application/x-www-form-urlencoded")
+    }
+
+    /// `multipart/form-data` (RFC 7578). Parts that are all data are sent as bytes; a file among them makes the body a
+    /// stream, so that no file is loaded into memory.
+    public static func multipart(_ form: MultipartFormData) -> RequestBody {
+        RequestBody(.multipart(form))
+    }
+
+    /// A GraphQL operation as JSON with `query` and `variables`.
+    public static func graphQL(query: String, variables: [String: JSONValue] = [:]) -> RequestBody {
+        var operation: [String: JSONValue] = ["query": .string(query)]
+        if !variables.isEmpty { operation["variables"] = .object(variables) }
+        return RequestBody(.json(JSONValue.object(operation)))
+    }
+
+    /// Bytes as they are.
+    public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
+        RequestBody(.data(data), contentType: contentType)
+    }
+
+    /// Text in UTF-8.
+    public static func text(_ text: String) -> RequestBody {
+        RequestBody(.data(Data(text.utf8)), contentType: "text/plain; charset=utf-8")
+    }
+
+    /// A file, read while it is sent.
+    public static func file(_ url: URL, contentType: String = "application/octet-stream") -> RequestBody {
+        RequestBody(.file(url), contentType: contentType)
+    }
+
+    /// Bytes that are made while they are sent. `make` is called anew for every attempt.
+    ///
+    /// - Parameter length: the exact number of bytes, or nil if it is not known (the body is then sent chunked).
+    /// - Parameter isOneShot: `make` works once only: the request is then never repeated.
+    public static func stream(
+        length: Int64? = nil, contentType: String = "application/octet-stream", isOneShot: Bool = false,
+        make: @escaping @Sendable () async throws -> ByteStream
+    ) -> RequestBody {
+        RequestBody(.stream(BodyStream(length: length, isOneShot: isOneShot, make: make)), contentType: contentType)
+    }
+
+    /// Whether the body can be sent again: all can, except a stream marked one-shot.
+    public var isReplayable: Bool {
+        if case .stream(let stream) = content { return !stream.isOneShot }
+        return true
+    }
+}
+
+/// A body made while it is sent.
+public struct BodyStream: Sendable {
+    /// The exact number of bytes, or nil if it is not known.
+    public let length: Int64?
+    /// `make` works once only.
+    public let isOneShot: Bool
+    /// Makes the bytes, anew for every attempt.
+    public let make: @Sendable () async throws -> ByteStream
+
+    public init(length: Int64?, isOneShot: Bool = false, make: @escaping @Sendable () async throws -> ByteStream) {
+        self.length = length
+        self.isOneShot = isOneShot
+        self.make = make
+    }
+}
+
+/// The body of a request that stands beside its `URLRequest`.
+public enum BodySource: Sendable {
+    /// In `URLRequest.httpBody`, or there is none.
+    case inRequest
+    case file(URL)
+    case stream(BodyStream)
+
+    package var isReplayable: Bool {
+        if case .stream(let stream) = self { return !stream.isOneShot }
+        return true
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
+    /// One line for a log: what happened, to which request, without secrets.
+    public var description: String {
+        switch self {
+        case .invalidURL(let reason): "invalid URL: \(Redaction.standard.text(reason))"
+        case .invalidRequest(let reason): "invalid request: \(Redaction.standard.text(reason))"
+        case .encodingFailed(let error): "the body could not be encoded: \(Self.text(of: error))"
+        case .unsupported(let what): "unsupported: \(Redaction.standard.text(what))"
+        case .noConnection: "no connection"
+        case .timeout(let request): "timed out: \(Self.text(of: request))"
+        case .transport(let code, let error): "transport failed: \(Self.text(of: code, because: error))"
+        case .sslPinningFailed(let host): "no pinned key in the certificate chain of \(host)"
+        case .cancelled: "cancelled"
+        case .deadlineExceeded(let last): "deadline exceeded" + (last.map { ", after: \($0)" } ?? "")
+        case .unauthorized(let response): "unauthorized" + (response.map { ": \($0)" } ?? "")
+        case .sessionExpired: "session expired"
+        case .rateLimited(let seconds): "rate limited" + (seconds.map { ", retry after \($0) s" } ?? "")
+        case .http(let response): "HTTP error: \(response)"
+        case .decodingFailed(let type, let error): "the body is no \(type): \(Self.text(of: error))"
+        case .emptyBody: "the body is empty"
+        case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
+        case .circuitOpen(let name, let seconds): "the circuit of \(name) is open, retry after \(seconds) s"
+        case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last)"
+        case .cacheMiss: "not in the cache"
+        case .queuedOffline(let id): "queued until there is a connection, as \(id)"
+        case .offlineQueueFull: "the offline queue is full"
+        case .graphQL(let errors):
+            "GraphQL: " + errors.map { Redaction.standard.text($0.message) }.joined(separator: "; ")
+        case .socketClosed(let code, let reason): "socket closed, \(code): \(Redaction.standard.text(reason))"
+        case .custom(let error): Self.text(of: error)
+        }
+    }
+
+    public var debugDescription: String { description }
+
+    public var errorDescription: String? { description }
+
+    /// The kind and the redacted text: a reflected error would otherwise print its request and response in full.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["kind": kind.rawValue, "description": description], displayStyle: .enum)
+    }
+
+    /// The description without any URL: what events may hold.
+    package var summary: String {
+        switch self {
+        case .timeout: "timed out"
+        case .http(let response): "HTTP status \(response.statusCode)"
+        case .unauthorized: "unauthorized"
+        case .deadlineExceeded(let last): "deadline exceeded" + (last.map { ", after: \($0.summary)" } ?? "")
+        case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last.summary)"
+        case .invalidURL: "invalid URL"
+        default: description
+        }
+    }
+
+    package static func text(of error: any Error) -> String {
+        switch error {
+        case let error as PulseError: return error.description
+        case let error as TransportFailure: return error.description
+        case let error as URLError: return error.code.symbol
+        case let error as DecodingError: return text(of: error)
+        case EncodingError.invalidValue(let value, let context):
+            // The context's own text may quote the value.
+            return "a \(type(of: value)) at \(path(context.codingPath)) is no valid value"
+        default: return Redaction.standard.text("\(type(of: error)): \(error)")
+        }
+    }
+
+    /// Where and what, without the decoder's own text: it quotes values of the body.
+    private static func text(of error: DecodingError) -> String {
+        switch error {
+        case .typeMismatch(let type, let context): "\(path(context.codingPath)) is no \(type)"
+        case .valueNotFound(let type, let context): "\(path(context.codingPath)) is null, expected \(type)"
+        case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"
+        case .dataCorrupted(let context): "\(path(context.codingPath)) is corrupt"
+        @unknown default: "decoding error"
+        }
+    }
+
+    private static func path(_ keys: [any CodingKey]) -> String {
+        keys.reduce(into: "$") { $0 += $1.intValue.map { "[\($0)]" } ?? ".\($1.stringValue)" }
+    }
+
+    private static func text(of request: URLRequest) -> String {
+        (request.httpMethod ?? "GET") + " " + (request.url.map { Redaction.standard.url($0) } ?? "")
+    }
+
+    private static func text(of code: URLError.Code, because error: any Error) -> String {
+        let cause = text(of: error)
+        return cause.hasPrefix(code.symbol) ? cause : "\(code.symbol) (\(cause))"
+    }
+}
+
+extension URLError.Code {
+    /// The code's name in Swift, for texts: `URLError.Code` itself prints a number.
+    package var symbol: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .badURL: "badURL"
+        case .unsupportedURL: "unsupportedURL"
+        case .timedOut: "timedOut"
+        case .cannotFindHost: "cannotFindHost"
+        case .cannotConnectToHost: "cannotConnectToHost"
+        case .dnsLookupFailed: "dnsLookupFailed"
+        case .networkConnectionLost: "networkConnectionLost"
+        case .notConnectedToInternet: "notConnectedToInternet"
+        case .httpTooManyRedirects: "httpTooManyRedirects"
+        case .badServerResponse: "badServerResponse"
+        case .cannotParseResponse: "cannotParseResponse"
+        case .cannotDecodeContentData: "cannotDecodeContentData"
+        case .cannotDecodeRawData: "cannotDecodeRawData"
+        case .secureConnectionFailed: "secureConnectionFailed"
+        case .serverCertificateUntrusted: "serverCertificateUntrusted"
+        case .serverCertificateHasBadDate: "serverCertificateHasBadDate"
+        case .serverCertificateHasUnknownRoot: "serverCertificateHasUnknownRoot"
+        case .serverCertificateNotYetValid: "serverCertificateNotYetValid"
+        case .clientCertificateRejected: "clientCertificateRejected"
+        case .clientCertificateRequired: "clientCertificateRequired"
+        case .resourceUnavailable: "resourceUnavailable"
+        case .fileDoesNotExist: "fileDoesNotExist"
+        case .cannotOpenFile: "cannotOpenFile"
+        case .cannotWriteToFile: "cannotWriteToFile"
+        case .requestBodyStreamExhausted: "requestBodyStreamExhausted"
+        default: "URLError \(rawValue)"
+        }
+    }
+}

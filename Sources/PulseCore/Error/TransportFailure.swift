@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+/// What a transport throws when the wire failed: the code, and how far the request had got, which decides whether it
+/// may be repeated.
+///
+/// ``PulseError/init(wrapping:)`` reads it and keeps it as the `underlying` error of ``PulseError/transport(_:underlying:)``.
+public struct TransportFailure: Error, Sendable {
+    public let code: URLError.Code
+    public let phase: PulseError.Phase
+    public let underlying: (any Error)?
+
+    public init(code: URLError.Code, phase: PulseError.Phase, underlying: (any Error)? = nil) {
+        self.code = code
+        self.phase = phase
+        self.underlying = underlying
+    }
+}
+
+extension TransportFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
+    public var description: String {
+        let cause = underlying.map { ": " + PulseError.text(of: $0) } ?? ""
+        return "\(code.symbol), \(phase)\(cause)"
+    }
+    public var debugDescription: String { description }
+    public var errorDescription: String? { description }
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

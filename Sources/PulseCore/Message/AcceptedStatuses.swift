@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+/// The statuses that a call takes as a success; every other becomes a ``PulseError``.
+public struct AcceptedStatuses: Sendable, Hashable {
+    private let ranges: [ClosedRange<Int>]
+
+    private init(ranges: [ClosedRange<Int>]) {
+        self.ranges = ranges
+    }
+
+    /// 200 to 299: the default.
+    public static let successful = AcceptedStatuses(ranges: [200...299])
+
+    /// Whatever the server says: the call never fails by its status.
+    public static let any = AcceptedStatuses(ranges: [Int.min...Int.max])
+
+    /// 200 to 299 and those given: `.successful(and: 304, 404)`.
+    public static func successful(and statuses: Int...) -> AcceptedStatuses {
+        AcceptedStatuses(ranges: [200...299] + statuses.map { $0...$0 })
+    }
+
+    /// Exactly those given.
+    public static func only(_ statuses: Int...) -> AcceptedStatuses {
+        AcceptedStatuses(ranges: statuses.map { $0...$0 })
+    }
+
+    /// Exactly those in the range.
+    public static func range(_ statuses: ClosedRange<Int>) -> AcceptedStatuses {
+        AcceptedStatuses(ranges: [statuses])
+    }
+
+    public func contains(_ status: Int) -> Bool {
+        ranges.contains { $0.contains(status) }
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The one source of time: nothing in PulseKit reads a clock or sleeps but through it.
+public protocol PulseClock: Sendable {
+    /// The wall clock, which may jump.
+    var now: Date { get }
+    /// Seconds from an arbitrary start, which never run backwards: what durations and deadlines are counted in.
+    var uptime: TimeInterval { get }
+    /// Suspends for that many seconds; at once for zero, a negative number or NaN. Throws `CancellationError` as soon as
+    /// the task is cancelled.
+    func sleep(_ seconds: TimeInterval) async throws
+}
+
+/// The system's clock.
+public struct SystemClock: PulseClock {
+    public init() {}
+
+    static var wallNow: Date { Date() }
+
+    public var now: Date { Self.wallNow }
+
+    public var uptime: TimeInterval {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return TimeInterval(time.tv_sec) + TimeInterval(time.tv_nsec) / 1e9
+    }
+
+    public func sleep(_ seconds: TimeInterval) async throws {
+        try Task.checkCancellation()
+        guard seconds > 0 else { return }
+        // A century fits the nanoseconds; infinity does not.
+        try await Task.sleep(nanoseconds: UInt64(min(seconds, 3e9) * 1e9))
+    }
+}
+
+extension PulseClock where Self == SystemClock {
+    public static var system: SystemClock { SystemClock() }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+
+/// A body that arrives, or is made, chunk by chunk.
+///
+/// An `AsyncSequence` of `Data` that is read once, by one reader; nothing is fetched ahead of the reader beyond what the
+/// source buffers. It ends when its last chunk was read, when it fails, when it is cancelled, or when the loop over it
+/// is left or the stream is dropped; each of these frees the source. Safe to use from any thread.
+public final class ByteStream: AsyncSequence, Sendable {
+    public typealias Element = Data
+
+    private struct State {
+        var hasReader = false
+        var end: End?
+        var observers: [@Sendable (PulseError?) -> Void] = []
+    }
+
+    private struct End {
+        let error: PulseError?
+    }
+
+    private let nextChunk: @Sendable () async throws -> Data?
+    private let cancelSource: @Sendable () -> Void
+    private let state = Locked(State())
+
+    /// A stream over a source.
+    ///
+    /// - Parameter next: gives the next chunk, nil after the last; never called concurrently.
+    /// - Parameter cancel: frees the source when the stream ends before `next` gave nil; called at most once, may be
+    ///   called while `next` waits, which must then return or throw soon.
+    public init(next: @escaping @Sendable () async throws -> Data?, cancel: @escaping @Sendable () -> Void = {}) {
+        nextChunk = next
+        cancelSource = cancel
+    }
+
+    /// A stream of chunks that are already there.
+    public convenience init(_ chunks: [Data]) {
+        let rest = Locked(chunks[...])
+        self.init(next: { rest.withLock { $0.popFirst() } })
+    }
+
+    deinit {
+        finish(.cancelled, cancelsSource: true)
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        let isFirst = state.withLock { state in
+            defer { state.hasReader = true }
+            return !state.hasReader
+        }
+        return Iterator(reader: isFirst ? Reader(self) : nil)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let reader: Reader?
+
+        /// The next chunk, nil after the last. Throws ``PulseError``; for a second reader
+        /// ``PulseError/invalidRequest(reason:)``.
+        public mutating func next() async throws -> Data? {
+            guard let reader else {
+                throw PulseError.invalidRequest(reason: "a byte stream can be read only once")
+            }
+            return try await reader.stream.read()
+        }
+    }
+
+    /// Ends the stream and frees its source; a reader gets ``PulseError/cancelled``. Does nothing once it has ended.
+    public func cancel() {
+        finish(.cancelled, cancelsSource: true)
+    }
+
+    /// Runs `body` once when the stream has ended, with its error if it did not end well; at once if it has ended
+    /// already. May be called several times; each body runs on the thread that ends the stream and should be short.
+    public func onEnd(_ body: @escaping @Sendable (PulseError?) -> Void) {
+        let end = state.withLock { state -> End? in
+            if state.end == nil { state.observers.append(body) }
+            return state.end
+        }
+        if let end { body(end.error) }
+    }
+
+    /// All of it, for bodies known to be small. Throws ``PulseError/responseTooLarge(limit:)`` above `limit` bytes.
+    public func collect(upTo limit: Int) async throws -> Data {
+        var collected = Data()
+        for try await chunk in self {
+            guard collected.count + chunk.count <= limit else {
+                cancel()
+                throw PulseError.responseTooLarge(limit: limit)
+            }
+            collected.append(chunk)
+        }
+        return collected
+    }
+
+    private func read() async throws -> Data? {
+        if let end = state.withLock({ $0.end }) {
+            guard let error = end.error else { return nil }
+            throw error
+        }
+        do {
+            let chunk = try await withTaskCancellationHandler {
+                try Task.checkCancellation()
+                return try await nextChunk()
+            } onCancel: {
+                cancel()
+            }
+            if chunk == nil { finish(nil, cancelsSource: false) }
+            return chunk
+        } catch {
+            // Whoever ended it first says why: a cancelled source may throw any error.
+            finish(PulseError(wrapping: error), cancelsSource: true)
+            throw state.withLock { $0.end?.error } ?? PulseError(wrapping: error)
+        }
+    }
+
+    private func finish(_ error: PulseError?, cancelsSource: Bool) {
+        let observers = state.withLock { state -> [@Sendable (PulseError?) -> Void]? in
+            guard state.end == nil else { return nil }
+            state.end = End(error: error)
+            defer { state.observers = [] }
+            return state.observers
+        }
+        guard let observers else { return }
+        if cancelsSource { cancelSource() }
+        observers.forEach { $0(error) }
+    }
+
+    /// Dropped with its iterator: so leaving a loop over the stream ends it, though others may hold the stream.
+    fileprivate final class Reader: Sendable {
+        let stream: ByteStream
+
+        init(_ stream: ByteStream) {
+            self.stream = stream
+        }
+
+        deinit {
+            stream.finish(.cancelled, cancelsSource: true)
+        }
+    }
+}
