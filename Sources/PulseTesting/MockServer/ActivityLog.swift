@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The one place where connections write what happened and tests read it or wait for it.
+final class ActivityLog: Sendable {
+    private struct Waiter {
+        let condition: @Sendable (MockServer.Activity) -> Bool
+        let continuation: CheckedContinuation<MockServer.Activity, any Error>
+    }
+
+    private struct State {
+        var activity = MockServer.Activity()
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+        var isOver = false
+    }
+
+    private let state = Locked(State())
+
+    var activity: MockServer.Activity {
+        state.withLock(\.activity)
+    }
+
+    /// Suspends until the condition holds. Throws ``PulseError/cancelled`` if the task is cancelled or the server shuts
+    /// down before.
+    func wait(
+        until condition: @escaping @Sendable (MockServer.Activity) -> Bool
+    ) async throws -> MockServer.Activity {
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let outcome = state.withLock { state -> Result<MockServer.Activity, PulseError>? in
+                    if condition(state.activity) { return .success(state.activity) }
+                    // Cancelled before this line: the handler below found nothing to wake.
+                    guard !state.isOver, !Task.isCancelled else { return .failure(.cancelled) }
+                    state.waiters[id] = Waiter(condition: condition, continuation: continuation)
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+            waiter?.continuation.resume(throwing: PulseError.cancelled)
+        }
+    }
+
+    /// Nothing more is going to happen: whoever still waits is told so.
+    func finish() {
+        let waiters = state.withLock { state in
+            state.isOver = true
+            defer { state.waiters = [:] }
+            return state.waiters.values.map(\.continuation)
+        }
+        waiters.forEach { $0.resume(throwing: PulseError.cancelled) }
+    }
+
+    // MARK: What connections report
+
+    /// The index of a new connection.
+    func accepted() -> Int {
+        change { activity in
+            let index = activity.connections.count
+            activity.connections.append(MockServer.Connection(index: index))
+            return index
+        }
+    }
+
+    func began(_ request: RecordedRequest) {
+        change { activity in
+            activity.connections[request.connection].requestCount += 1
+            activity.incompleteRequests.append(request)
+        }
+    }
+
+    func received(_ bodyByteCount: Int, of request: RecordedRequest) {
+        change { activity in
+            guard let index = activity.indexOfIncomplete(request) else { return }
+            activity.incompleteRequests[index].bodyByteCount = bodyByteCount
+        }
+    }
+
+    func completed(_ request: RecordedRequest) {
+        change { activity in
+            if let index = activity.indexOfIncomplete(request) { activity.incompleteRequests.remove(at: index) }
+            activity.requests.append(request)
+        }
+    }
+
+    func cutShort(_ request: RecordedRequest) {
+        change { activity in
+            guard let index = activity.indexOfIncomplete(request) else { return }
+            activity.incompleteRequests[index] = request
+        }
+    }
+
+    func malformed(_ request: MalformedRequest) {
+        change { $0.malformedRequests.append(request) }
+    }
+
+    func sent(_ count: Int, on connection: Int) {
+        change { $0.connections[connection].sentByteCount += count }
+    }
+
+    /// The first ending is the one that counts.
+    func ending(_ ending: MockServer.Connection.Ending, of connection: Int) {
+        change { activity in
+            if activity.connections[connection].ending == nil { activity.connections[connection].ending = ending }
+        }
+    }
+
+    func closed(_ connection: Int) {
+        change { $0.connections[connection].isOpen = false }
+    }
+
+    private func change<Result>(_ body: (inout MockServer.Activity) -> Result) -> Result {
+        let (result, activity, woken) = state.withLock { state in
+            let result = body(&state.activity)
+            let ready = state.waiters.filter { $0.value.condition(state.activity) }
+            ready.keys.forEach { state.waiters[$0] = nil }
+            return (result, ready.isEmpty ? nil : state.activity, ready.values.map(\.continuation))
+        }
+        if let activity { woken.forEach { $0.resume(returning: activity) } }
+        return result
+    }
+}
+
+extension MockServer.Activity {
+    fileprivate func indexOfIncomplete(_ request: RecordedRequest) -> Int? {
+        incompleteRequests.lastIndex {
+            $0.connection == request.connection && $0.indexOnConnection == request.indexOnConnection
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A response as the steps that send it: all decisions about framing and faults, none of the effects.
+struct ResponseScript: Sendable {
+    let steps: [MockServer.Step]
+    /// The connection may take another request afterwards, if no step ends it.
+    let keepsAlive: Bool
+    let pace: MockServer.Response.Pace?
+
+    /// - Parameter isBodyUnread: some of the request was left unread, after which the next one cannot be found.
+    init(_ response: MockServer.Response, to method: HTTPMethod, closing: Bool, isBodyUnread: Bool) {
+        pace = response.pace
+        if let script = response.script {
+            steps = script
+            keepsAlive = !isBodyUnread && !closing
+            return
+        }
+        let layout = BodyLayout(response, isHead: method == .head)
+        var headers = response.headers
+        layout.framingFields.forEach { headers.add(name: $0.name, value: $0.value) }
+        let closes = closing || isBodyUnread || layout.endsWithConnection || headers.list("Connection").contains("close")
+        if closes, response.status != 101, response.framing != .asGiven, !headers.contains("Connection") {
+            headers.add(name: "Connection", value: "close")
+        }
+        keepsAlive = !closes
+
+        let faults = response.faults
+        let steps = faults.filter { $0.point == .start }.map(\.step)
+        let early = response.informational.map { Self.head($0.status, nil, $0.headers) }.map(MockServer.Step.bytes)
+        let head = Self.head(response.status, response.reason, headers)
+        self.steps = steps + early + Self.pieces(of: head, faults) + layout.steps(faults: faults)
+            + faults.filter { $0.point == .end }.map(\.step)
+    }
+
+    private static func head(_ status: Int, _ reason: String?, _ headers: HTTPHeaders) -> Data {
+        var text = "HTTP/1.1 \(status) \(reason ?? StatusText.phrase(of: status))\r\n"
+        for field in headers { text += "\(field.name): \(field.value)\r\n" }
+        return Data((text + "\r\n").utf8)
+    }
+
+    private static func pieces(
+        of head: Data, _ faults: [(point: MockServer.Response.Point, step: MockServer.Step)]
+    ) -> [MockServer.Step] {
+        let places = faults.compactMap { point, step -> (offset: Int, step: MockServer.Step)? in
+            guard case .head(let offset) = point else { return nil }
+            return (offset, step)
+        }
+        return StepSplitter.split(head, at: places.sortedByOffset)
+    }
+}
+
+extension [(offset: Int, step: MockServer.Step)] {
+    /// By offset; those that share one stay in order.
+    var sortedByOffset: Self {
+        enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }.map(\.element)
+    }
+}
+
+enum StepSplitter {
+    /// The bytes with the steps between them; what lies beyond the end comes at the end.
+    static func split(_ bytes: Data, at places: [(offset: Int, step: MockServer.Step)]) -> [MockServer.Step] {
+        var result: [MockServer.Step] = []
+        var sent = 0
+        for (offset, step) in places {
+            let end = Swift.min(Swift.max(offset, sent), bytes.count)
+            if end > sent { result.append(.bytes(Data(bytes.dropFirst(sent).prefix(end - sent)))) }
+            result.append(step)
+            sent = end
+        }
+        if sent < bytes.count { result.append(.bytes(Data(bytes.dropFirst(sent)))) }
+        return result
+    }
+}

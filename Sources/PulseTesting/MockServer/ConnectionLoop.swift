@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Serves one connection from its first byte to its last, in one task: greet, then read and answer request by request.
+struct ConnectionLoop {
+    let index: Int
+    let socket: SocketStream
+    let core: ServerCore
+    private var parser: RequestParser
+    private var requestCount = 0
+
+    /// Why the loop stops.
+    private enum Stop: Error {
+        /// Nothing more can or should be sent.
+        case now
+        /// All is sent; the client may still have to read it.
+        case gracefully
+    }
+
+    init(index: Int, socket: SocketStream, core: ServerCore) {
+        self.index = index
+        self.socket = socket
+        self.core = core
+        parser = RequestParser(maximumHeadSize: core.configuration.maximumHeadSize)
+    }
+
+    mutating func run() async {
+        socket.open()
+        _ = socket.onPeerEnd { [self] end in
+            if end != nil { noteEnding() }
+        }
+        do {
+            try await perform(core.greeting(of: index))
+            while true { try await serveNextRequest() }
+        } catch Stop.gracefully {
+            noteEnding()
+            socket.endSending()
+            await peerEnd()
+        } catch {
+            // The client has gone, a step closed the connection, or the server shuts down.
+        }
+        noteEnding()
+        socket.close()
+        await socket.disposal()
+        core.log.closed(index)
+    }
+
+    private func noteEnding() {
+        switch socket.firstPeerEnd {
+        case .finished: core.log.ending(.closedByClient, of: index)
+        case .reset: core.log.ending(.resetByClient, of: index)
+        case nil: core.log.ending(.closedByServer, of: index)
+        }
+    }
+
+    private mutating func serveNextRequest() async throws {
+        let head = try await readHead()
+        var request = RecordedRequest(head, connection: index, indexOnConnection: requestCount)
+        requestCount += 1
+        let match = core.match(head.method, path: request.path)
+        request.parameters = match.parameters
+        core.log.began(request)
+
+        try await read(&request, head, match.reading)
+        let response = try await response(to: request, by: match.respond)
+        let script = ResponseScript(
+            response, to: head.method, closing: head.wantsClose, isBodyUnread: !request.isComplete)
+        try await perform(script.steps, pace: script.pace)
+        guard script.keepsAlive else { throw Stop.gracefully }
+    }
+
+    // MARK: Reading
+
+    private mutating func readHead() async throws -> RequestHead {
+        while true {
+            switch parser.next() {
+            case .head(let head): return head
+            case .failed(let failure): try await refuse(failure)
+            // Neither comes before a head.
+            case .body, .end: continue
+            case nil: break
+            }
+            guard let bytes = try await socket.receive() else {
+                if !parser.isBetweenRequests { recordMalformed("the connection ended within a header block", 0) }
+                throw Stop.now
+            }
+            parser.append(bytes)
+        }
+    }
+
+    private mutating func read(
+        _ request: inout RecordedRequest, _ head: RequestHead, _ reading: MockServer.Reading
+    ) async throws {
+        if case .headOnly = reading.mode, head.framing != .none { return core.log.cutShort(request) }
+        if head.expectsContinue, head.framing != .none, core.configuration.answersExpectContinue {
+            try await send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        }
+        do {
+            try await readBody(of: &request, reading)
+        } catch {
+            core.log.cutShort(request)
+            throw error
+        }
+        request.isComplete = true
+        request.byteCount = parser.messageSize
+        core.log.completed(request)
+    }
+
+    private mutating func readBody(of request: inout RecordedRequest, _ reading: MockServer.Reading) async throws {
+        var limit = Int.max
+        var interruption: (bytes: Int, steps: [MockServer.Step])?
+        switch reading.mode {
+        case .whole, .headOnly: break
+        case .interrupted(let bytes, let steps): interruption = (bytes, steps)
+        case .slowly(let bytes, _):
+            limit = bytes
+            socket.limitReadAhead(to: bytes)
+        }
+        defer { if limit != .max { socket.limitReadAhead(to: nil) } }
+
+        while true {
+            let event = parser.next()
+            var isEnd = false
+            switch event {
+            case .body(let bytes): record(bytes, in: &request)
+            case .end(let trailers):
+                request.trailers = trailers
+                isEnd = true
+            case .failed(let failure): try await refuse(failure)
+            case .head, nil: break
+            }
+            if let (bytes, steps) = interruption, isEnd || request.bodyByteCount >= bytes {
+                interruption = nil
+                core.log.cutShort(request)
+                try await perform(steps)
+            }
+            if isEnd { return }
+            guard event == nil else { continue }
+            guard let bytes = try await socket.receive(upTo: limit) else { throw Stop.now }
+            parser.append(bytes)
+            if case .slowly(_, let seconds) = reading.mode { try await pause(seconds) }
+        }
+    }
+
+    private func record(_ bytes: Data, in request: inout RecordedRequest) {
+        request.bodyByteCount += bytes.count
+        request.byteCount = parser.messageSize
+        let room = core.configuration.maximumRecordedBodySize - request.body.count
+        if room > 0 { request.body.append(bytes.prefix(room)) }
+        core.log.received(request.bodyByteCount, of: request)
+    }
+
+    /// Answers with the failure's status and ends the connection, of which nothing can be understood any more.
+    private func refuse(_ failure: ParseFailure) async throws -> Never {
+        recordMalformed(failure.reason, failure.status)
+        let response = MockServer.Response.text(failure.reason + "\n", status: failure.status)
+        let script = ResponseScript(response, to: .get, closing: true, isBodyUnread: true)
+        try await perform(script.steps)
+        throw Stop.gracefully
+    }
+
+    private func recordMalformed(_ reason: String, _ status: Int) {
+        core.log.malformed(MalformedRequest(connection: index, reason: reason, status: status))
+    }
+
+    // MARK: Answering
+
+    private func response(
+        to request: RecordedRequest, by respond: @escaping Router.Responder
+    ) async throws -> MockServer.Response {
+        do {
+            return try await whileClientStays { try await respond(request) }
+        } catch is CancellationError {
+            throw Stop.now
+        } catch PulseError.cancelled {
+            throw Stop.now
+        } catch {
+            return .text("The handler of \(request.method) \(request.path) threw: \(error)\n", status: 500)
+        }
+    }
+
+    private func perform(_ steps: [MockServer.Step], pace: MockServer.Response.Pace? = nil) async throws {
+        for step in steps {
+            switch step.action {
+            case .bytes(let bytes): try await send(bytes, pace)
+            case .repeating(let bytes, let times):
+                var count = 0
+                while !bytes.isEmpty, times.map({ count < $0 }) ?? true {
+                    try await send(bytes, pace)
+                    count += 1
+                }
+            case .stream(let stream, let isChunked): try await send(stream, isChunked, pace)
+            case .delay(let seconds): try await pause(seconds)
+            case .stall:
+                await peerEnd()
+                throw Stop.now
+            case .halfClose: throw Stop.gracefully
+            case .close: throw Stop.now
+            case .reset:
+                noteEnding()
+                socket.close(resetting: true)
+                throw Stop.now
+            case .converse(let body):
+                let conversation = MockServer.Conversation(socket: socket, leftover: Locked(parser.unread))
+                try await body(conversation)
+                throw Stop.gracefully
+            }
+        }
+    }
+
+    private func send(_ bytes: Data, _ pace: MockServer.Response.Pace? = nil) async throws {
+        guard let pace else {
+            try await socket.send(bytes)
+            return core.log.sent(bytes.count, on: index)
+        }
+        var rest = bytes
+        while !rest.isEmpty {
+            let piece = rest.prefix(max(1, pace.bytes))
+            rest = rest.dropFirst(piece.count)
+            try await send(piece)
+            try await pause(pace.seconds)
+        }
+    }
+
+    private func send(
+        _ stream: AsyncStream<Data>, _ isChunked: Bool, _ pace: MockServer.Response.Pace?
+    ) async throws {
+        // A stream that is silent must not keep a connection whose client has gone.
+        let loop = self
+        try await whileClientStays {
+            for await bytes in stream where !bytes.isEmpty {
+                let chunk = isChunked ? BodyLayout.chunkPrefix(bytes.count) + bytes + Data("\r\n".utf8) : bytes
+                try await loop.send(chunk, pace)
+            }
+            try Task.checkCancellation()
+        }
+    }
+
+    // MARK: Waiting
+
+    private func pause(_ seconds: TimeInterval) async throws {
+        guard seconds > 0 else { return }
+        let clock = core.clock
+        try await whileClientStays { try await clock.sleep(seconds) }
+    }
+
+    private func peerEnd() async {
+        let socket = socket
+        await withCheckedContinuation { continuation in
+            _ = socket.onPeerEnd { _ in continuation.resume() }
+        }
+    }
+
+    /// Runs `body` in a task that is cancelled when the client leaves or the server shuts down, and waits for it.
+    private func whileClientStays<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let task = Task { try await body() }
+        let token = socket.onPeerEnd { _ in task.cancel() }
+        defer { socket.removeObserver(token) }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension MockServer {
+    /// How a route reads the body of its requests: what can go wrong before there is an answer.
+    public struct Reading: Sendable {
+        enum Mode: Sendable {
+            case whole
+            case headOnly
+            case interrupted(after: Int, [Step])
+            case slowly(bytes: Int, seconds: TimeInterval)
+        }
+
+        let mode: Mode
+
+        /// All of it, as fast as it comes, before the route is asked for an answer.
+        public static var whole: Reading { Reading(mode: .whole) }
+
+        /// Nothing: the route is asked as soon as the head is in, and no `100 Continue` is sent. The connection ends
+        /// with the answer, unless there is no body. The request stays among the incomplete ones if there is.
+        public static var headOnly: Reading { Reading(mode: .headOnly) }
+
+        /// That many bytes of the body, then these steps; the rest is read after them if they leave the connection
+        /// open. With fewer bytes in the body the steps come at its end.
+        public static func interrupted(after bytes: Int, _ steps: Step...) -> Reading {
+            Reading(mode: .interrupted(after: bytes, steps))
+        }
+
+        /// At most that many bytes, then a wait of that many seconds of the server's clock, and so on. What the system
+        /// buffers of its own accord comes on top: see ``Configuration/receiveBufferSize``.
+        public static func slowly(bytes: Int, every seconds: TimeInterval) -> Reading {
+            Reading(mode: .slowly(bytes: max(1, bytes), seconds: seconds))
+        }
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension MockServer {
+    /// An answer, and what goes wrong with it.
+    ///
+    /// Sent with an exact `Content-Length` on a connection that is kept alive, unless told otherwise: by ``framing``,
+    /// by a `Connection: close` in ``headers``, by a fault. No header is added but those of the framing, and none of
+    /// these if ``headers`` has one already.
+    public struct Response: Sendable {
+        public var status: Int
+        /// nil for the registered phrase of the status.
+        public var reason: String?
+        /// Sent in this order.
+        public var headers: HTTPHeaders
+        public var body: Body
+        public var framing: Framing
+        /// Sent before the answer itself, such as 103 Early Hints.
+        public var informational: [Informational]
+        /// How fast it is sent; nil for as fast as the client reads.
+        public var pace: Pace?
+        /// Steps put in on the way, in the order they were added where they share a place.
+        public internal(set) var faults: [(point: Point, step: Step)] = []
+        /// If set, all that is sent.
+        var script: [Step]?
+
+        public init(
+            status: Int = 200, reason: String? = nil, headers: HTTPHeaders = [:], body: Body = .data(Data()),
+            framing: Framing = .contentLength, informational: [Informational] = []
+        ) {
+            self.status = status
+            self.reason = reason
+            self.headers = headers
+            self.body = body
+            self.framing = framing
+            self.informational = informational
+        }
+
+        /// An empty answer of that status.
+        public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> Response {
+            Response(status: status, headers: headers)
+        }
+
+        /// Text in UTF-8, with its `Content-Type` unless `headers` has one.
+        public static func text(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> Response {
+            data(Data(text.utf8), contentType: "text/plain; charset=utf-8", status: status, headers: headers)
+        }
+
+        /// Bytes as they are; `contentType` is sent unless nil or in `headers`.
+        public static func data(
+            _ data: Data, contentType: String? = nil, status: Int = 200, headers: HTTPHeaders = [:]
+        ) -> Response {
+            var headers = headers
+            if let contentType, !headers.contains("Content-Type") { headers["Content-Type"] = contentType }
+            return Response(status: status, headers: headers, body: .data(data))
+        }
+
+        /// A value as JSON, keys sorted, with its `Content-Type` unless `headers` has one. Throws
+        /// ``PulseError/encodingFailed(underlying:)``.
+        public static func json(
+            _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:]
+        ) throws -> Response {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            do {
+                let body = try encoder.encode(value)
+                return data(body, contentType: "application/json", status: status, headers: headers)
+            } catch {
+                throw PulseError.encodingFailed(underlying: error)
+            }
+        }
+
+        /// These steps and nothing else, then the connection goes on to its next request if the last step left it open.
+        public static func raw(_ steps: [Step]) -> Response {
+            var response = Response()
+            response.script = steps
+            return response
+        }
+
+        /// No answer: the connection is closed after the request was read.
+        public static var unanswered: Response { .raw([.close]) }
+
+        /// Leaves HTTP after an answer without a body: `body` has the connection until it returns, which closes it. It
+        /// runs in a task that is cancelled when the server shuts down.
+        public static func upgrade(
+            status: Int = 101, headers: HTTPHeaders, _ body: @escaping @Sendable (Conversation) async throws -> Void
+        ) -> Response {
+            Response(status: status, headers: headers, framing: .asGiven).fault(Step(.converse(body)), at: .end)
+        }
+
+        /// The same answer with `step` put in at `point`. Faults at the same point run in the order of these calls.
+        public func fault(_ step: Step, at point: Point) -> Response {
+            var copy = self
+            copy.faults.append((point, step))
+            return copy
+        }
+
+        /// The same answer, closed after that many bytes of the body.
+        public func truncated(after bytes: Int) -> Response {
+            fault(.close, at: .body(bytes))
+        }
+
+        /// The same answer in pieces of `bytes`, head included, with that many seconds of the server's clock between
+        /// them.
+        public func dripping(_ bytes: Int, every seconds: TimeInterval = 0) -> Response {
+            var copy = self
+            copy.pace = Pace(bytes: bytes, seconds: seconds)
+            return copy
+        }
+
+        /// The same answer with another framing.
+        public func framed(_ framing: Framing) -> Response {
+            var copy = self
+            copy.framing = framing
+            return copy
+        }
+
+        /// The same answer with one more header line.
+        public func header(_ name: String, _ value: String) -> Response {
+            var copy = self
+            copy.headers.add(name: name, value: value)
+            return copy
+        }
+    }
+}
+
+extension MockServer.Response {
+    public enum Body: Sendable {
+        case data(Data)
+        /// The same bytes again and again, without holding them all; with nil until the client leaves.
+        case repeating(Data, times: Int?)
+        /// What the stream gives, as it comes; the end of the stream is the end of the body. For one answer: a stream
+        /// is read once.
+        case stream(AsyncStream<Data>)
+    }
+
+    /// How the end of the body is told (RFC 9112, section 6). An answer to HEAD and one of status 1xx, 204 or 304 has
+    /// no body whatever this says.
+    public enum Framing: Sendable, Hashable {
+        /// The exact length; chunked where the body has none that is known beforehand.
+        case contentLength
+        /// A length that may be a lie. After one that is too long the connection is closed.
+        case claimedLength(Int)
+        /// Two `Content-Length` lines.
+        case conflictingLengths(Int, Int)
+        /// Chunks of these sizes, the last of which repeats; one chunk for all if there is none. A body that repeats
+        /// or streams has a chunk for each of its pieces.
+        case chunked(sizes: [Int] = [], trailers: HTTPHeaders = [:])
+        /// The end of the connection.
+        case untilClose
+        /// Nothing is added: the headers say, or leave open, what the length is.
+        case asGiven
+    }
+
+    /// An answer before the answer (RFC 9110, section 15.2).
+    public struct Informational: Sendable, Hashable {
+        public var status: Int
+        public var headers: HTTPHeaders
+
+        public init(status: Int, headers: HTTPHeaders = [:]) {
+            self.status = status
+            self.headers = headers
+        }
+    }
+
+    /// Where a fault strikes.
+    public enum Point: Sendable, Hashable {
+        /// Before the first byte, of informational answers too.
+        case start
+        /// After that many bytes of status line and header block; at their end if there are fewer.
+        case head(Int)
+        /// After that many bytes of the body, framing not counted; at its end if there are fewer. In a streamed body,
+        /// at its end.
+        case body(Int)
+        /// After the last byte.
+        case end
+    }
+
+    /// A rate of sending.
+    public struct Pace: Sendable, Hashable {
+        /// Sent at once; at least 1.
+        public var bytes: Int
+        /// Between one piece and the next, of the server's clock.
+        public var seconds: TimeInterval
+
+        public init(bytes: Int, seconds: TimeInterval) {
+            self.bytes = bytes
+            self.seconds = seconds
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension MockServer {
+    /// One thing a server does to a connection: what raw scripts consist of, and what a fault in a response is.
+    public struct Step: Sendable {
+        enum Action: Sendable {
+            case bytes(Data)
+            case repeating(Data, times: Int?)
+            case stream(AsyncStream<Data>, isChunked: Bool)
+            case delay(TimeInterval)
+            case stall
+            case halfClose
+            case close
+            case reset
+            case converse(@Sendable (Conversation) async throws -> Void)
+        }
+
+        let action: Action
+
+        init(_ action: Action) {
+            self.action = action
+        }
+
+        /// Sends these bytes as they are: garbage, a head without its end, anything.
+        public static func bytes(_ bytes: Data) -> Step { Step(.bytes(bytes)) }
+
+        /// Sends this text in UTF-8; line ends are yours to write.
+        public static func text(_ text: String) -> Step { Step(.bytes(Data(text.utf8))) }
+
+        /// Sends the bytes that many times, without holding them all; with nil until the client leaves.
+        public static func repeating(_ bytes: Data, times: Int? = nil) -> Step {
+            Step(.repeating(bytes, times: times))
+        }
+
+        /// Waits that many seconds of the server's clock, then goes on. Nothing comes after it if the client leaves.
+        public static func delay(_ seconds: TimeInterval) -> Step { Step(.delay(seconds)) }
+
+        /// Sends nothing more and keeps the connection open until the client leaves or the server is shut down.
+        public static var stall: Step { Step(.stall) }
+
+        /// Ends the sending side with FIN and reads on, dropping what comes, until the client leaves.
+        public static var halfClose: Step { Step(.halfClose) }
+
+        /// Closes the connection with FIN; a client that sends nevertheless gets a reset.
+        public static var close: Step { Step(.close) }
+
+        /// Aborts the connection with RST. What was sent just before may never reach the client.
+        public static var reset: Step { Step(.reset) }
+    }
+
+    /// A connection that has left HTTP, after ``Response/upgrade(status:headers:_:)``: bytes in both directions.
+    public struct Conversation: Sendable {
+        let socket: SocketStream
+        /// What the client sent behind its request.
+        let leftover: Locked<Data>
+
+        /// The next bytes from the client; nil once it has ended its side. Throws ``PulseError`` if the connection
+        /// broke or the server shuts down. For one task at a time.
+        public func receive() async throws -> Data? {
+            let early = leftover.withLock { leftover in
+                defer { leftover = Data() }
+                return leftover
+            }
+            guard early.isEmpty else { return early }
+            do {
+                return try await socket.receive()
+            } catch {
+                throw PulseError.transport(.networkConnectionLost, underlying: error)
+            }
+        }
+
+        /// Sends; returns when the system has taken all of it. Throws ``PulseError`` if the client has gone or the
+        /// server shuts down. For one task at a time.
+        public func send(_ bytes: Data) async throws {
+            do {
+                try await socket.send(bytes)
+            } catch {
+                throw PulseError.transport(.networkConnectionLost, underlying: error)
+            }
+        }
+    }
+}

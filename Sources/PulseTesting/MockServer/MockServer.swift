@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A scriptable HTTP/1.1 server on a loopback socket, for tests that need a real wire and its faults.
+///
+/// ```swift
+/// try await MockServer.run { server in
+///     server.on(.get, "/users/{id}") { request in
+///         try .json(["id": request.parameters["id"]])
+///     }
+///     server.on(.get, "/flaky", script: [.raw([.reset]), .status(503), .text("at last")])
+///     let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
+///     …
+/// }
+/// ```
+///
+/// It serves any number of connections without a thread for each, records what came (``activity``), and lets a test
+/// wait for it (``wait(until:)``) instead of sleeping. All members are safe from any thread. A server lives until
+/// ``shutdown()``; one that is dropped closes its sockets as well, a moment later.
+public final class MockServer: Sendable {
+    /// `http://127.0.0.1:PORT`, without a slash at the end.
+    public let baseURL: URL
+    private let core: ServerCore
+
+    private init(core: ServerCore, baseURL: URL) {
+        self.core = core
+        self.baseURL = baseURL
+    }
+
+    deinit {
+        core.close()
+    }
+
+    /// A server on a free port of the loopback interface, ready for connections.
+    ///
+    /// - Parameter clock: what delays are waited on.
+    ///
+    /// Throws ``PulseError/custom(_:)`` if the system has no socket or port to give.
+    public static func start(
+        _ configuration: Configuration = Configuration(), clock: any PulseClock = SystemClock()
+    ) async throws -> MockServer {
+        do {
+            let core = try ServerCore(configuration, clock: clock)
+            let host = configuration.host == .ipv4 ? "127.0.0.1" : "[::1]"
+            guard let url = URL(string: "http://\(host):\(core.port)") else {
+                throw SocketFailure(operation: "URL", code: 0)
+            }
+            core.open()
+            return MockServer(core: core, baseURL: url)
+        } catch {
+            throw PulseError(wrapping: error)
+        }
+    }
+
+    /// Runs `body` with a server of its own and shuts that down afterwards, whatever the outcome. Throws what `body`
+    /// throws, and what ``start(_:clock:)`` does.
+    public static func run<Value>(
+        _ configuration: Configuration = Configuration(), clock: any PulseClock = SystemClock(),
+        _ body: (MockServer) async throws -> Value
+    ) async throws -> Value {
+        let server = try await start(configuration, clock: clock)
+        do {
+            let value = try await body(server)
+            await server.shutdown()
+            return value
+        } catch {
+            await server.shutdown()
+            throw error
+        }
+    }
+
+    public var port: Int { core.port }
+
+    /// Closes the listener and all connections, cancels the handlers that run and waits for them: afterwards the
+    /// server has no task, socket or source left, and the port is free. Not to be awaited inside a handler, which
+    /// would wait for itself. May be called again.
+    public func shutdown() async {
+        core.close()
+        await core.disposal()
+    }
+
+    // MARK: Routes
+
+    /// Answers requests of that method and path with what the closure gives.
+    ///
+    /// `{name}` in the template takes one segment and `{name...}` at its end the rest; they are in
+    /// ``RecordedRequest/parameters``. Of several routes that match, the one added last answers; the same method and
+    /// template again takes the place of the earlier one. A route for GET serves HEAD too, unless that has its own.
+    ///
+    /// The closure runs in a task that is cancelled when the client leaves. What it throws becomes a 500 that says so.
+    public func on(
+        _ method: HTTPMethod, _ pathTemplate: String, reading: Reading = .whole,
+        _ respond: @escaping @Sendable (RecordedRequest) async throws -> Response
+    ) {
+        let route = Router.Route(
+            method: method, pattern: PathPattern(pathTemplate), reading: reading, respond: respond)
+        core.route { $0.add(route) }
+    }
+
+    /// Answers the first such request with the first response, the second with the second, and so on; the last
+    /// repeats. An empty script is a 500 that says so.
+    public func on(
+        _ method: HTTPMethod, _ pathTemplate: String, reading: Reading = .whole, script: [Response]
+    ) {
+        let rest = Locked(script[...])
+        on(method, pathTemplate, reading: reading) { request in
+            let next = rest.withLock { rest in
+                rest.count > 1 ? rest.popFirst() : rest.first
+            }
+            return next ?? .text("The script of \(request.method) \(pathTemplate) is empty\n", status: 500)
+        }
+    }
+
+    /// Answers requests that no route matches; without one they get a 404 that says what came and which routes exist.
+    public func fallback(_ respond: @escaping @Sendable (RecordedRequest) async throws -> Response) {
+        core.route { $0.setFallback(respond) }
+    }
+
+    /// Steps to perform on a connection before anything is read from it, by its index: a server that accepts and says
+    /// nothing, resets at once, or speaks another protocol. Reading goes on if the last step leaves the connection open.
+    public func onAccept(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) {
+        core.route { $0.setGreeting(steps) }
+    }
+
+    // MARK: What happened
+
+    /// All that has happened so far.
+    public var activity: Activity { core.log.activity }
+
+    /// Requests that were received whole, in the order in which they were complete.
+    public var requests: [RecordedRequest] { activity.requests }
+
+    /// Connections accepted so far.
+    public var connectionCount: Int { activity.connections.count }
+
+    /// Connections that are open now.
+    public var openConnectionCount: Int { activity.openConnectionCount }
+
+    /// Suspends until the condition holds, and gives the activity for which it did. The condition is asked after every
+    /// change, under a lock: keep it short. Throws ``PulseError/cancelled`` if the task is cancelled or the server
+    /// shuts down before.
+    @discardableResult
+    public func wait(until condition: @escaping @Sendable (Activity) -> Bool) async throws -> Activity {
+        try await core.log.wait(until: condition)
+    }
+
+    /// Suspends until that many requests have been received whole, and gives them all. Throws like ``wait(until:)``.
+    @discardableResult
+    public func requests(atLeast count: Int) async throws -> [RecordedRequest] {
+        try await wait { $0.requests.count >= count }.requests
+    }
+
+    /// Suspends until clients have closed or reset that many connections, and gives these: the proof that a cancel
+    /// reached the wire. Throws like ``wait(until:)``.
+    @discardableResult
+    public func connectionsClosedByClient(atLeast count: Int = 1) async throws -> [Connection] {
+        try await wait { $0.connectionsClosedByClient.count >= count }.connectionsClosedByClient
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A request as it came over the wire to a ``MockServer``.
+public struct RecordedRequest: Sendable {
+    public let method: HTTPMethod
+    /// The request target as sent: percent-encoded, with its query.
+    public let target: String
+    /// True for HTTP/1.0.
+    public let isVersion10: Bool
+    /// In the order and spelling in which they came.
+    public let headers: HTTPHeaders
+    /// The values of the route's `{name}` segments, percent-decoded.
+    public internal(set) var parameters: [String: String] = [:]
+    /// The body without its chunked coding; cut at the configuration's `maximumRecordedBodySize`.
+    public internal(set) var body = Data()
+    /// The bytes of the body on the wire, without chunked coding: more than `body.count` if that was cut.
+    public internal(set) var bodyByteCount = 0
+    /// The fields after a chunked body.
+    public internal(set) var trailers = HTTPHeaders()
+    /// All bytes of the request on the wire, from the method to the last byte of the body or trailers.
+    public internal(set) var byteCount = 0
+    /// Of the connection it came on, counted from 0 in the order they were accepted.
+    public let connection: Int
+    /// Its place among the requests of that connection, counted from 0.
+    public let indexOnConnection: Int
+    /// False while it still arrives, and for one that was cut short.
+    public internal(set) var isComplete = false
+
+    /// The path as sent, percent-encoded: of an absolute target too. `*` and the authority of a CONNECT stand as sent.
+    public var path: String { String(target.splitTarget.path) }
+
+    /// The query as sent, without its question mark; nil if there is none.
+    public var query: String? { target.splitTarget.query.map(String.init) }
+
+    /// The query's items in order, percent-decoded; `+` stays a plus. An item without `=` has no value.
+    public var queryItems: [URLQueryItem] {
+        guard let query, !query.isEmpty else { return [] }
+        return query.split(separator: "&", omittingEmptySubsequences: true).map { item in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return URLQueryItem(
+                name: parts[0].percentDecoded, value: parts.count > 1 ? parts[1].percentDecoded : nil)
+        }
+    }
+
+    /// The body as text; bytes that are no UTF-8 become U+FFFD.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The body decoded from JSON. Throws ``PulseError/decodingFailed(type:underlying:)``.
+    public func json<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: body)
+        } catch {
+            throw PulseError.decodingFailed(type: String(describing: type), underlying: error)
+        }
+    }
+
+    init(_ head: RequestHead, connection: Int, indexOnConnection: Int) {
+        method = head.method
+        target = head.target
+        isVersion10 = head.isVersion10
+        headers = head.headers
+        self.connection = connection
+        self.indexOnConnection = indexOnConnection
+    }
+}
+
+extension RecordedRequest: CustomStringConvertible {
+    /// Method, path and size; never a header, a query or the body.
+    public var description: String { "\(method) \(path), \(bodyByteCount) bytes of body" }
+}
+
+/// Bytes that came to a ``MockServer`` and are no HTTP request.
+public struct MalformedRequest: Sendable, Hashable {
+    /// Of the connection it came on, counted from 0 in the order they were accepted.
+    public let connection: Int
+    /// What is wrong with it.
+    public let reason: String
+    /// The status that it was answered with; 0 if the client ended it halfway.
+    public let status: Int
+}
+
+extension String {
+    /// The path and the query of a request target (RFC 9112, section 3.2).
+    var splitTarget: (path: Substring, query: Substring?) {
+        var rest = self[...]
+        if !rest.hasPrefix("/"), let scheme = rest.range(of: "://") {
+            let authority = rest[scheme.upperBound...]
+            rest = authority.firstIndex { $0 == "/" || $0 == "?" }.map { authority[$0...] } ?? "/"
+            if rest.hasPrefix("?") { return ("/", rest.dropFirst()) }
+        }
+        guard let mark = rest.firstIndex(of: "?") else { return (rest, nil) }
+        return (rest[..<mark], rest[rest.index(after: mark)...])
+    }
+}
+
+extension StringProtocol {
+    /// Valid percent escapes decoded; text that would not be UTF-8 stays as it is.
+    var percentDecoded: String { removingPercentEncoding ?? String(self) }
+}

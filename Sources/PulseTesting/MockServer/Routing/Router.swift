@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What answers a request: the route that was added last among those that match.
+struct Router: Sendable {
+    typealias Responder = @Sendable (RecordedRequest) async throws -> MockServer.Response
+
+    struct Route: Sendable {
+        let method: HTTPMethod
+        let pattern: PathPattern
+        let reading: MockServer.Reading
+        let respond: Responder
+    }
+
+    struct Match: Sendable {
+        let reading: MockServer.Reading
+        let parameters: [String: String]
+        let respond: Responder
+    }
+
+    private var routes: [Route] = []
+    private var fallback: Responder?
+    private var greeting: (@Sendable (Int) -> [MockServer.Step])?
+
+    mutating func add(_ route: Route) {
+        routes.removeAll { $0.method == route.method && $0.pattern.description == route.pattern.description }
+        routes.append(route)
+    }
+
+    mutating func setFallback(_ respond: @escaping Responder) {
+        fallback = respond
+    }
+
+    mutating func setGreeting(_ steps: @escaping @Sendable (Int) -> [MockServer.Step]) {
+        greeting = steps
+    }
+
+    /// What makes the steps that come before anything is read.
+    var greetingMaker: (@Sendable (Int) -> [MockServer.Step])? { greeting }
+
+    /// A HEAD without a route of its own goes to the route for GET, whose body the framing leaves out.
+    func match(_ method: HTTPMethod, path: String) -> Match {
+        let found = find(method, path) ?? (method == .head ? find(.get, path) : nil)
+        if let found { return found }
+        if let fallback { return Match(reading: .whole, parameters: [:], respond: fallback) }
+        let known = routes.map { "  \($0.method) \($0.pattern)" }.joined(separator: "\n")
+        return Match(reading: .whole, parameters: [:]) { request in
+            let routes = known.isEmpty ? "There are no routes." : "Routes:\n\(known)"
+            return .text("No route for \(request.method) \(request.path)\n\(routes)\n", status: 404)
+        }
+    }
+
+    private func find(_ method: HTTPMethod, _ path: String) -> Match? {
+        for route in routes.reversed() where route.method == method {
+            guard let parameters = route.pattern.match(path) else { continue }
+            return Match(reading: route.reading, parameters: parameters, respond: route.respond)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+import Dispatch
+import PulseCore
+
+/// What the connections of a server share, and the list of those that live.
+final class ServerCore: Sendable {
+    private struct Served {
+        let socket: SocketStream
+        let task: Task<Void, Never>
+    }
+
+    private struct State {
+        var router = Router()
+        var served: [Int: Served] = [:]
+        var isOpen = true
+    }
+
+    let configuration: MockServer.Configuration
+    let clock: any PulseClock
+    let log = ActivityLog()
+    let port: Int
+    private let listener: Listener
+    private let queue = DispatchQueue(label: "PulseTesting.MockServer")
+    private let state = Locked(State())
+
+    init(_ configuration: MockServer.Configuration, clock: any PulseClock) throws {
+        self.configuration = configuration
+        self.clock = clock
+        listener = try Listener(host: configuration.host, backlog: configuration.backlog)
+        port = listener.port
+    }
+
+    func open() {
+        listener.open(on: queue) { self.serve($0) }
+    }
+
+    /// Closes everything and returns at once; ``disposal()`` tells when it is done.
+    func close() {
+        let served = state.withLock { state in
+            state.isOpen = false
+            return Array(state.served.values)
+        }
+        listener.close()
+        for connection in served {
+            connection.task.cancel()
+            connection.socket.close()
+        }
+        log.finish()
+    }
+
+    func disposal() async {
+        await listener.disposal()
+        for connection in state.withLock({ Array($0.served.values) }) {
+            await connection.task.value
+        }
+    }
+
+    func route(_ change: (inout Router) -> Void) {
+        state.withLock { change(&$0.router) }
+    }
+
+    func match(_ method: HTTPMethod, path: String) -> Router.Match {
+        state.withLock(\.router).match(method, path: path)
+    }
+
+    func greeting(of connection: Int) -> [MockServer.Step] {
+        state.withLock(\.router).greetingMaker?(connection) ?? []
+    }
+
+    private func serve(_ descriptor: SocketDescriptor) {
+        descriptor.setBufferSizes(receive: configuration.receiveBufferSize, send: configuration.sendBufferSize)
+        let socket = SocketStream(descriptor, queue: queue)
+        let index = log.accepted()
+        let isServed = state.withLock { state in
+            guard state.isOpen else { return false }
+            let task = Task {
+                var loop = ConnectionLoop(index: index, socket: socket, core: self)
+                await loop.run()
+                self.ended(index)
+            }
+            state.served[index] = Served(socket: socket, task: task)
+            return true
+        }
+        guard isServed else {
+            descriptor.dispose()
+            return log.closed(index)
+        }
+    }
+
+    private func ended(_ index: Int) {
+        state.withLock { state in
+            state.served[index] = nil
+        }
+        listener.retry()
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+import Dispatch
+import PulseCore
+
+/// A listening socket that hands out connections until it is closed.
+final class Listener: Sendable {
+    private struct State {
+        var source: ReadinessSource?
+        var isPaused = true
+        var isDisposed = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let port: Int
+    private let descriptor: SocketDescriptor
+    private let state = Locked(State())
+
+    /// Binds and listens; takes no connection before ``open(on:_:)``.
+    init(host: MockServer.Configuration.Host, backlog: Int) throws {
+        (descriptor, port) = try SocketDescriptor.listening(on: host, backlog: backlog)
+    }
+
+    /// Hands each connection to `take`, on `queue`.
+    func open(on queue: DispatchQueue, _ take: @escaping @Sendable (SocketDescriptor) -> Void) {
+        state.withLock { state in
+            let source = ReadinessSource(.read, of: descriptor, on: queue) {
+                self.acceptAll(take)
+            } onCancel: {
+                self.dispose()
+            }
+            state.source = source
+            state.isPaused = false
+            source.resume()
+        }
+    }
+
+    /// Goes on after it had to stop because no descriptor was free.
+    func retry() {
+        state.withLock { state in
+            guard let source = state.source, state.isPaused else { return }
+            state.isPaused = false
+            source.resume()
+        }
+    }
+
+    func close() {
+        state.withLock { state in
+            state.source?.cancel(isPaused: state.isPaused)
+            state.source = nil
+        }
+    }
+
+    /// Returns when the port is free again, after ``close()``.
+    func disposal() async {
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { state in
+                if !state.isDisposed { state.waiters.append(continuation) }
+                return !state.isDisposed
+            }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    private func acceptAll(_ take: (SocketDescriptor) -> Void) {
+        while true {
+            do {
+                guard let connection = try descriptor.acceptConnection() else { return }
+                take(connection)
+            } catch let failure as SocketFailure where failure.isExhaustion {
+                // The connection stays in the backlog and the socket readable: without a pause this would spin.
+                return state.withLock { state in
+                    guard let source = state.source, !state.isPaused else { return }
+                    state.isPaused = true
+                    source.pause()
+                }
+            } catch {
+                return
+            }
+        }
+    }
+
+    private func dispose() {
+        let waiters = state.withLock { state in
+            descriptor.dispose()
+            state.isDisposed = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        waiters.forEach { $0.resume() }
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A non-blocking TCP socket by its number. Owns nothing: whoever opened it calls ``dispose()`` once.
+struct SocketDescriptor: Sendable, Hashable {
+    let number: Int32
+
+    enum Input {
+        case bytes(Data)
+        case end
+        case wouldBlock
+        case failed(SocketFailure)
+    }
+
+    enum Output {
+        case wrote(Int)
+        case wouldBlock
+        case failed(SocketFailure)
+    }
+
+    /// A listening socket on a free port of the loopback interface, and that port.
+    static func listening(
+        on host: MockServer.Configuration.Host, backlog: Int
+    ) throws -> (descriptor: SocketDescriptor, port: Int) {
+        let family = host == .ipv4 ? AF_INET : AF_INET6
+        let number = socket(family, streamType, 0)
+        guard number >= 0 else { throw SocketFailure(operation: "socket") }
+        let descriptor = SocketDescriptor(number: number)
+        do {
+            try descriptor.prepare()
+            try descriptor.bindToLoopback(host)
+            guard listen(number, Int32(clamping: backlog)) == 0 else { throw SocketFailure(operation: "listen") }
+            return (descriptor, try descriptor.localPort())
+        } catch {
+            descriptor.dispose()
+            throw error
+        }
+    }
+
+    /// A connection that waits to be taken, or nil if there is none.
+    func acceptConnection() throws -> SocketDescriptor? {
+        while true {
+            let number = accept(self.number, nil, nil)
+            if number >= 0 {
+                let descriptor = SocketDescriptor(number: number)
+                do {
+                    try descriptor.prepare()
+                    descriptor.set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
+                    return descriptor
+                } catch {
+                    descriptor.dispose()
+                    throw error
+                }
+            }
+            switch errno {
+            case EAGAIN, EWOULDBLOCK: return nil
+            // The client has gone again, or a signal came: neither concerns those behind it.
+            case EINTR, ECONNABORTED: continue
+            default: throw SocketFailure(operation: "accept")
+            }
+        }
+    }
+
+    func readBytes(upTo limit: Int) -> Input {
+        guard limit > 0 else { return .wouldBlock }
+        var buffer = Data(count: limit)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { recv(number, $0.baseAddress, $0.count, 0) }
+            if count > 0 { return .bytes(buffer.prefix(count)) }
+            if count == 0 { return .end }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, EWOULDBLOCK: return .wouldBlock
+            default: return .failed(SocketFailure(operation: "recv"))
+            }
+        }
+    }
+
+    func writeBytes(_ bytes: Data) -> Output {
+        while true {
+            let count = bytes.withUnsafeBytes { send(number, $0.baseAddress, $0.count, Self.sendFlags) }
+            if count >= 0 { return .wrote(count) }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, EWOULDBLOCK: return .wouldBlock
+            default: return .failed(SocketFailure(operation: "send"))
+            }
+        }
+    }
+
+    /// Sends FIN; what the peer still sends can be read.
+    func endSending() {
+        _ = shutdown(number, Int32(SHUT_WR))
+    }
+
+    /// Makes the coming ``dispose()`` send RST and drop what is not sent yet.
+    func armReset() {
+        var value = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(number, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    func setBufferSizes(receive: Int?, send: Int?) {
+        if let receive { set(SOL_SOCKET, SO_RCVBUF, to: Int32(clamping: receive)) }
+        if let send { set(SOL_SOCKET, SO_SNDBUF, to: Int32(clamping: send)) }
+    }
+
+    func dispose() {
+        _ = close(number)
+    }
+
+    private func prepare() throws {
+        let flags = fcntl(number, F_GETFL, 0)
+        guard flags >= 0, fcntl(number, F_SETFL, flags | O_NONBLOCK) == 0,
+            fcntl(number, F_SETFD, FD_CLOEXEC) == 0
+        else { throw SocketFailure(operation: "fcntl") }
+        #if canImport(Darwin)
+        set(SOL_SOCKET, SO_NOSIGPIPE, to: 1)
+        #endif
+    }
+
+    private func set(_ level: Int32, _ option: Int32, to value: Int32) {
+        var value = value
+        _ = setsockopt(number, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private func bindToLoopback(_ host: MockServer.Configuration.Host) throws {
+        let result: Int32
+        switch host {
+        case .ipv4:
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            result = Self.withAddress(&address) { bind(number, $0, $1) }
+        case .ipv6:
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_addr = in6addr_loopback
+            result = Self.withAddress(&address) { bind(number, $0, $1) }
+        }
+        guard result == 0 else { throw SocketFailure(operation: "bind") }
+    }
+
+    private func localPort() throws -> Int {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = Self.withAddress(&storage) { address, _ in getsockname(number, address, &length) }
+        guard result == 0 else { throw SocketFailure(operation: "getsockname") }
+        // The port stands at the same offset in both families' addresses.
+        return withUnsafeBytes(of: &storage) { bytes in Int(bytes[2]) << 8 | Int(bytes[3]) }
+    }
+
+    private static func withAddress<Address>(
+        _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafeMutableBytes(of: &address) { bytes in
+            guard let base = bytes.baseAddress else { return -1 }
+            return body(base.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        }
+    }
+
+    #if canImport(Glibc)
+    private static let streamType = Int32(SOCK_STREAM.rawValue)
+    #else
+    private static let streamType = SOCK_STREAM
+    #endif
+
+    #if canImport(Darwin)
+    private static let sendFlags: Int32 = 0
+    #else
+    // A peer that has gone is an error of this call, not a signal to the process.
+    private static let sendFlags = Int32(MSG_NOSIGNAL)
+    #endif
+}
+
+/// A system call of a socket that failed, with its `errno`.
+struct SocketFailure: Error, Sendable, CustomStringConvertible {
+    let operation: String
+    let code: Int32
+
+    init(operation: String, code: Int32 = errno) {
+        self.operation = operation
+        self.code = code
+    }
+
+    var description: String { "\(operation): \(String(cString: strerror(code)))" }
+
+    /// No descriptor is free: accepting works again once one is given back.
+    var isExhaustion: Bool { code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM }
+}
