@@ -114,7 +114,7 @@ package final class Call: Sendable {
         }
     }
 
-    var idempotencyKey: String? {
+    package var idempotencyKey: String? {
         get { state.withLock(\.idempotencyKey) }
         set { state.withLock { $0.idempotencyKey = newValue } }
     }

@@ -25,7 +25,9 @@ struct BodyEncoder: Sendable {
             case .data(let data):
                 return Encoded(bytes: data, contentType: body.contentType)
             case .file(let url):
-                _ = try Self.length(of: url)
+                guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
+                    throw CocoaError(.fileReadUnknown)
+                }
                 return Encoded(source: .file(url), contentType: body.contentType)
             case .stream(let stream):
                 return Encoded(source: .stream(stream), contentType: body.contentType)
@@ -37,14 +39,50 @@ struct BodyEncoder: Sendable {
         }
     }
 
+    /// Parts that are all data are bytes; with a file among them the body is made anew for each attempt.
     private func encode(_ form: MultipartFormData) throws -> Encoded {
-        throw PulseError.unsupported("multipart")
+        let boundary = MultipartFormData.boundary(using: randomness)
+        let encoded = try form.encode(boundary: boundary)
+        let contentType = MultipartFormData.contentType(boundary: boundary)
+        if let data = encoded.data { return Encoded(bytes: data, contentType: contentType) }
+        let stream = BodyStream(length: encoded.length) { ByteStream(reading: encoded.segments) }
+        return Encoded(source: .stream(stream), contentType: contentType)
+    }
+}
+
+extension ByteStream {
+    /// The segments one after the other, files in chunks. A file that changed its length since it was measured fails the
+    /// stream: the length is promised to the server already.
+    fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
+        let reader = Locked(SegmentReader(rest: segments[...]))
+        self.init(next: { try reader.withLock { try $0.next() } })
+    }
+}
+
+private struct SegmentReader {
+    private static let chunkSize = 64 << 10
+
+    var rest: ArraySlice<MultipartFormData.Segment>
+    private var open: (handle: FileHandle, missing: Int64)?
+
+    init(rest: ArraySlice<MultipartFormData.Segment>) {
+        self.rest = rest
     }
 
-    /// Bytes of a regular file. Throws for anything else.
-    static func length(of file: URL) throws -> Int64 {
-        let values = try file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
-        guard values.isRegularFile == true, let size = values.fileSize else { throw CocoaError(.fileReadUnknown) }
-        return Int64(size)
+    mutating func next() throws -> Data? {
+        while true {
+            if let (handle, missing) = open {
+                let chunk = try handle.read(upToCount: Int(min(missing, Int64(Self.chunkSize)))) ?? Data()
+                guard missing == 0 || !chunk.isEmpty else { throw CocoaError(.fileReadCorruptFile) }
+                open = missing == 0 ? nil : (handle, missing - Int64(chunk.count))
+                if !chunk.isEmpty { return chunk }
+            } else {
+                switch rest.popFirst() {
+                case .bytes(let data): return data
+                case .file(let url, let length): open = (try FileHandle(forReadingFrom: url), length)
+                case nil: return nil
+                }
+            }
+        }
     }
 }
