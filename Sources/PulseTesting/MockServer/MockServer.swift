@@ -118,7 +118,8 @@ public final class MockServer: Sendable {
     }
 
     /// Steps to perform on a connection before anything is read from it, by its index: a server that accepts and says
-    /// nothing, resets at once, or speaks another protocol. Reading goes on if the last step leaves the connection open.
+    /// nothing, resets at once, or speaks another protocol. Reading goes on if the last step leaves the connection
+    /// open.
     public func onAccept(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) {
         core.route { $0.setGreeting(steps) }
     }
