@@ -135,10 +135,12 @@ final class WireClient: Sendable {
 
     /// Closes, with RST if so wished.
     func close(resetting: Bool = false) {
-        guard isClosed.withLock({ isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }) else { return }
+        guard
+            isClosed.withLock({ isClosed in
+                defer { isClosed = true }
+                return !isClosed
+            })
+        else { return }
         if resetting {
             var value = linger(l_onoff: 1, l_linger: 0)
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))

@@ -3,14 +3,14 @@
 import PulseCore
 
 /// A response as the steps that send it: all decisions about framing and faults, none of the effects.
-struct ResponseScript: Sendable {
-    let steps: [MockServer.Step]
+package struct ResponseScript: Sendable {
+    package let steps: [MockServer.Step]
     /// The connection may take another request afterwards, if no step ends it.
-    let keepsAlive: Bool
+    package let keepsAlive: Bool
     let pace: MockServer.Response.Pace?
 
     /// - Parameter isBodyUnread: some of the request was left unread, after which the next one cannot be found.
-    init(_ response: MockServer.Response, to method: HTTPMethod, closing: Bool, isBodyUnread: Bool) {
+    package init(_ response: MockServer.Response, to method: HTTPMethod, closing: Bool, isBodyUnread: Bool) {
         pace = response.pace
         if let script = response.script {
             steps = script
