@@ -9,7 +9,7 @@ package final class Call: Sendable {
         var idempotencyKey: String?
         var wireAttempts = 0
         var lastFailure: PulseError?
-        var isPastDeadline = false
+        var isStruck = false
         var traceID: String?
     }
 
@@ -114,7 +114,7 @@ package final class Call: Sendable {
         }
     }
 
-    var idempotencyKey: String? {
+    package var idempotencyKey: String? {
         get { state.withLock(\.idempotencyKey) }
         set { state.withLock { $0.idempotencyKey = newValue } }
     }
@@ -144,11 +144,23 @@ package final class Call: Sendable {
     }
 
     package func strikeDeadline() {
-        state.withLock { $0.isPastDeadline = true }
+        state.withLock { $0.isStruck = true }
     }
 
-    package var isPastDeadline: Bool {
-        guard let deadline else { return false }
-        return state.withLock(\.isPastDeadline) || environment.clock.uptime >= deadline
+    /// The deadline has cancelled the call.
+    package var isStruck: Bool {
+        deadline != nil && state.withLock(\.isStruck)
+    }
+
+    // MARK: Events
+
+    package func emit(_ event: @autoclosure () -> NetworkEvent) {
+        guard let events = environment.events, events.isActive else { return }
+        events.emit(event())
+    }
+
+    /// The call as a whole, for the events of its start and end.
+    package var summary: CallSummary {
+        CallSummary(id: id, endpointPath: endpointPath, route: route, method: method, host: host, traceID: traceID)
     }
 }

@@ -103,8 +103,7 @@ public struct PluginContext: Sendable {
 
     /// Emits an event, which is built only if somebody listens.
     public func emit(_ event: @autoclosure () -> NetworkEvent) {
-        guard let events = call.environment.events, events.isActive else { return }
-        events.emit(event())
+        call.emit(event())
     }
 
     /// This call for an event.

@@ -19,7 +19,7 @@ package struct RetryLoop: Sendable {
         while true {
             let result = await next.result(request, context: attempt == 1 ? context : context.with(attempt: attempt))
             guard let failure = failure(of: result, in: context) else { return try result.get() }
-            context.call.lastFailure = failure
+            if failure.kind != .deadlineExceeded, failure.kind != .cancelled { context.call.lastFailure = failure }
             switch decision(after: failure, attempt: attempt, of: context, request) {
             case .stop:
                 return try result.get()

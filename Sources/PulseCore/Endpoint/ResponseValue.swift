@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 /// A response type that reads the answer itself rather than through the decoder.
-public protocol ResponseValue: Decodable, Sendable {
+public protocol ResponseValue: Decodable {
     static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Self
 }
 
 /// The response of a call whose body does not matter: any accepted status will do, and a body is ignored.
-public struct EmptyResponse: ResponseValue, Hashable {
+public struct EmptyResponse: ResponseValue, Sendable, Hashable {
     public init() {}
 
     public init(from decoder: any Decoder) throws {}
@@ -35,7 +35,7 @@ extension String: ResponseValue {
     }
 }
 
-extension Optional: ResponseValue where Wrapped: Decodable & Sendable {
+extension Optional: ResponseValue where Wrapped: Decodable {
     /// Nil for an empty body or a literal `null`.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Wrapped? {
         response.data.isEmpty ? nil : try response.decode(Wrapped?.self, using: decoder)

@@ -34,7 +34,7 @@ package struct Locked<State: Sendable>: @unchecked Sendable {
 
 private final class Buffer<State>: ManagedBuffer<State, Primitive> {
     deinit {
-        _ = withUnsafeMutablePointerToElements { Primitive.destroy($0) }
+        withUnsafeMutablePointerToElements { Primitive.destroy($0) }
     }
 }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+/// Percent-encoding of UTF-8 bytes (RFC 3986, section 2.1), one function for each place in a URL or a form.
+///
+/// Escapes are written in upper case. Text which needs none is returned as it is, without an allocation.
+package enum PercentEncoding {
+    /// Percent-encoded path text: valid escapes, `pchar` and `/` stay, all else is encoded (RFC 3986, section 3.3).
+    /// A `%` that starts no escape is itself encoded; `?` and `#` are too, so cut them off before.
+    package static func path(_ text: String) -> String {
+        encode(text, by: Rule(kept: .path, keepsEscapes: true))
+    }
+
+    /// A raw value as one path segment, or a part of one: only `unreserved` stays, so that `/`, `?`, `#`, `;` and `%`
+    /// cannot mean anything. `.` and `..` stay as they are; who builds a path has to refuse them.
+    package static func segment(_ text: String) -> String {
+        encode(text, by: Rule(kept: .unreserved))
+    }
+
+    /// A raw name or value of a query: only `unreserved` stays. A space is `%20` and `+` is `%2B`, which every server
+    /// reads the same way, whether it takes the query for a form or not.
+    package static func query(_ text: String) -> String {
+        encode(text, by: Rule(kept: .unreserved))
+    }
+
+    /// Query text that somebody wrote as a whole: its `&`, `=`, `+` and valid escapes keep their meaning, and only
+    /// what is illegal is encoded (RFC 3986, section 3.4). `#` is too, so cut it off before.
+    package static func queryText(_ text: String) -> String {
+        encode(text, by: Rule(kept: .query, keepsEscapes: true))
+    }
+
+    /// A raw name or value of a form (WHATWG URL, section 5.2, application/x-www-form-urlencoded serializing):
+    /// alphanumerics and `*-._` stay, a space is `+`.
+    package static func form(_ text: String) -> String {
+        encode(text, by: Rule(kept: .form, writesSpaceAsPlus: true))
+    }
+
+    /// The text behind the escapes, or nil if an escape is malformed or the bytes are not UTF-8.
+    package static func decode(_ text: some StringProtocol) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        var rest = text.utf8.makeIterator()
+        while let byte = rest.next() {
+            guard byte == percent else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.next()?.hexDigitValue, let low = rest.next()?.hexDigitValue else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        let decoded = String(decoding: bytes, as: UTF8.self)
+        // Repaired text is longer or different: the only sign of malformed UTF-8 that iOS 15 gives.
+        return decoded.utf8.elementsEqual(bytes) ? decoded : nil
+    }
+
+    /// Whether a segment of the path is `.` or `..`, written plainly or as `%2e` (RFC 3986, section 5.2.4; WHATWG URL,
+    /// section 4.1). Such a segment would be taken out on the way, a double one together with the one before it.
+    package static func containsDotSegment(_ path: some StringProtocol) -> Bool {
+        path.utf8.split(separator: UInt8(ascii: "/")).contains { segment in
+            guard segment.count <= 6 else { return false }
+            switch String(decoding: segment, as: UTF8.self).asciiLowercased {
+            case ".", "%2e", "..", ".%2e", "%2e.", "%2e%2e": return true
+            default: return false
+            }
+        }
+    }
+
+    private static let percent = UInt8(ascii: "%")
+
+    private struct Rule {
+        var kept: ASCIISet
+        var keepsEscapes = false
+        var writesSpaceAsPlus = false
+
+        func keeps(_ byte: UInt8, at index: Int, of bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            if kept.contains(byte) { return true }
+            guard keepsEscapes, byte == percent, bytes.count - index > 2 else { return false }
+            return bytes[index + 1].hexDigitValue != nil && bytes[index + 2].hexDigitValue != nil
+        }
+    }
+
+    private static func encode(_ text: String, by rule: Rule) -> String {
+        var text = text
+        let encoded: String? = text.withUTF8 { bytes in
+            let changed = bytes.indices.reduce(into: 0) { count, index in
+                if !rule.keeps(bytes[index], at: index, of: bytes) { count += 1 }
+            }
+            guard changed > 0 else { return nil }
+            return String(unsafeUninitializedCapacity: bytes.count + 2 * changed) { output in
+                write(bytes, by: rule, to: output)
+            }
+        }
+        return encoded ?? text
+    }
+
+    private static func write(
+        _ bytes: UnsafeBufferPointer<UInt8>, by rule: Rule, to output: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        var end = 0
+        for (index, byte) in bytes.enumerated() {
+            if rule.keeps(byte, at: index, of: bytes) {
+                output[end] = byte
+                end += 1
+            } else if rule.writesSpaceAsPlus, byte == UInt8(ascii: " ") {
+                output[end] = UInt8(ascii: "+")
+                end += 1
+            } else {
+                output[end] = percent
+                output[end + 1] = hexDigit(byte >> 4)
+                output[end + 2] = hexDigit(byte & 0x0F)
+                end += 3
+            }
+        }
+        return end
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+/// Turns an Encodable into the items of a query or a form.
+///
+/// Nested members get nested names, `filter[state]=open`; `Data` becomes Base64, a `URL`, `UUID` or `Decimal` its text.
+/// The values are raw text until ``queryString(_:)`` or ``formString(_:)`` escapes them, names included.
+///
+/// Everything throws ``PulseError/encodingFailed(underlying:)``: for a top-level value that has no names (a string, an
+/// array), a number that is not finite, or whatever the value's own `encode(to:)` throws.
+public struct QueryEncoder: Sendable {
+    public var options: Options
+
+    public init(options: Options = Options()) {
+        self.options = options
+    }
+
+    /// The items in order: sorted by name at each level, or as declared; see ``Options/sortsKeys``.
+    public func items(from value: some Encodable) throws -> [URLQueryItem] {
+        do {
+            return try QueryTree(value, options: options).items()
+        } catch let error as PulseError {
+            throw error
+        } catch {
+            throw PulseError.encodingFailed(underlying: error)
+        }
+    }
+
+    /// A query, without its `?`.
+    public func queryString(from value: some Encodable) throws -> String {
+        Self.queryString(try items(from: value))
+    }
+
+    /// The body of an `application/x-www-form-urlencoded` request.
+    public func formString(from value: some Encodable) throws -> String {
+        Self.formString(try items(from: value))
+    }
+
+    /// The items as a query (RFC 3986, section 3.4): everything outside `unreserved` is escaped, a space is `%20` and
+    /// `+` is `%2B`. An item without a value is its bare name.
+    public static func queryString(_ items: [URLQueryItem]) -> String {
+        join(items, encoding: PercentEncoding.query)
+    }
+
+    /// The items as a form body (WHATWG URL, section 5.2): a space is `+` and `+` is `%2B`. An item without a value is
+    /// its bare name.
+    public static func formString(_ items: [URLQueryItem]) -> String {
+        join(items, encoding: PercentEncoding.form)
+    }
+
+    private static func join(_ items: [URLQueryItem], encoding: (String) -> String) -> String {
+        var text = ""
+        for (index, item) in items.enumerated() {
+            if index > 0 { text += "&" }
+            text += encoding(item.name)
+            if let value = item.value {
+                text += "="
+                text += encoding(value)
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+/// Any JSON (RFC 8259): for bodies, GraphQL variables and extensions that have no Swift type of their own.
+///
+/// It is written as literals, `["name": "Ann", "tags": ["a", "b"], "age": 41, "manager": nil]`, read with subscripts,
+/// `json["tags"]?[0]?.stringValue`, and is Codable, so that it may be a member of any Codable type.
+///
+/// JSON knows one kind of number. A whole one in the range of `Int64` is an ``integer(_:)``, digit by digit, and any
+/// other a ``number(_:)`` with the precision of `Double`; the two are equal when their values are, so that
+/// what was encoded is equal to what is decoded from it. Object keys are data: key strategies of a JSON coder
+/// do not touch them.
+public enum JSONValue: Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+}
+
+extension JSONValue {
+    /// The value under a key, or nil if there is none or this is no object. A null that is there is `.null`.
+    public subscript(key: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members[key]
+    }
+
+    /// The element at an index, or nil if there is none or this is no array.
+    public subscript(index: Int) -> JSONValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
+    }
+
+    public var isNull: Bool { self == .null }
+
+    public var boolValue: Bool? {
+        guard case .bool(let value) = self else { return nil }
+        return value
+    }
+
+    /// A whole number in the range of `Int64`, however it was written: `2` and `2.0` alike.
+    public var integerValue: Int64? {
+        switch self {
+        case .integer(let value): value
+        case .number(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    /// Any number; of an integer beyond 2^53 the nearest `Double`.
+    public var numberValue: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
+
+    public var stringValue: String? {
+        guard case .string(let value) = self else { return nil }
+        return value
+    }
+
+    public var arrayValue: [JSONValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
+    public var objectValue: [String: JSONValue]? {
+        guard case .object(let members) = self else { return nil }
+        return members
+    }
+}
+
+extension JSONValue: Hashable {
+    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.integer(let integer), .number(let number)), (.number(let number), .integer(let integer)):
+            Int64(exactly: number) == integer
+        case (.string(let left), .string(let right)): left == right
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .number(let value):
+            if let integer = Int64(exactly: value) { hasher.combine(integer) } else { hasher.combine(value) }
+        case .string(let value): hasher.combine(value)
+        case .array(let elements): hasher.combine(elements)
+        case .object(let members): hasher.combine(members)
+        }
+    }
+}

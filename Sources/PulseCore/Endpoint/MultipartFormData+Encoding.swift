@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+extension MultipartFormData {
+    /// What is to be sent, in order; neighboring bytes are one segment, so parts that are all data make one.
+    package enum Segment: Sendable, Hashable {
+        case bytes(Data)
+        case file(URL, length: Int64)
+    }
+
+    package struct Encoded: Sendable, Hashable {
+        package let segments: [Segment]
+        /// The exact length of all segments, if no file changes until it is sent.
+        package let length: Int64
+
+        /// The whole body, if it needs no file.
+        package var data: Data? {
+            guard segments.count == 1, case .bytes(let data) = segments[0] else { return nil }
+            return data
+        }
+    }
+
+    /// The value of the request's Content-Type header.
+    package static func contentType(boundary: String) -> String {
+        "multipart/form-data; boundary=\(boundary)"
+    }
+
+    /// A boundary of 128 random bits.
+    package static func boundary(using randomness: some Randomness) -> String {
+        let digits = [randomness.next(), randomness.next()].map { bits in
+            let hex = String(bits, radix: 16)
+            return String(repeating: "0", count: 16 - hex.count) + hex
+        }
+        return "PulseKit-" + digits.joined()
+    }
+
+    /// The body as segments, each file with its length of this moment.
+    ///
+    /// The parts are not searched for the boundary, which would mean to read the files: 128 random bits from
+    /// ``boundary(using:)``, new for each request, cannot be met or foreseen. Anything but 1 to 70 letters, digits, `-` and
+    /// `_` is refused (RFC 2046, section 5.1.1, without what would need quotes).
+    ///
+    /// Throws ``PulseError/invalidRequest(reason:)`` for a text that cannot be written and a file that is none, and
+    /// ``PulseError/encodingFailed(underlying:)`` for a file whose length cannot be had.
+    package func encode(boundary: String) throws -> Encoded {
+        guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(Self.boundaryCharacters.contains) else {
+            throw PulseError.invalidRequest(reason: "not a usable multipart boundary")
+        }
+        var segments: [Segment] = []
+        var pending = Data()
+        var length: Int64 = 0
+        for part in parts {
+            pending.append(contentsOf: "--\(boundary)\r\n\(try part.head())\r\n".utf8)
+            switch part.content {
+            case .data(let data):
+                pending.append(data)
+            case .file(let url):
+                let fileLength = try part.length(of: url)
+                // A sparse file can claim any length; below this limit no sum overflows.
+                guard max(fileLength, length) < 1 << 60 else {
+                    throw PulseError.invalidRequest(reason: "a multipart body of 2^60 bytes or more")
+                }
+                length += Int64(pending.count) + fileLength
+                segments += [.bytes(pending), .file(url, length: fileLength)]
+                pending = Data()
+            }
+            pending.append(contentsOf: "\r\n".utf8)
+        }
+        pending.append(contentsOf: "--\(boundary)--\r\n".utf8)
+        segments.append(.bytes(pending))
+        return Encoded(segments: segments, length: length + Int64(pending.count))
+    }
+
+    private static let boundaryCharacters = ASCIISet.alphanumerics.union(ASCIISet("-_"))
+}
+
+extension MultipartFormData.Part {
+    /// The part's header lines, each with its CRLF (RFC 7578, section 4.2).
+    fileprivate func head() throws -> String {
+        guard !name.utf8.contains(0), filename?.utf8.contains(0) != true else {
+            throw PulseError.invalidRequest(reason: "the name of a multipart field or file contains NUL")
+        }
+        var head = "Content-Disposition: form-data; name=\"\(Self.escape(name, normalizesLineBreaks: true))\""
+        if let filename {
+            head += "; filename=\"\(Self.escape(filename, normalizesLineBreaks: false))\""
+        }
+        head += "\r\n"
+        if let mimeType {
+            guard mimeType.isHTTPFieldValue else {
+                throw PulseError.invalidRequest(reason: "the media type of a multipart field contains CR, LF or NUL")
+            }
+            head += "Content-Type: \(mimeType)\r\n"
+        }
+        return head
+    }
+
+    fileprivate func length(of file: URL) throws -> Int64 {
+        guard file.isFileURL else {
+            throw PulseError.invalidRequest(reason: "the file of a multipart field is not on disk")
+        }
+        let attributes: [FileAttributeKey: Any]
+        do {
+            // A link's own attributes would be its own length.
+            let path = file.resolvingSymlinksInPath().path
+            attributes = try FileManager.default.attributesOfItem(atPath: path)
+        } catch {
+            throw PulseError.encodingFailed(underlying: error)
+        }
+        guard attributes[.type] as? FileAttributeType == .typeRegular,
+            let length = (attributes[.size] as? NSNumber)?.int64Value
+        else { throw PulseError.invalidRequest(reason: "the file of a multipart field is no regular file") }
+        return length
+    }
+
+    /// Only what would end the quoted text or the line is escaped (HTML, section 4.10.21.8, "multipart/form-data encoding
+    /// algorithm"); the rest is UTF-8. A backslash is a plain character there, and `filename*` is not used (RFC 7578,
+    /// section 4.2). Browsers make each CR, LF and CRLF of a name a CRLF first; those of a file name they leave.
+    private static func escape(_ text: String, normalizesLineBreaks: Bool) -> String {
+        var escaped = String.UnicodeScalarView()
+        var previous: Unicode.Scalar?
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": escaped.append(contentsOf: "%22".unicodeScalars)
+            case "\r" where normalizesLineBreaks: escaped.append(contentsOf: "%0D%0A".unicodeScalars)
+            case "\n" where normalizesLineBreaks && previous == "\r": break
+            case "\n" where normalizesLineBreaks: escaped.append(contentsOf: "%0D%0A".unicodeScalars)
+            case "\r": escaped.append(contentsOf: "%0D".unicodeScalars)
+            case "\n": escaped.append(contentsOf: "%0A".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+            previous = scalar
+        }
+        return String(escaped)
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+/// A path with named gaps, `/users/{id}/files/file-{name}.json`, that raw values are put into.
+///
+/// A value fills one segment, or the part of one that the template gives it, and nothing more: everything outside
+/// `unreserved` (RFC 3986, section 2.3) is percent-encoded, so that it cannot add a segment, a query or a fragment, and
+/// a value that is empty or makes the segment `.` or `..` is refused. The text around the gaps is percent-encoded path
+/// text like any endpoint's path and is left as it is; a `?` in it starts a query.
+///
+/// A template can be made of any text; one with a fault in it throws when it is used.
+public struct PathTemplate: Sendable, Hashable {
+    /// The template as it was written; the `route` of the metrics.
+    public let text: String
+
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    /// The path with every gap filled.
+    ///
+    /// A name may stand in the template twice and then gets the same value. Throws ``PulseError/invalidRequest(reason:)``
+    /// if a value is missing, unused or refused, with a text that names the parameter and never shows a value, and
+    /// ``PulseError/invalidURL(_:)`` if the template itself is faulty.
+    public func expand(_ values: [String: any CustomStringConvertible & Sendable]) throws -> String {
+        var path = ""
+        var unused = Set(values.keys)
+        for piece in try pieces() {
+            switch piece {
+            case .literal(let text):
+                path += text
+            case .rest(let name):
+                throw refusal("{\(name)...} can only be matched")
+            case .gap(let name):
+                guard let value = values[name]?.description else { throw refusal("no value for {\(name)}") }
+                guard !value.isEmpty else { throw refusal("the value for {\(name)} is empty") }
+                path += PercentEncoding.segment(value)
+                unused.remove(name)
+            }
+        }
+        guard unused.isEmpty else {
+            throw refusal("no place for the value of \(unused.sorted().joined(separator: ", "))")
+        }
+        guard !PercentEncoding.containsDotSegment(Substring(path.utf8.prefix { $0 != UInt8(ascii: "?") })) else {
+            throw refusal("the values make a dot segment")
+        }
+        return path
+    }
+
+    private func refusal(_ reason: String) -> PulseError {
+        .invalidRequest(reason: "path template \(text): \(reason)")
+    }
+}
+
+extension PathTemplate: ExpressibleByStringLiteral, CustomStringConvertible {
+    public init(stringLiteral text: String) {
+        self.init(text)
+    }
+
+    public var description: String { text }
+}
+
+extension PathTemplate {
+    enum Piece {
+        case literal(String)
+        /// `{name}`
+        case gap(String)
+        /// `{name...}` at the end: whatever is left of a path. For ``match(_:)`` alone.
+        case rest(String)
+    }
+
+    /// The template in pieces, or ``PulseError/invalidURL(_:)`` for a brace without its partner, a name that is empty or
+    /// holds anything but ASCII letters, digits, `-`, `_` and `.`, and a `{rest...}` that is not at the end.
+    func pieces() throws -> [Piece] {
+        var pieces: [Piece] = []
+        var remaining = text.utf8[...]
+        while let brace = remaining.firstIndex(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) {
+            guard remaining[brace] == UInt8(ascii: "{"), let end = remaining[brace...].firstIndex(of: UInt8(ascii: "}"))
+            else { throw fault("a brace without its partner") }
+            if brace > remaining.startIndex {
+                pieces.append(.literal(String(decoding: remaining[..<brace], as: UTF8.self)))
+            }
+            let name = String(decoding: remaining[brace..<end].dropFirst(), as: UTF8.self)
+            remaining = remaining[end...].dropFirst()
+            pieces.append(try gap(name, isLast: remaining.isEmpty))
+        }
+        if !remaining.isEmpty {
+            pieces.append(.literal(String(decoding: remaining, as: UTF8.self)))
+        }
+        return pieces
+    }
+
+    private func gap(_ content: String, isLast: Bool) throws -> Piece {
+        let isRest = content.hasSuffix("...")
+        let name = isRest ? String(content.dropLast(3)) : content
+        guard !name.isEmpty, name.utf8.allSatisfy(Self.nameCharacters.contains) else {
+            throw fault("{\(content)} is no parameter")
+        }
+        guard isRest else { return .gap(name) }
+        guard isLast else { throw fault("{\(content)} must be at the end") }
+        return .rest(name)
+    }
+
+    private func fault(_ reason: String) -> PulseError {
+        .invalidURL("path template \(text): \(reason)")
+    }
+
+    private static let nameCharacters = ASCIISet.alphanumerics.union(ASCIISet("-_."))
+}

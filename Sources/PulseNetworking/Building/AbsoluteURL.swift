@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Why a text makes no URL.
+struct URLFault: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// A path and a query as an endpoint writes them, made legal (RFC 3986, sections 3.3 and 3.4).
+struct PathAndQuery: Sendable {
+    let path: String
+    let query: String
+
+    init(_ text: Substring) throws(URLFault) {
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw URLFault("a fragment is not sent to a server") }
+        let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
+        path = PercentEncoding.path(String(text[..<end]))
+        query = PercentEncoding.queryText(String(text[end...].dropFirst()))
+        guard !PercentEncoding.containsDotSegment(path) else { throw URLFault("a dot segment") }
+    }
+}
+
+/// An `http` or `https` URL in parts, each in legal text.
+struct AbsoluteURL: Sendable {
+    /// The scheme and authority, and the path without its slashes at the end: what a path with a slash is added to.
+    let stem: String
+    let query: String
+    private let whole: String
+
+    /// Whether a text names a scheme and an authority, so that no base has a say (RFC 3986, section 3.1).
+    static func hasScheme(_ text: String) -> Bool {
+        scheme(of: text) != nil
+    }
+
+    init(_ text: String) throws(URLFault) {
+        guard let scheme = Self.scheme(of: text)?.asciiLowercased, ["http", "https"].contains(scheme) else {
+            throw URLFault("neither http nor https")
+        }
+        let rest = text.utf8.dropFirst(scheme.utf8.count + 3)
+        let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        let reference = try PathAndQuery(text[(end ?? rest.endIndex)...])
+        var root = scheme + "://" + (try Self.authority(text[rest.startIndex..<(end ?? rest.endIndex)]))
+        if !root.utf8.allSatisfy({ $0 < 0x80 }) {
+            root = try Self.internationalized(root)
+        }
+        query = reference.query
+        whole = root + reference.path
+        let trailing = reference.path.utf8.reversed().prefix { $0 == UInt8(ascii: "/") }.count
+        stem = root + reference.path.dropLast(trailing)
+    }
+
+    /// This URL's path and another with one slash between. An empty path adds nothing, not even the slash.
+    func joined(to path: String) -> String {
+        path.isEmpty ? whole : stem + "/" + path.drop { $0 == "/" }
+    }
+
+    private static func scheme(of text: String) -> String? {
+        guard let first = text.utf8.first, first.isASCIILetter,
+            let end = text.utf8.firstIndex(where: { !schemeCharacters.contains($0) }),
+            text.utf8[end...].starts(with: "://".utf8)
+        else { return nil }
+        return String(text[..<end])
+    }
+
+    private static let schemeCharacters = ASCIISet.alphanumerics.union(ASCIISet("+-."))
+}
+
+extension AbsoluteURL {
+    /// `user:password@host:port` (RFC 3986, section 3.2). Where parsers disagree on what the host is, as with a second `@`,
+    /// a text is refused.
+    private static func authority(_ text: Substring) throws(URLFault) -> String {
+        var address = text
+        var userInfo = ""
+        if let at = text.utf8.firstIndex(of: UInt8(ascii: "@")) {
+            userInfo = String(text[...at])
+            address = text[text.utf8.index(after: at)...]
+            guard userInfo == PercentEncoding.path(userInfo) else { throw URLFault("malformed user info") }
+        }
+        let bracket = address.utf8.first == UInt8(ascii: "[") ? address.utf8.firstIndex(of: UInt8(ascii: "]")) : nil
+        let colon = address.utf8[(bracket ?? address.startIndex)...].firstIndex(of: UInt8(ascii: ":"))
+        let host = try host(address[..<(colon ?? address.endIndex)])
+        return userInfo + host + (try port(address[(colon ?? address.endIndex)...].dropFirst()))
+    }
+
+    private static func host(_ text: Substring) throws(URLFault) -> String {
+        guard !text.isEmpty else { throw URLFault("no host") }
+        if text.utf8.first == UInt8(ascii: "[") {
+            guard isIPv6Literal(text) else { throw URLFault("malformed host") }
+            return String(text)
+        }
+        // Escapes in a host are decoded here, since not everything behind us does it.
+        guard let host = PercentEncoding.decode(text),
+            host.utf8.allSatisfy({ $0 >= 0x80 || hostCharacters.contains($0) })
+        else { throw URLFault("malformed host") }
+        return host
+    }
+
+    /// `[…]` with hexadecimal digits, colons and dots, and a zone after `%25` (RFC 6874).
+    private static func isIPv6Literal(_ text: Substring) -> Bool {
+        guard text.utf8.count > 3, text.utf8.last == UInt8(ascii: "]") else { return false }
+        let content = text.utf8.dropFirst().dropLast()
+        let end = content.firstIndex(of: UInt8(ascii: "%")) ?? content.endIndex
+        let (address, zone) = (content[..<end], content[end...])
+        return address.contains(UInt8(ascii: ":"))
+            && address.allSatisfy { $0.hexDigitValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+            && (zone.isEmpty
+                || zone.starts(with: "%25".utf8) && zone.count > 3
+                    && zone.dropFirst(3).allSatisfy(ASCIISet.unreserved.contains))
+    }
+
+    /// With its colon; nothing for none.
+    private static func port(_ digits: Substring) throws(URLFault) -> String {
+        guard !digits.isEmpty else { return "" }
+        guard digits.utf8.allSatisfy(\.isASCIIDigit), let port = UInt16(digits) else {
+            throw URLFault("malformed port")
+        }
+        return ":\(port)"
+    }
+
+    /// The root with its host in Punycode (RFC 5891), which is Foundation's to know.
+    private static func internationalized(_ root: String) throws(URLFault) -> String {
+        guard let text = URL(string: root)?.absoluteString, text.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw URLFault("malformed host")
+        }
+        return text
+    }
+
+    private static let hostCharacters = ASCIISet.unreserved.union(.subDelimiters)
+}

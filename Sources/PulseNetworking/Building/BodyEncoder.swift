@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Turns a body into bytes, or into a file or stream that is read while it is sent.
+struct BodyEncoder: Sendable {
+    struct Encoded {
+        var source = BodySource.inRequest
+        var bytes: Data?
+        var contentType: String?
+    }
+
+    let randomness: any Randomness
+
+    /// Throws ``PulseError/encodingFailed(underlying:)`` before anything is sent; a file that is missing is one.
+    func encode(_ body: RequestBody, using encoder: any RequestEncoder) throws -> Encoded {
+        do {
+            switch body.content {
+            case .none:
+                return Encoded()
+            case .json(let value):
+                return Encoded(bytes: try encoder.encode(value), contentType: body.contentType ?? encoder.contentType)
+            case .form(let text):
+                return Encoded(bytes: Data(try text().utf8), contentType: body.contentType)
+            case .data(let data):
+                return Encoded(bytes: data, contentType: body.contentType)
+            case .file(let url):
+                guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
+                    throw CocoaError(.fileReadUnknown)
+                }
+                return Encoded(source: .file(url), contentType: body.contentType)
+            case .stream(let stream):
+                return Encoded(source: .stream(stream), contentType: body.contentType)
+            case .multipart(let form):
+                return try encode(form)
+            }
+        } catch {
+            throw error as? PulseError ?? PulseError.encodingFailed(underlying: error)
+        }
+    }
+
+    /// Parts that are all data are bytes; with a file among them the body is made anew for each attempt.
+    private func encode(_ form: MultipartFormData) throws -> Encoded {
+        let boundary = MultipartFormData.boundary(using: randomness)
+        let encoded = try form.encode(boundary: boundary)
+        let contentType = MultipartFormData.contentType(boundary: boundary)
+        if let data = encoded.data { return Encoded(bytes: data, contentType: contentType) }
+        let stream = BodyStream(length: encoded.length) { ByteStream(reading: encoded.segments) }
+        return Encoded(source: .stream(stream), contentType: contentType)
+    }
+}
+
+extension ByteStream {
+    /// The segments one after the other, files in chunks. A file that changed its length since it was measured fails the
+    /// stream: the length is promised to the server already.
+    fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
+        let reader = Locked(SegmentReader(rest: segments[...]))
+        self.init(next: { try reader.withLock { try $0.next() } })
+    }
+}
+
+private struct SegmentReader {
+    private static let chunkSize = 64 << 10
+
+    var rest: ArraySlice<MultipartFormData.Segment>
+    private var open: (handle: FileHandle, missing: Int64)?
+
+    init(rest: ArraySlice<MultipartFormData.Segment>) {
+        self.rest = rest
+    }
+
+    mutating func next() throws -> Data? {
+        while true {
+            if let (handle, missing) = open {
+                let chunk = try handle.read(upToCount: Int(min(missing, Int64(Self.chunkSize)))) ?? Data()
+                guard missing == 0 || !chunk.isEmpty else { throw CocoaError(.fileReadCorruptFile) }
+                open = missing == 0 ? nil : (handle, missing - Int64(chunk.count))
+                if !chunk.isEmpty { return chunk }
+            } else {
+                switch rest.popFirst() {
+                case .bytes(let data): return data
+                case .file(let url, let length): open = (try FileHandle(forReadingFrom: url), length)
+                case nil: return nil
+                }
+            }
+        }
+    }
+}

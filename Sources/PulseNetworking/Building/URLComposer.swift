@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Joins a client's base URL, an endpoint's path and its query items to the URL of a request.
+///
+/// The base is taken apart once; the usual request costs one look at its path, one concatenation and one `URL`. What is
+/// handed to `URL(string:)` is strictly legal text already (RFC 3986), since older systems repair nothing and give nil.
+struct URLComposer: Sendable {
+    private enum Base: Sendable {
+        case none
+        case usable(AbsoluteURL)
+        case unusable(String)
+    }
+
+    private let base: Base
+
+    /// A base that cannot be used is remembered and reported by each ``url(path:query:)`` that would need it.
+    init(baseURL: URL?) {
+        guard let text = baseURL?.absoluteString else {
+            base = .none
+            return
+        }
+        do throws(URLFault) {
+            base = .usable(try AbsoluteURL(text))
+        } catch {
+            base = .unusable("the base URL \(Self.presentable(text)): \(error.reason)")
+        }
+    }
+
+    /// The request's URL: base path and `path` with one slash between, then the queries of the base, of the path and of
+    /// the items. A `path` that begins with `http://` or `https://` stands alone.
+    ///
+    /// `path` is percent-encoded text: valid escapes stay, other characters outside `pchar` and `/` are encoded, `?` starts
+    /// a query, which is kept as it is. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot segment (also as `%2e`),
+    /// another scheme, a missing host, and a relative path without a base. Its text shows no query and no user info.
+    func url(path: String, query items: [URLQueryItem]) throws -> URL {
+        do throws(URLFault) {
+            return try composed(path, items)
+        } catch {
+            throw PulseError.invalidURL("\(Self.presentable(path)): \(error.reason)")
+        }
+    }
+
+    private func composed(_ path: String, _ items: [URLQueryItem]) throws(URLFault) -> URL {
+        if case .usable(let base) = base, Self.isPlain(path) {
+            return try Self.url(base.stem + path, [base.query], items)
+        }
+        if AbsoluteURL.hasScheme(path) {
+            let absolute = try AbsoluteURL(path)
+            return try Self.url(absolute.joined(to: ""), [absolute.query], items)
+        }
+        let reference = try PathAndQuery(path[...])
+        let base = try usableBase()
+        return try Self.url(base.joined(to: reference.path), [base.query, reference.query], items)
+    }
+
+    private func usableBase() throws(URLFault) -> AbsoluteURL {
+        switch base {
+        case .usable(let base): return base
+        case .none: throw URLFault("a relative path needs a base URL")
+        case .unusable(let reason): throw URLFault(reason)
+        }
+    }
+
+    private static func url(_ root: String, _ queries: [String], _ items: [URLQueryItem]) throws(URLFault) -> URL {
+        var text = root
+        var separator = "?"
+        for query in queries where !query.isEmpty {
+            text += separator + query
+            separator = "&"
+        }
+        if !items.isEmpty {
+            text += separator + QueryEncoder.queryString(items)
+        }
+        guard let url = URL(string: text) else { throw URLFault("not a URL") }
+        return url
+    }
+
+    /// `/users/42`: starts with one slash, needs no encoding, and has no segment that starts with a dot. The colon is left
+    /// out for the scheme's sake, the percent sign since its escapes have to be looked at.
+    private static func isPlain(_ path: String) -> Bool {
+        var previous: UInt8 = 0
+        for byte in path.utf8 {
+            guard plain.contains(byte) else { return false }
+            if previous == 0, byte != slash { return false }
+            if previous == slash, byte == dot || byte == slash { return false }
+            previous = byte
+        }
+        return previous != 0
+    }
+
+    /// A path for an error's text: without what may be secret, and without control characters.
+    private static func presentable(_ path: String) -> String {
+        var shown = PercentEncoding.path(String(path.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
+        if let start = shown.range(of: "://")?.upperBound,
+            let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
+        {
+            shown.removeSubrange(start...at)
+        }
+        return shown
+    }
+
+    private static let plain = ASCIISet.path.subtracting(ASCIISet(":"))
+    private static let slash = UInt8(ascii: "/")
+    private static let dot = UInt8(ascii: ".")
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The default `User-Agent`: `App/1.0 PulseKit/0.1.0 (iOS 17.4.0)`; on Linux the executable's name stands for the app.
+enum UserAgent {
+    static let version = "0.1.0"
+
+    static let standard: String = {
+        let info = Bundle.main.infoDictionary
+        let name = info?["CFBundleName"] as? String ?? ProcessInfo.processInfo.processName
+        let app = (info?["CFBundleShortVersionString"] as? String).map { "\(token(name))/\(token($0))" } ?? token(name)
+        let system = ProcessInfo.processInfo.operatingSystemVersion
+        let numbers = "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+        return "\(app) PulseKit/\(version) (\(platform) \(numbers))"
+    }()
+
+    private static func token(_ text: String) -> String {
+        let bytes = text.utf8.map { $0.isHTTPTokenCharacter ? $0 : UInt8(ascii: "-") }
+        return bytes.isEmpty ? "App" : String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static var platform: String {
+        #if canImport(WatchKit)
+        "watchOS"
+        #elseif canImport(UIKit)
+        "iOS"
+        #elseif canImport(Darwin)
+        "macOS"
+        #else
+        "Linux"
+        #endif
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension PulseClient {
+    /// Runs the body of a call in a task of its own, so that the caller, a tag, the deadline or a shutdown can end it,
+    /// and sees it to its end: plugins completed, the last event emitted.
+    func run<Value: Sendable>(
+        _ call: Call, through links: PluginChain.Links,
+        _ body: @escaping @Sendable () async throws -> DecodedResponse<Value>
+    ) async throws -> DecodedResponse<Value> {
+        call.emit(.requestStarted(call.summary))
+        if Task.isCancelled {
+            await complete(call, links, .failure(.cancelled))
+            throw PulseError.cancelled
+        }
+        let task = Task {
+            try Task.checkCancellation()
+            return try await body()
+        }
+        guard let ticket = calls.add(tag: call.options.tag, cancel: { task.cancel() }) else {
+            task.cancel()
+            await complete(call, links, .failure(.cancelled))
+            throw PulseError.cancelled
+        }
+        let alarm = call.deadline.map { deadline in
+            deadlines.add(deadline) {
+                call.strikeDeadline()
+                task.cancel()
+            }
+        }
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
+        if let alarm { deadlines.remove(alarm) }
+        return try await finish(result, of: call, ticket, links)
+    }
+
+    private func finish<Value: Sendable>(
+        _ result: Result<DecodedResponse<Value>, any Error>, of call: Call, _ ticket: CallRegistry.Ticket,
+        _ links: PluginChain.Links
+    ) async throws -> DecodedResponse<Value> {
+        switch result {
+        case .success(let decoded):
+            guard let stream = decoded.response.bytes else {
+                await complete(call, links, .success(decoded.response))
+                calls.remove(ticket)
+                return decoded
+            }
+            // The call ends when its body does.
+            calls.update(ticket) { [weak stream] in stream?.cancel() }
+            stream.onEnd { error in
+                Task {
+                    await self.complete(call, links, error.map { .failure($0) } ?? .success(decoded.response))
+                    self.calls.remove(ticket)
+                }
+            }
+            return decoded
+        case .failure(let error):
+            let error = call.finalError(PulseError(wrapping: error))
+            await complete(call, links, .failure(error))
+            calls.remove(ticket)
+            throw error
+        }
+    }
+
+    private func complete(
+        _ call: Call, _ links: PluginChain.Links, _ outcome: Result<PulseResponse, PulseError>
+    ) async {
+        await PluginChain.complete(call, links)
+        guard let events = environment.events, events.isActive else { return }
+        events.emit(
+            .requestCompleted(
+                outcome.map { ResponseSummary($0) }.mapError { ErrorSummary($0) }, call.summary,
+                latency: environment.clock.uptime - call.startUptime))
+    }
+}
+
+extension Call {
+    /// What the caller gets: a call that its deadline cut names the failure before it.
+    fileprivate func finalError(_ error: PulseError) -> PulseError {
+        switch error {
+        case .deadlineExceeded(last: nil): .deadlineExceeded(last: lastFailure)
+        case .cancelled where isStruck: .deadlineExceeded(last: lastFailure)
+        default: error
+        }
+    }
+}

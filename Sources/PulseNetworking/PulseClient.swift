@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+public import PulseObservability
+
+/// Sends endpoints and gives typed results.
+///
+/// Make one client for each server, keep it as long as the app needs it, and share it freely: every method may be called
+/// from any thread. ``shutdown()`` ends what is under way and frees the transport.
+public final class PulseClient: Sendable {
+    public let configuration: PulseConfiguration
+
+    let environment: CallEnvironment
+    let builder: RequestBuilder
+    let follower: RedirectFollower
+    let calls = CallRegistry()
+    let deadlines: DeadlineHeap
+    /// The chain of every call whose endpoint and options change nothing about it.
+    let links: PluginChain.Links
+    private let plugins: [any PulsePlugin]
+    private let transport: any Transport
+    private let ownsTransport: Bool
+
+    /// A client; nothing is started before the first call.
+    ///
+    /// - Parameter plugins: in the caller's order within each ``PluginScope``, outermost first.
+    /// - Parameter transport: belongs to the caller; without one the client makes the platform's and shuts it down.
+    /// - Parameter events: where the client tells what happens to its calls.
+    public init(
+        configuration: PulseConfiguration,
+        plugins: [any PulsePlugin] = [],
+        transport: (any Transport)? = nil,
+        events: PulseEventBus = .shared
+    ) {
+        self.configuration = configuration
+        self.plugins = plugins
+        self.transport =
+            transport ?? URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
+        ownsTransport = transport == nil
+        let sink: any EventSink =
+            configuration.logLevel == .none ? events : LevelLogger(configuration.logLevel, bus: events)
+        environment = CallEnvironment(
+            clock: configuration.clock,
+            randomness: configuration.randomness,
+            events: sink,
+            home: Set(([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
+            secretHeaders: configuration.secretHeaders)
+        builder = RequestBuilder(configuration, environment: environment)
+        follower = RedirectFollower(configuration, environment: environment)
+        deadlines = DeadlineHeap(clock: configuration.clock)
+        let wire = Wire(self.transport, configuration, environment: environment, calls: calls)
+        links = PluginChain.Links(client: plugins, retry: nil, configured: configuration.retryPolicy) {
+            try await wire.send($0, for: $1, plugins: $2)
+        }
+    }
+
+    /// Cancels every call under way; each ends with ``PulseError/cancelled``. Later calls are not affected.
+    public func cancelAll() {
+        calls.cancelAll()
+    }
+
+    /// Cancels the calls under way whose options have that tag.
+    public func cancelAll(tag: String) {
+        calls.cancelAll(tag: tag)
+    }
+
+    /// Cancels what is under way, waits for it to end, and shuts down the plugins, and the transport if the client made
+    /// it. A later call throws ``PulseError/cancelled`` and sends nothing.
+    ///
+    /// Do not await it inside a call of this client (in a plugin, say): it would wait for itself.
+    public func shutdown() async {
+        await calls.shutdown()
+        deadlines.shutdown()
+        for plugin in plugins {
+            await plugin.shutdown()
+        }
+        if ownsTransport { await transport.shutdown() }
+    }
+
+    /// The chain of a call, with its endpoint's plugins and its own retry policy, if it has any.
+    func links(for plugins: [any PulsePlugin], _ options: RequestOptions) -> PluginChain.Links {
+        guard !plugins.isEmpty || options.retry != nil else { return links }
+        return PluginChain.Links(
+            client: self.plugins, endpoint: plugins, retry: options.retry, configured: configuration.retryPolicy,
+            wire: links.wire)
+    }
+}
+
+extension PulseClient {
+    /// Options with the nil fields filled in from the configuration; `retry` stays, since a retry plugin may stand
+    /// between the two.
+    ///
+    /// - Parameter idleTimeout: the endpoint's own; 0 takes the client's.
+    func resolved(_ options: RequestOptions, idleTimeout: TimeInterval) -> RequestOptions {
+        var options = options
+        options.timeout = options.timeout ?? (idleTimeout > 0 ? idleTimeout : configuration.timeout)
+        options.connectTimeout = options.connectTimeout ?? configuration.connectTimeout
+        options.deadline = options.deadline ?? configuration.deadline
+        options.acceptedStatuses = options.acceptedStatuses ?? .successful
+        options.redirectPolicy = options.redirectPolicy ?? configuration.redirectPolicy
+        options.maximumBufferedBodySize = options.maximumBufferedBodySize ?? configuration.maximumBufferedBodySize
+        options.decoder = options.decoder ?? configuration.decoder
+        options.encoder = options.encoder ?? configuration.encoder
+        options.auth = options.auth ?? .optional
+        options.cache = options.cache ?? .default
+        options.priority = options.priority ?? .normal
+        return options
+    }
+}
+
+extension PulseClient {
+    private static let sharedDefault = Locked<PulseClient?>(nil)
+
+    /// The client for code that is handed none. Set it once, at start-up, before anything reads it; a later value is
+    /// ignored with a ``NetworkEvent/warning(_:)``. Unset, it is a client without a base URL.
+    public static var `default`: PulseClient {
+        get {
+            sharedDefault.withLock { shared in
+                let client = shared ?? PulseClient(configuration: PulseConfiguration())
+                shared = client
+                return client
+            }
+        }
+        set {
+            let isTaken = sharedDefault.withLock { shared in
+                defer { shared = shared ?? newValue }
+                return shared != nil && shared !== newValue
+            }
+            if isTaken {
+                PulseEventBus.shared.emit(.warning("PulseClient.default was set or read before; the new one is ignored"))
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Takes the place of the configuration's retry policy.
+///
+/// By default four attempts with full jitter from 1 s up to 30 s, over the same statuses and errors as the default
+/// policy. A request is repeated only if that is safe, whatever the settings: see ``RetryPolicy``.
+public struct RetryPlugin: PulsePlugin {
+    private let loop: RetryLoop
+
+    public var identifier: String { "com.pulse.retry" }
+    public var scope: PluginScope { .retry }
+
+    /// - Parameter maxAttempts: tries in all, the first included.
+    /// - Parameter shouldRetry: narrows or widens which failures count as passing ones; never lifts the rule on methods
+    ///   and keys. Called concurrently.
+    public init(
+        maxAttempts: Int = 4,
+        strategy: BackoffStrategy = .exponentialWithJitter(base: 1, maxDelay: 30),
+        shouldRetry: (@Sendable (PulseError) -> Bool)? = nil
+    ) {
+        self.init(
+            policy: RetryPolicy(maxAttempts: maxAttempts, backoffStrategy: strategy), shouldRetry: shouldRetry)
+    }
+
+    /// A plugin for a whole policy: statuses, exhaustion report, unsafe methods.
+    public init(policy: RetryPolicy, shouldRetry: (@Sendable (PulseError) -> Bool)? = nil) {
+        loop = RetryLoop(policy, counts: shouldRetry)
+    }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        try await loop.run(request, for: context, next: next)
+    }
+}
+
+extension PulsePlugin where Self == RetryPlugin {
+    /// ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``
+    public static func retry(
+        maxAttempts: Int = 4,
+        strategy: BackoffStrategy = .exponentialWithJitter(base: 1, maxDelay: 30),
+        shouldRetry: (@Sendable (PulseError) -> Bool)? = nil
+    ) -> RetryPlugin {
+        RetryPlugin(maxAttempts: maxAttempts, strategy: strategy, shouldRetry: shouldRetry)
+    }
+}
