@@ -20,8 +20,7 @@ struct Outgoing: Sendable {
 
 extension Call {
     convenience init(_ outgoing: Outgoing, host: String, _ environment: CallEnvironment) {
-        let isAbsolute = outgoing.path.contains("://")
-        let url = isAbsolute ? URL(string: outgoing.path) : nil
+        let url = AbsoluteURL.hasScheme(outgoing.path) ? URL(string: outgoing.path) : nil
         let path = outgoing.path.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(outgoing.path[..<$0]) }
         self.init(
             endpointPath: url?.path ?? path ?? outgoing.path,
@@ -38,8 +37,8 @@ extension BuiltRequest {
     /// Writes the call's key into the request and the call, so that every attempt, hop and replay carries the same one
     /// (the Idempotency-Key header). A key that the endpoint wrote itself stands.
     mutating func writeIdempotencyKey(of call: Call, isQueueable: Bool) {
-        if let own = urlRequest.value(forHTTPHeaderField: "Idempotency-Key") {
-            call.idempotencyKey = own
+        if let ownKey {
+            call.idempotencyKey = ownKey
             return
         }
         let key: String
