@@ -34,14 +34,20 @@ struct SecretNames: Sendable {
         "samlresponse", "session", "setcookie2", "sid", "sig", "totp", "xauth",
     ]
 
-    /// By first letter, since most letters of most names start none.
+    /// By first letter.
     private static let standard: [[Pattern]] = {
         var table = [[Pattern]](repeating: [], count: 26)
         let all =
             anywhere.map { Pattern($0, .anywhere) } + end.map { Pattern($0, .end) } + whole.map { Pattern($0, .whole) }
-        for pattern in all { table[Int(pattern.text[0] - UInt8(ascii: "a"))].append(pattern) }
+        for pattern in all { table[letter(pattern.text[0])].append(pattern) }
         return table
     }()
+
+    /// For each first letter the second ones, a bit each: two letters tell of most places in most names that nothing
+    /// begins there, and a name is looked at for every header of every request.
+    private static let secondLetters: [UInt32] = standard.map { patterns in
+        patterns.reduce(0) { $0 | 1 << letter($1.text[1]) }
+    }
 
     /// Says whether credentials may be sent, and holds none.
     private static let exempt = Pattern("accesscontrolallowcredentials", .whole)
@@ -58,17 +64,25 @@ struct SecretNames: Sendable {
     }
 
     func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        let secondLetters = Self.secondLetters
         var isStart = true
+        // The letter before, if it may begin a pattern.
+        var first: (index: Int, letter: Int, isStart: Bool)?
         var index = 0
         while index < name.count {
             let byte = name[index].asciiLowercased
-            if Self.isIgnored(byte) {
+            let letter = Self.letter(byte)
+            if let begun = first, letter < 26, secondLetters[begun.letter] & 1 << letter != 0,
+                matchesStandard(name, at: begun.index, letter: begun.letter, isStart: begun.isStart)
+            {
+                return !Self.matches(Self.exempt, name, at: 0)
+            }
+            if letter >= 26, Self.isIgnored(byte) {
                 // The parts of `a[b][c]` are names as well.
                 if Self.isBracket(byte) { isStart = true }
             } else {
-                if matches(name, at: index, first: byte, isStart: isStart) {
-                    return !Self.matches(Self.exempt, name, at: 0)
-                }
+                if isStart, added.contains(where: { Self.matches($0, name, at: index) }) { return true }
+                first = letter < 26 && secondLetters[letter] != 0 ? (index, letter, isStart) : nil
                 isStart = false
             }
             index += 1
@@ -80,15 +94,12 @@ struct SecretNames: Sendable {
         name.withUnsafeBufferPointer { contains($0) }
     }
 
-    private func matches(_ name: UnsafeBufferPointer<UInt8>, at index: Int, first: UInt8, isStart: Bool) -> Bool {
-        let letter = Int(first &- UInt8(ascii: "a"))
-        if letter < 26 {
-            for pattern in Self.standard[letter] where isStart || pattern.anchor != .whole {
-                if Self.matches(pattern, name, at: index) { return true }
-            }
+    private func matchesStandard(
+        _ name: UnsafeBufferPointer<UInt8>, at index: Int, letter: Int, isStart: Bool
+    ) -> Bool {
+        for pattern in Self.standard[letter] where isStart || pattern.anchor != .whole {
+            if Self.matches(pattern, name, at: index) { return true }
         }
-        guard isStart else { return false }
-        for pattern in added where Self.matches(pattern, name, at: index) { return true }
         return false
     }
 
@@ -105,6 +116,11 @@ struct SecretNames: Sendable {
             index += 1
         }
         return index == name.count
+    }
+
+    /// 0 for `a`; 26 or more if it is no lower-case letter.
+    private static func letter(_ byte: UInt8) -> Int {
+        Int(byte &- UInt8(ascii: "a"))
     }
 
     private static func isIgnored(_ byte: UInt8) -> Bool {
