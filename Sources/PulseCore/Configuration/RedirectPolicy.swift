@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+/// Which redirects a client follows (RFC 9110, section 15.4), and what it sends then.
+///
+/// Following, 301 and 302 turn a POST into GET, 303 turns any method but HEAD into GET; body, `Content-*` headers and the
+/// idempotency key go with the method. 307 and 308 keep method and body. Never followed are a way from https to http, to
+/// another scheme, or with a body that can be sent only once: then the 3xx is the answer, and fails as a status does.
+public struct RedirectPolicy: Sendable {
+    private enum Mode: Sendable {
+        case follow(maximumHops: Int)
+        case refuse
+        case custom(@Sendable (PulseResponse, URLRequest) -> URLRequest?)
+    }
+
+    private let mode: Mode
+
+    /// Follows up to 10 hops; one more is ``PulseError/transport(_:underlying:)`` with `.httpTooManyRedirects`.
+    public static let `default` = follow()
+
+    /// Follows up to that many hops.
+    public static func follow(maximumHops: Int = 10) -> RedirectPolicy {
+        RedirectPolicy(mode: .follow(maximumHops: max(0, maximumHops)))
+    }
+
+    /// Follows none: the 3xx is the answer.
+    public static let refuse = RedirectPolicy(mode: .refuse)
+
+    /// Follows with the request that the closure gives, or not if that is nil. It gets the redirect and the request that
+    /// the rules above would send; a rule that forbids to follow is not asked about. At most 10 hops.
+    ///
+    /// The closure may be called several times for one redirect, on any thread, and must give the same each time.
+    public static func custom(
+        _ decide: @escaping @Sendable (PulseResponse, URLRequest) -> URLRequest?
+    ) -> RedirectPolicy {
+        RedirectPolicy(mode: .custom(decide))
+    }
+
+    package enum Decision: Sendable {
+        /// The answer stands as it is.
+        case stop
+        case follow(URLRequest, dropsBody: Bool)
+        case tooManyRedirects
+    }
+
+    /// What to do with an answer.
+    ///
+    /// - Parameter request: what the redirect continues, as the client built it; by default the request as it was sent.
+    /// - Parameter hop: redirects followed so far.
+    package func decision(
+        for response: PulseResponse, following request: URLRequest? = nil, hop: Int, isBodyReplayable: Bool
+    ) -> Decision {
+        let request = request ?? response.request
+        guard let (rewritesTo, dropsBody) = Self.rewriting(response.statusCode, method: request.httpMethod ?? "GET"),
+            dropsBody || isBodyReplayable,
+            let current = request.url, let target = Self.target(of: response, from: current)
+        else { return .stop }
+        var next = request
+        next.url = target
+        next.httpMethod = rewritesTo
+        if dropsBody { Self.removeBody(from: &next) }
+        var maximumHops = 10
+        switch mode {
+        case .refuse: return .stop
+        case .follow(let limit): maximumHops = limit
+        case .custom(let decide):
+            guard let decided = decide(response, next), decided.url.flatMap(Origin.init) != nil else { return .stop }
+            next = decided
+        }
+        return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
+    }
+
+    /// The method to go on with, and whether the body goes; nil for a status that is no redirect to follow.
+    private static func rewriting(_ status: Int, method: String) -> (method: String, dropsBody: Bool)? {
+        switch status {
+        case 301, 302: method == "POST" ? ("GET", true) : (method, false)
+        case 303: method == "HEAD" || method == "GET" ? (method, false) : ("GET", true)
+        case 307, 308: (method, false)
+        default: nil
+        }
+    }
+
+    /// Where `Location` leads: http or https, with a host, never from https to http; without user info, which nobody
+    /// but the server asked to send.
+    private static func target(of response: PulseResponse, from current: URL) -> URL? {
+        guard let location = response.headers.values(for: "Location").first, !location.isEmpty,
+            let url = URL(string: legal(location), relativeTo: current)?.absoluteURL,
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return nil }
+        parts.user = nil
+        parts.password = nil
+        guard let target = parts.url, let origin = Origin(target), url.scheme?.lowercased().hasPrefix("http") == true else {
+            return nil
+        }
+        return origin.scheme == "http" && Origin(current)?.scheme == "https" ? nil : target
+    }
+
+    /// Servers write spaces and other text raw; what is no URI character is encoded, a valid escape stays.
+    private static func legal(_ location: String) -> String {
+        let allowed = Set("-._~:/?#[]@!$&'()*+,;=%".utf8)
+        var text = ""
+        for byte in location.utf8 {
+            if byte.isASCIIDigit || byte.isASCIILetter || allowed.contains(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += byte < 0x10 ? "%0" : "%"
+                text += String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+
+    private static func removeBody(from request: inout URLRequest) {
+        request.httpBody = nil
+        for name in (request.allHTTPHeaderFields ?? [:]).keys {
+            let lowercased = name.asciiLowercased
+            if lowercased.hasPrefix("content-") || lowercased == "idempotency-key" {
+                request.setValue(nil, forHTTPHeaderField: name)
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+/// The dates of HTTP header fields (RFC 9110, section 5.6.7).
+package enum HTTPDate {
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+    /// The date in one of the three forms that a recipient must accept, or nil: `Sun, 06 Nov 1994 08:49:37 GMT`,
+    /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+    ///
+    /// Names are taken in any case, the weekday is not compared with the date. A leap second counts as the second before.
+    /// - Parameter now: what a year of two digits is seen from: it is never more than 50 years ahead.
+    package static func parse(_ text: String, now: Date) -> Date? {
+        let words = text.split(whereSeparator: { " ,-".contains($0) }).map(String.init)
+        let isDashed = text.contains("-")
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), !words.isEmpty else { return nil }
+        switch words.count {
+        case 6 where text.contains(",") && words[5].asciiLowercased == "gmt":
+            guard words[1].utf8.count == 2, let day = number(words[1]), let year = number(words[3]) else { return nil }
+            if isDashed {
+                guard words[3].utf8.count == 2 else { return nil }
+                return date(fullYear(year, now: now), words[2], day, words[4])
+            }
+            guard words[3].utf8.count == 4 else { return nil }
+            return date(year, words[2], day, words[4])
+        case 5 where !text.contains(",") && !isDashed:
+            guard words[2].utf8.count <= 2, let day = number(words[2]) else { return nil }
+            guard words[4].utf8.count == 4, let year = number(words[4]) else { return nil }
+            return date(year, words[1], day, words[3])
+        default:
+            return nil
+        }
+    }
+
+    /// The one form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    package static func format(_ date: Date) -> String {
+        let seconds = Int(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
+        let days = Int((Double(seconds) / 86_400).rounded(.down))
+        let rest = seconds - days * 86_400
+        let (year, month, day) = civil(fromDays: days)
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][((days % 7) + 7) % 7]
+        let name = months[month - 1].prefix(1).uppercased() + months[month - 1].dropFirst()
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let digits = String(year)
+        let years = String(repeating: "0", count: 4 - digits.count) + digits
+        let time = "\(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60))"
+        return "\(weekday), \(two(day)) \(name) \(years) \(time) GMT"
+    }
+
+    private static func date(_ year: Int, _ monthName: String, _ day: Int, _ time: String) -> Date? {
+        let parts = time.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        guard let month = months.firstIndex(of: monthName.asciiLowercased).map({ $0 + 1 }),
+            parts.count == 3, parts.allSatisfy({ $0.utf8.count == 2 }),
+            let hour = number(parts[0]), let minute = number(parts[1]), let second = number(parts[2]),
+            hour < 24, minute < 60, second <= 60, day >= 1, day <= length(ofMonth: month, in: year)
+        else { return nil }
+        let seconds = days(fromCivil: year, month, day) * 86_400 + hour * 3600 + minute * 60 + min(second, 59)
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+
+    private static func number(_ digits: String) -> Int? {
+        digits.utf8.allSatisfy(\.isASCIIDigit) ? Int(digits) : nil
+    }
+
+    private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
+        let current = civil(fromDays: Int((now.timeIntervalSince1970 / 86_400).rounded(.down))).year
+        let year = current - current % 100 + twoDigits
+        return year > current + 50 ? year - 100 : year
+    }
+
+    private static func length(ofMonth month: Int, in year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    // The Gregorian calendar by counting eras of 400 years, each of which starts on a first of March.
+
+    private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+/// How long a server wants to be left alone.
+package enum RetryAfter {
+    /// Seconds, or nil if no header says so in a form that is understood; never negative.
+    ///
+    /// `Retry-After` first (RFC 9110, section 10.2.3): digits, or a date, counted against the answer's own `Date` where
+    /// it has one. Without it `RateLimit-Reset`, then `X-RateLimit-Reset`: seconds, or a Unix time if it lies after 2024.
+    /// Anything malformed is ignored.
+    package static func seconds(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
+        if let value = headers.values(for: "Retry-After").first {
+            return digits(value) ?? date(value, headers, now).map { max(0, $0) }
+        }
+        return reset("RateLimit-Reset", headers, now) ?? reset("X-RateLimit-Reset", headers, now)
+    }
+
+    private static func date(_ value: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {
+        let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
+        return HTTPDate.parse(value, now: now)?.timeIntervalSince(sent)
+    }
+
+    private static func reset(_ name: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {
+        guard let seconds = headers.values(for: name).first.flatMap(digits) else { return nil }
+        let startOf2025: TimeInterval = 1_735_689_600
+        return seconds < startOf2025 ? seconds : max(0, seconds - now.timeIntervalSince1970)
+    }
+
+    private static func digits(_ text: String) -> TimeInterval? {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        guard !text.isEmpty, text.utf8.count <= 18, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+        return TimeInterval(text)
+    }
+}
