@@ -6,7 +6,7 @@ import PulseCore
 final class Race<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
-        var task: Task<Void, Never>?
+        var task: Task<Void, any Error>?
         var isOver = false
     }
 
@@ -21,7 +21,7 @@ final class Race<Value: Sendable>: Sendable {
                     return !state.isOver
                 }
                 guard starts else { return continuation.resume(throwing: CancellationError()) }
-                let task = Task {
+                let task = Task.startingNow {
                     let result: Result<Value, any Error>
                     do {
                         result = .success(try await work())
