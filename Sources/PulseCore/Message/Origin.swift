@@ -11,14 +11,15 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// Nil unless the URL is absolute, has a host, and is of the scheme http, https, ws or wss.
     public init?(_ url: URL) {
-        guard let scheme = url.scheme, let host = url.host, !host.isEmpty else { return nil }
+        guard let scheme = url.scheme, let host = url.host else { return nil }
+        // A trailing dot names the same host.
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        guard !name.isEmpty else { return nil }
         switch scheme.asciiLowercased {
         case "http", "ws": (self.scheme, port) = ("http", url.port ?? 80)
         case "https", "wss": (self.scheme, port) = ("https", url.port ?? 443)
         default: return nil
         }
-        // A trailing dot names the same host.
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         self.host = name.trimmingBrackets.asciiLowercased
     }
 
