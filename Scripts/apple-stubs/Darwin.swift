@@ -11,3 +11,22 @@ public typealias os_unfair_lock = os_unfair_lock_s
 
 public func os_unfair_lock_lock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) {}
 public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) {}
+
+public let SO_NOSIGPIPE: Int32 = 0x1022
+
+// Another type than in Glibc, which is re-exported above. A name X of the sources becomes apple_X where a stub declares that.
+public let apple_SOCK_STREAM: Int32 = 1
+
+// What Glibc has and Darwin has not, as far as somebody may reach for it.
+@available(*, unavailable, message: "Linux only")
+public let apple_MSG_NOSIGNAL: Int32 = 0
+@available(*, unavailable, message: "Linux only")
+public let apple_SOCK_CLOEXEC: Int32 = 0
+@available(*, unavailable, message: "Linux only")
+public let apple_SOCK_NONBLOCK: Int32 = 0
+@available(*, unavailable, message: "Linux only")
+public func apple_accept4() {}
+@available(*, unavailable, message: "Linux only")
+public func apple_pipe2() {}
+@available(*, unavailable, message: "Linux only")
+public func apple_getrandom() {}

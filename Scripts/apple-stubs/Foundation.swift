@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Declarations for Scripts/check-apple, never compiled into anything: `import Foundation` in the sources becomes an
-// import of this module, which adds what only Apple's Foundation has, or what Linux marks as unavailable.
+// import of this module. What only Apple's Foundation has, or what Linux marks as unavailable, is declared here.
+@_exported import Darwin
 @_exported import Foundation
 @_exported import FoundationNetworking
-
-extension URLSessionConfiguration {
-    public var waitsForConnectivity: Bool {
-        get { fatalError() }
-        set {}
-    }
-}

@@ -14,7 +14,7 @@ extension PulseClient {
             await complete(call, links, .failure(.cancelled))
             throw PulseError.cancelled
         }
-        let task = Task {
+        let task = Task.startingNow {
             try Task.checkCancellation()
             return try await body()
         }

@@ -54,13 +54,24 @@ package enum PercentEncoding {
 
     /// Whether a segment of the path is `.` or `..`, written plainly or as `%2e` (RFC 3986, section 5.2.4; WHATWG URL,
     /// section 4.1). Such a segment would be taken out on the way, a double one together with the one before it.
-    package static func containsDotSegment(_ path: some StringProtocol) -> Bool {
-        path.utf8.split(separator: UInt8(ascii: "/")).contains { segment in
-            guard segment.count <= 6 else { return false }
-            switch String(decoding: segment, as: UTF8.self).asciiLowercased {
-            case ".", "%2e", "..", ".%2e", "%2e.", "%2e%2e": return true
-            default: return false
-            }
+    package static func containsDotSegment(_ path: String) -> Bool {
+        let bytes = path.utf8
+        var start = bytes.startIndex
+        while start < bytes.endIndex {
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
+            if isDotSegment(bytes[start..<end]) { return true }
+            start = end < bytes.endIndex ? bytes.index(after: end) : end
+        }
+        return false
+    }
+
+    private static func isDotSegment(_ segment: Substring.UTF8View) -> Bool {
+        guard let first = segment.first, first == UInt8(ascii: ".") || first == percent, segment.count <= 6 else {
+            return false
+        }
+        switch String(decoding: segment, as: UTF8.self).asciiLowercased {
+        case ".", "%2e", "..", ".%2e", "%2e.", "%2e%2e": return true
+        default: return false
         }
     }
 

@@ -108,7 +108,7 @@ extension QueryTreeWriter {
             guard (-62_135_596_800..<253_402_300_800).contains(seconds) else {
                 throw invalid(seconds, outOfRange)
             }
-            return date.formatted(.iso8601)
+            return date.ISO8601Format()
         case .secondsSince1970:
             if let whole = Int64(exactly: seconds) { return String(whole) }
             return try finite(seconds, seconds.isFinite)

@@ -6,15 +6,19 @@
 /// Whatever the policy: a redirect from `https` to `http`, to another scheme, or with a `Location` that is no URL is
 /// not followed, and neither is one that asks for a body that cannot be sent again. Then the 3xx is the answer.
 public struct RedirectPolicy: Sendable {
-    /// Decides about a redirect that may be followed: gets the answer and the request that would be sent next, returns
-    /// the one to send, or nil to take the answer as it is. May be asked several times about one answer, so it should
-    /// depend on nothing else. User info in the URL it returns is sent as it stands.
-    public typealias Decision = @Sendable (_ response: PulseResponse, _ next: URLRequest) -> URLRequest?
+    /// What becomes of an answer.
+    package enum Decision: Sendable {
+        /// It stands as it is.
+        case stop
+        /// Send this. With `dropsBody` the call has become another one, without body and idempotency key.
+        case follow(URLRequest, dropsBody: Bool)
+        case tooManyRedirects
+    }
 
     private enum Mode: Sendable {
         case follow
         case refuse
-        case custom(Decision)
+        case custom(@Sendable (PulseResponse, URLRequest) -> URLRequest?)
     }
 
     private let mode: Mode
@@ -28,29 +32,33 @@ public struct RedirectPolicy: Sendable {
     }
 
     /// Follows at most 10.
-    public static let `default` = follow
-
-    /// Follows at most 10.
-    public static let follow = RedirectPolicy(.follow)
+    public static let `default` = follow()
 
     /// Follows at most that many.
-    public static func follow(maximumHops: Int) -> RedirectPolicy {
+    public static func follow(maximumHops: Int = 10) -> RedirectPolicy {
         RedirectPolicy(.follow, maximumHops: maximumHops)
     }
 
     /// Follows none: the 3xx itself is the answer.
     public static let refuse = RedirectPolicy(.refuse)
 
-    /// Asks `decide`.
-    public static func custom(maximumHops: Int = 10, _ decide: @escaping Decision) -> RedirectPolicy {
+    /// Asks about each redirect that the rules above let through: `decide` gets the answer and the request that would be
+    /// sent next, and returns the one to send, or nil to take the answer as it is.
+    ///
+    /// It may be called several times about one answer, on any thread, and must say the same each time.
+    public static func custom(
+        maximumHops: Int = 10, _ decide: @escaping @Sendable (PulseResponse, URLRequest) -> URLRequest?
+    ) -> RedirectPolicy {
         RedirectPolicy(.custom(decide), maximumHops: maximumHops)
     }
 
-    /// - Parameter request: what was asked for, before plugins changed it; else the request of the response.
-    /// - Parameter hop: how many redirects of this call have been followed.
+    /// What to do with an answer.
+    ///
+    /// - Parameter request: what the redirect continues, as the client built it; else the request as it was sent.
+    /// - Parameter hop: redirects of this call that have been followed.
     package func decision(
         for response: PulseResponse, following request: URLRequest? = nil, hop: Int, isBodyReplayable: Bool
-    ) -> RedirectDecision {
+    ) -> Decision {
         let request = request ?? response.request
         guard let rule = RedirectRule(status: response.statusCode, method: request.httpMethod ?? "GET"),
             rule.dropsBody || isBodyReplayable,
@@ -81,13 +89,4 @@ public struct RedirectPolicy: Sendable {
         else { return false }
         return scheme == "https" || Origin(source)?.scheme != "https"
     }
-}
-
-/// What becomes of an answer.
-package enum RedirectDecision: Sendable {
-    /// Send this. With `dropsBody` the call has become another one, without body and idempotency key.
-    case follow(URLRequest, dropsBody: Bool)
-    /// It is the answer.
-    case stop
-    case tooManyRedirects
 }

@@ -9,7 +9,7 @@ struct RedirectRule {
     init?(status: Int, method: String) {
         switch status {
         case 301, 302: dropsBody = method == "POST"
-        case 303: dropsBody = method != "HEAD"
+        case 303: dropsBody = method != "GET" && method != "HEAD"
         case 307, 308: dropsBody = false
         default: return nil
         }

@@ -4,9 +4,11 @@
 package enum RedirectSecrets {
     /// Whether the secrets of the first request may go to `target`: if the call began at home, to every home; else only
     /// to where it began. A URL without an origin never gets any.
-    package static func mayGo(to target: URL, first: URL, isHome: (URL) -> Bool) -> Bool {
+    package static func mayGo(
+        to target: URL, first: URL, beganAtHome: Bool, isHome: (URL) -> Bool
+    ) -> Bool {
         guard let origin = Origin(target) else { return false }
-        return isHome(first) ? isHome(target) : origin == Origin(first)
+        return beganAtHome ? isHome(target) : origin == Origin(first)
     }
 
     /// Removes what must not reach another origin: every header that is secret by its name or marked as such, and

@@ -23,7 +23,7 @@ public struct PathTemplate: Sendable, Hashable {
     /// ``PulseError/invalidURL(_:)`` if the template itself is faulty.
     public func expand(_ values: [String: any CustomStringConvertible & Sendable]) throws -> String {
         var path = ""
-        var unused = Set(values.keys)
+        var used: [String] = []
         for piece in try pieces() {
             switch piece {
             case .literal(let text):
@@ -34,13 +34,15 @@ public struct PathTemplate: Sendable, Hashable {
                 guard let value = values[name]?.description else { throw refusal("no value for {\(name)}") }
                 guard !value.isEmpty else { throw refusal("the value for {\(name)} is empty") }
                 path += PercentEncoding.segment(value)
-                unused.remove(name)
+                if !used.contains(name) { used.append(name) }
             }
         }
-        guard unused.isEmpty else {
-            throw refusal("no place for the value of \(unused.sorted().joined(separator: ", "))")
+        guard used.count == values.count else {
+            let unused = values.keys.filter { !used.contains($0) }.sorted()
+            throw refusal("no place for the value of \(unused.joined(separator: ", "))")
         }
-        guard !PercentEncoding.containsDotSegment(Substring(path.utf8.prefix { $0 != UInt8(ascii: "?") })) else {
+        let end = path.utf8.firstIndex(of: UInt8(ascii: "?")) ?? path.endIndex
+        guard !PercentEncoding.containsDotSegment(String(path[..<end])) else {
             throw refusal("the values make a dot segment")
         }
         return path

@@ -108,22 +108,28 @@ struct ConnectionLoop {
     }
 
     private mutating func readBody(of request: inout RecordedRequest, _ reading: MockServer.Reading) async throws {
-        var limit = Int.max
         var interruption: (bytes: Int, steps: [MockServer.Step])?
+        var pieceDelay: TimeInterval = 0
         switch reading.mode {
         case .whole, .headOnly: break
         case .interrupted(let bytes, let steps): interruption = (bytes, steps)
-        case .slowly(let bytes, _):
-            limit = bytes
+        case .slowly(let bytes, let seconds):
+            pieceDelay = seconds
+            parser.maximumPieceSize = bytes
             socket.limitReadAhead(to: bytes)
         }
-        defer { if limit != .max { socket.limitReadAhead(to: nil) } }
+        defer {
+            parser.maximumPieceSize = .max
+            socket.limitReadAhead(to: nil)
+        }
 
         while true {
             let event = parser.next()
             var isEnd = false
             switch event {
-            case .body(let bytes): record(bytes, in: &request)
+            case .body(let bytes):
+                record(bytes, in: &request)
+                try await pause(pieceDelay)
             case .end(let trailers):
                 request.trailers = trailers
                 isEnd = true
@@ -137,9 +143,8 @@ struct ConnectionLoop {
             }
             if isEnd { return }
             guard event == nil else { continue }
-            guard let bytes = try await socket.receive(upTo: limit) else { throw Stop.now }
+            guard let bytes = try await socket.receive() else { throw Stop.now }
             parser.append(bytes)
-            if case .slowly(_, let seconds) = reading.mode { try await pause(seconds) }
         }
     }
 

@@ -27,8 +27,9 @@ extension MockServer {
             Reading(mode: .interrupted(after: bytes, steps))
         }
 
-        /// At most that many bytes, then a wait of that many seconds of the server's clock, and so on. What the system
-        /// buffers of its own accord comes on top: see ``Configuration/receiveBufferSize``.
+        /// At most that many bytes of the body, then a wait of that many seconds of the server's clock, and so on. The
+        /// client can be ahead by what came along with the head (up to 64 KiB) and by what the system buffers of its
+        /// own accord: see ``Configuration/receiveBufferSize``.
         public static func slowly(bytes: Int, every seconds: TimeInterval) -> Reading {
             Reading(mode: .slowly(bytes: max(1, bytes), seconds: seconds))
         }

@@ -5,7 +5,7 @@ import PulseCore
 extension MockServer {
     /// One thing a server does to a connection: what raw scripts consist of, and what a fault in a response is.
     public struct Step: Sendable {
-        enum Action: Sendable {
+        package enum Action: Sendable {
             case bytes(Data)
             case repeating(Data, times: Int?)
             case stream(AsyncStream<Data>, isChunked: Bool)
@@ -17,7 +17,7 @@ extension MockServer {
             case converse(@Sendable (Conversation) async throws -> Void)
         }
 
-        let action: Action
+        package let action: Action
 
         init(_ action: Action) {
             self.action = action

@@ -84,8 +84,9 @@ public final class MockServer: Sendable {
 
     /// Answers requests of that method and path with what the closure gives.
     ///
-    /// `{name}` in the template takes one segment and `{name...}` at its end the rest; they are in
-    /// ``RecordedRequest/parameters``. Of several routes that match, the one added last answers; the same method and
+    /// `{name}` in the template takes a segment or part of one, `{name...}` at its end the rest; they are in
+    /// ``RecordedRequest/parameters``. Paths are compared percent-decoded, segment by segment, and a slash at the end
+    /// counts. Of several routes that match, the one added last answers; the same method and
     /// template again takes the place of the earlier one. A route for GET serves HEAD too, unless that has its own.
     ///
     /// The closure runs in a task that is cancelled when the client leaves. What it throws becomes a 500 that says so.
@@ -94,7 +95,7 @@ public final class MockServer: Sendable {
         _ respond: @escaping @Sendable (RecordedRequest) async throws -> Response
     ) {
         let route = Router.Route(
-            method: method, pattern: PathPattern(pathTemplate), reading: reading, respond: respond)
+            method: method, template: PathTemplate(pathTemplate), reading: reading, respond: respond)
         core.route { $0.add(route) }
     }
 
@@ -118,7 +119,8 @@ public final class MockServer: Sendable {
     }
 
     /// Steps to perform on a connection before anything is read from it, by its index: a server that accepts and says
-    /// nothing, resets at once, or speaks another protocol. Reading goes on if the last step leaves the connection open.
+    /// nothing, resets at once, or speaks another protocol. Reading goes on if the last step leaves the connection
+    /// open.
     public func onAccept(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) {
         core.route { $0.setGreeting(steps) }
     }

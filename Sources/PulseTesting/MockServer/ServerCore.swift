@@ -39,6 +39,8 @@ final class ServerCore: Sendable {
     func close() {
         let served = state.withLock { state in
             state.isOpen = false
+            // Closures of a test often hold the server, which would hold them for ever.
+            state.router = Router()
             return Array(state.served.values)
         }
         listener.close()

@@ -38,7 +38,7 @@ struct RedirectPolicyTests {
         (301, "GET", "GET", false), (301, "HEAD", "HEAD", false), (301, "POST", "GET", true),
         (301, "PUT", "PUT", false),
         (302, "POST", "GET", true), (302, "DELETE", "DELETE", false), (302, "PATCH", "PATCH", false),
-        (303, "GET", "GET", true), (303, "HEAD", "HEAD", false), (303, "POST", "GET", true),
+        (303, "GET", "GET", false), (303, "HEAD", "HEAD", false), (303, "POST", "GET", true),
         (303, "DELETE", "GET", true),
         (307, "POST", "POST", false), (307, "GET", "GET", false), (308, "POST", "POST", false),
         (308, "PUT", "PUT", false),
@@ -48,7 +48,7 @@ struct RedirectPolicyTests {
         #expect(Self.outcome(status, "/b", of: request) == .follow("\(next) https://h.example/b", dropsBody: dropsBody))
         let response = PulseResponse(statusCode: status, headers: ["Location": "/b"], request: request)
         guard
-            case .follow(let followed, _) = RedirectPolicy.follow.decision(
+            case .follow(let followed, _) = RedirectPolicy.follow().decision(
                 for: response, hop: 0, isBodyReplayable: true)
         else {
             Issue.record("not followed")
@@ -97,7 +97,8 @@ struct RedirectPolicyTests {
     func dropsAHostOfOnesOwnOnTheWayToAnotherOrigin() throws {
         let response = PulseResponse(
             statusCode: 307, headers: ["Location": "https://other.example/"], request: try Self.request("POST"))
-        guard case .follow(let next, _) = RedirectPolicy.follow.decision(for: response, hop: 0, isBodyReplayable: true)
+        guard
+            case .follow(let next, _) = RedirectPolicy.follow().decision(for: response, hop: 0, isBodyReplayable: true)
         else {
             Issue.record("not followed")
             return
@@ -156,7 +157,7 @@ struct RedirectPolicyTests {
         built.httpMethod = "PUT"
         let response = PulseResponse(statusCode: 307, headers: ["Location": "b"], request: sent)
         guard
-            case .follow(let next, _) = RedirectPolicy.follow.decision(
+            case .follow(let next, _) = RedirectPolicy.follow().decision(
                 for: response, following: built, hop: 0, isBodyReplayable: true)
         else {
             Issue.record("not followed")
@@ -187,7 +188,8 @@ struct RedirectSecretsTests {
         let home = Set(homes.compactMap { URL(string: $0).flatMap(Origin.init) })
         let isHome: (URL) -> Bool = { Origin($0).map(home.contains) ?? false }
         let (first, target) = (try #require(URL(string: first)), try #require(URL(string: target)))
-        #expect(RedirectSecrets.mayGo(to: target, first: first, isHome: isHome) == mayGo)
+        let beganAtHome = isHome(first)
+        #expect(RedirectSecrets.mayGo(to: target, first: first, beganAtHome: beganAtHome, isHome: isHome) == mayGo)
     }
 
     @Test

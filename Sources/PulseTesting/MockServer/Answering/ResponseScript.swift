@@ -3,14 +3,14 @@
 import PulseCore
 
 /// A response as the steps that send it: all decisions about framing and faults, none of the effects.
-struct ResponseScript: Sendable {
-    let steps: [MockServer.Step]
+package struct ResponseScript: Sendable {
+    package let steps: [MockServer.Step]
     /// The connection may take another request afterwards, if no step ends it.
-    let keepsAlive: Bool
+    package let keepsAlive: Bool
     let pace: MockServer.Response.Pace?
 
     /// - Parameter isBodyUnread: some of the request was left unread, after which the next one cannot be found.
-    init(_ response: MockServer.Response, to method: HTTPMethod, closing: Bool, isBodyUnread: Bool) {
+    package init(_ response: MockServer.Response, to method: HTTPMethod, closing: Bool, isBodyUnread: Bool) {
         pace = response.pace
         if let script = response.script {
             steps = script
@@ -20,18 +20,20 @@ struct ResponseScript: Sendable {
         let layout = BodyLayout(response, isHead: method == .head)
         var headers = response.headers
         layout.framingFields.forEach { headers.add(name: $0.name, value: $0.value) }
-        let closes = closing || isBodyUnread || layout.endsWithConnection || headers.list("Connection").contains("close")
+        let closes =
+            closing || isBodyUnread || layout.endsWithConnection || headers.list("Connection").contains("close")
         if closes, response.status != 101, response.framing != .asGiven, !headers.contains("Connection") {
             headers.add(name: "Connection", value: "close")
         }
         keepsAlive = !closes
 
         let faults = response.faults
-        let steps = faults.filter { $0.point == .start }.map(\.step)
-        let early = response.informational.map { Self.head($0.status, nil, $0.headers) }.map(MockServer.Step.bytes)
-        let head = Self.head(response.status, response.reason, headers)
-        self.steps = steps + early + Self.pieces(of: head, faults) + layout.steps(faults: faults)
-            + faults.filter { $0.point == .end }.map(\.step)
+        var steps = faults.filter { $0.point == .start }.map(\.step)
+        steps += response.informational.map { .bytes(Self.head($0.status, nil, $0.headers)) }
+        steps += Self.pieces(of: Self.head(response.status, response.reason, headers), faults)
+        steps += layout.steps(faults: faults)
+        steps += faults.filter { $0.point == .end }.map(\.step)
+        self.steps = steps
     }
 
     private static func head(_ status: Int, _ reason: String?, _ headers: HTTPHeaders) -> Data {

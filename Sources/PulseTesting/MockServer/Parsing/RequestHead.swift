@@ -3,18 +3,18 @@
 import PulseCore
 
 /// The request line and the header fields, and what they say about the body (RFC 9112, sections 3 and 6).
-struct RequestHead: Sendable, Equatable {
-    enum BodyFraming: Sendable, Equatable {
+package struct RequestHead: Sendable, Equatable {
+    package enum BodyFraming: Sendable, Equatable {
         case none
         case length(Int)
         case chunked
     }
 
-    let method: HTTPMethod
-    let target: String
-    let isVersion10: Bool
-    let headers: HTTPHeaders
-    let framing: BodyFraming
+    package let method: HTTPMethod
+    package let target: String
+    package let isVersion10: Bool
+    package let headers: HTTPHeaders
+    package let framing: BodyFraming
 
     var expectsContinue: Bool {
         !isVersion10 && headers.values(for: "Expect").contains { $0.equalsIgnoringASCIICase("100-continue") }
@@ -28,9 +28,9 @@ struct RequestHead: Sendable, Equatable {
 }
 
 /// Why a request cannot be understood, and the status that says so.
-struct ParseFailure: Error, Sendable, Equatable {
-    let status: Int
-    let reason: String
+package struct ParseFailure: Error, Sendable, Equatable {
+    package let status: Int
+    package let reason: String
 
     static func badRequest(_ reason: String) -> ParseFailure { ParseFailure(status: 400, reason: reason) }
 }

@@ -6,8 +6,8 @@ import PulseCore
 ///
 /// Strict on purpose, since it judges the client under test: bare LF, folded lines and contradictory lengths are
 /// failures. After ``Event/failed(_:)`` nothing more comes.
-struct RequestParser: Sendable {
-    enum Event: Sendable, Equatable {
+package struct RequestParser: Sendable {
+    package enum Event: Sendable, Equatable {
         case head(RequestHead)
         case body(Data)
         /// The request is complete.
@@ -26,6 +26,9 @@ struct RequestParser: Sendable {
         case nothing
     }
 
+    /// Of a body event, in bytes.
+    package var maximumPieceSize = Int.max
+
     private let maximumHeadSize: Int
     private var expectation = Expectation.head
     /// The lines so far of the present head or trailer section.
@@ -37,15 +40,15 @@ struct RequestParser: Sendable {
     /// Bytes of lines in the present head, chunk size or trailer section.
     private var lineBytes = 0
     /// Bytes of the present request so far, framing included.
-    private(set) var messageSize = 0
+    package private(set) var messageSize = 0
 
     /// - Parameter maximumHeadSize: of the request line and all fields, also of the trailers; more is 431.
-    init(maximumHeadSize: Int) {
+    package init(maximumHeadSize: Int) {
         self.maximumHeadSize = maximumHeadSize
     }
 
     /// Nothing of a next request has come.
-    var isBetweenRequests: Bool {
+    package var isBetweenRequests: Bool {
         guard case .head = expectation else { return false }
         return lines.isEmpty && position == buffer.count
     }
@@ -53,7 +56,7 @@ struct RequestParser: Sendable {
     /// What has come and not been understood yet.
     var unread: Data { Data(buffer[position...]) }
 
-    mutating func append(_ bytes: Data) {
+    package mutating func append(_ bytes: Data) {
         if position > 0 {
             buffer.removeSubrange(..<position)
             searched -= position
@@ -63,7 +66,7 @@ struct RequestParser: Sendable {
     }
 
     /// The next event, or nil if that takes more bytes.
-    mutating func next() -> Event? {
+    package mutating func next() -> Event? {
         do {
             return try parse()
         } catch {
@@ -160,7 +163,7 @@ struct RequestParser: Sendable {
     }
 
     private mutating func take(atMost limit: Int) -> Data? {
-        let count = min(limit, buffer.count - position)
+        let count = min(limit, maximumPieceSize, buffer.count - position)
         guard count > 0 else { return nil }
         defer {
             position += count

@@ -65,14 +65,14 @@ final class SocketStream: Sendable {
 
     // MARK: Receiving
 
-    /// The next bytes, at most `limit`; nil once the client has ended its side. Throws if the connection was reset or
+    /// The next bytes; nil once the client has ended its side. Throws if the connection was reset or
     /// closed here.
-    func receive(upTo limit: Int = .max) async throws -> Data? {
+    func receive() async throws -> Data? {
         while true {
             let next = try state.withLock { state -> Data?? in
                 if !state.input.isEmpty {
-                    let taken = state.input.prefix(limit)
-                    state.input = Data(state.input.dropFirst(limit))
+                    let taken = state.input
+                    state.input = Data()
                     updateReading(&state)
                     return taken
                 }
@@ -91,7 +91,7 @@ final class SocketStream: Sendable {
         }
     }
 
-    /// Reads at most that far ahead of ``receive(upTo:)``; nil for the usual 64 KiB. Less holds a fast client back, and
+    /// Reads at most that far ahead of ``receive()``; nil for the usual 64 KiB. Less holds a fast client back, and
     /// its end is then seen only after its bytes were taken.
     func limitReadAhead(to limit: Int?) {
         state.withLock { state in

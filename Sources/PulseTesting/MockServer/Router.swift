@@ -8,7 +8,7 @@ struct Router: Sendable {
 
     struct Route: Sendable {
         let method: HTTPMethod
-        let pattern: PathPattern
+        let template: PathTemplate
         let reading: MockServer.Reading
         let respond: Responder
     }
@@ -24,7 +24,7 @@ struct Router: Sendable {
     private var greeting: (@Sendable (Int) -> [MockServer.Step])?
 
     mutating func add(_ route: Route) {
-        routes.removeAll { $0.method == route.method && $0.pattern.description == route.pattern.description }
+        routes.removeAll { $0.method == route.method && $0.template == route.template }
         routes.append(route)
     }
 
@@ -44,7 +44,7 @@ struct Router: Sendable {
         let found = find(method, path) ?? (method == .head ? find(.get, path) : nil)
         if let found { return found }
         if let fallback { return Match(reading: .whole, parameters: [:], respond: fallback) }
-        let known = routes.map { "  \($0.method) \($0.pattern)" }.joined(separator: "\n")
+        let known = routes.map { "  \($0.method) \($0.template)" }.joined(separator: "\n")
         return Match(reading: .whole, parameters: [:]) { request in
             let routes = known.isEmpty ? "There are no routes." : "Routes:\n\(known)"
             return .text("No route for \(request.method) \(request.path)\n\(routes)\n", status: 404)
@@ -53,7 +53,7 @@ struct Router: Sendable {
 
     private func find(_ method: HTTPMethod, _ path: String) -> Match? {
         for route in routes.reversed() where route.method == method {
-            guard let parameters = route.pattern.match(path) else { continue }
+            guard let parameters = route.template.match(path) else { continue }
             return Match(reading: route.reading, parameters: parameters, respond: route.respond)
         }
         return nil

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+/// What `check_encoding.py` answers: the request as two parsers understood it.
+struct Answer: Decodable, Sendable {
+    let standardLibrary: Understood
+    let werkzeug: Understood
+
+    private enum CodingKeys: String, CodingKey {
+        case standardLibrary = "with_standard_library"
+        case werkzeug = "with_werkzeug"
+    }
+
+    /// What both understood, for what they should agree on.
+    var both: [Understood] { [standardLibrary, werkzeug] }
+}
+
+struct Understood: Decodable, Sendable {
+    struct Part: Decodable, Sendable, Hashable {
+        let name: String
+        let filename: String?
+        let type: String?
+        let data: Data
+    }
+
+    let segments: [String]
+    let query: [[String]]
+    let form: [[String]]
+    let parts: [Part]
+}
+
+enum EncodingServer {
+    /// Nil if the tests were not started by `run`.
+    static let url = ProcessInfo.processInfo.environment["PULSEKIT_ENCODING_SERVER"].flatMap { URL(string: $0) }
+
+    static func send(_ request: Request<Answer>) async throws -> Answer {
+        let client = PulseClient(configuration: PulseConfiguration(baseURL: url))
+        do {
+            let answer = try await client.request(request)
+            await client.shutdown()
+            return answer
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+}

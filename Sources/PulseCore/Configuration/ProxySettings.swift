@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+/// Which way requests take to their servers.
+public struct ProxySettings: Sendable, Hashable {
+    public enum Kind: Sendable, Hashable {
+        case http, socks5
+    }
+
+    package enum Route: Sendable, Hashable {
+        case environment
+        case direct
+        case proxy(Kind, host: String, port: Int)
+    }
+
+    package let route: Route
+    /// For the proxy itself.
+    public var username: String?
+    public var password: String?
+    /// Hosts, and with a leading dot domains, that are reached without the proxy.
+    public var exclusions: [String] = []
+
+    private init(_ route: Route) {
+        self.route = route
+    }
+
+    /// What the environment says: the system's settings on Apple platforms, `http_proxy`, `https_proxy`, `all_proxy` and
+    /// `no_proxy` on Linux. The default.
+    public static let environment = ProxySettings(.environment)
+
+    /// None, whatever the environment says.
+    public static let direct = ProxySettings(.direct)
+
+    /// An HTTP proxy; https goes through it by CONNECT.
+    public static func http(host: String, port: Int) -> ProxySettings {
+        ProxySettings(.proxy(.http, host: host, port: port))
+    }
+
+    /// A SOCKS5 proxy, which resolves names itself.
+    public static func socks5(host: String, port: Int) -> ProxySettings {
+        ProxySettings(.proxy(.socks5, host: host, port: port))
+    }
+
+    /// The same proxy with credentials.
+    public func credentials(username: String, password: String) -> ProxySettings {
+        var copy = self
+        (copy.username, copy.password) = (username, password)
+        return copy
+    }
+
+    /// The same proxy, passed by for those hosts.
+    public func excluding(_ hosts: String...) -> ProxySettings {
+        var copy = self
+        copy.exclusions += hosts
+        return copy
+    }
+}
+
+extension ProxySettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String {
+        switch route {
+        case .environment: "environment"
+        case .direct: "direct"
+        case .proxy(let kind, let host, let port): "\(kind) \(host):\(port)"
+        }
+    }
+
+    public var debugDescription: String { description }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+/// Which public keys a server must prove, beyond the system's trust (RFC 7469, section 2.4 has the form of a pin).
+///
+/// The normal verification comes first; then one of the pinned keys must be anywhere in the verified chain. Give at
+/// least two pins, one of a key that is kept in reserve: a policy with fewer makes a ``NetworkEvent/warning(_:)``.
+public struct SSLPinningPolicy: Sendable, Hashable {
+    /// Which hosts the pins are for: `api.example.com`, `*.example.com` (one label more), `**.example.com` (any number,
+    /// none included). None stands for every host.
+    public var hosts: [String]
+    /// `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
+    public var publicKeyHashes: [String]
+    /// Certificates, DER, whose keys are pinned.
+    public var certificates: [Data]
+    /// A mismatch makes an event and lets the request go on: for trying out a policy.
+    public var isReportOnly: Bool
+    /// From then on the pins are not enforced, so that an app nobody updates goes on working.
+    public var expires: Date?
+
+    private init(publicKeyHashes: [String], certificates: [Data]) {
+        hosts = []
+        self.publicKeyHashes = publicKeyHashes
+        self.certificates = certificates
+        isReportOnly = false
+        expires = nil
+    }
+
+    /// No pins: the default.
+    public static let disabled = SSLPinningPolicy(publicKeyHashes: [], certificates: [])
+
+    /// Pins by hash. A hash that is malformed fails every request to the hosts with
+    /// ``PulseError/invalidRequest(reason:)``: a typing error never switches pinning off.
+    public static func publicKeyHashes(_ hashes: [String]) -> SSLPinningPolicy {
+        SSLPinningPolicy(publicKeyHashes: hashes, certificates: [])
+    }
+
+    /// Pins by certificate, in DER.
+    public static func certificates(_ certificates: [Data]) -> SSLPinningPolicy {
+        SSLPinningPolicy(publicKeyHashes: [], certificates: certificates)
+    }
+
+    /// The same pins for those hosts only.
+    public func hosts(_ patterns: String...) -> SSLPinningPolicy {
+        changed { $0.hosts = patterns }
+    }
+
+    /// The same pins, reported and not enforced.
+    public func reportOnly() -> SSLPinningPolicy {
+        changed { $0.isReportOnly = true }
+    }
+
+    /// The same pins, enforced until then.
+    public func expires(_ date: Date) -> SSLPinningPolicy {
+        changed { $0.expires = date }
+    }
+
+    /// The pins for a host at that time, or nil if there are none.
+    package func pinSet(forHost host: String, now: Date) throws -> PinSet? {
+        guard self != .disabled, hosts.isEmpty || hosts.contains(where: { Self.matches(host, $0) }) else { return nil }
+        if let expires, now >= expires { return nil }
+        for hash in publicKeyHashes {
+            guard hash.hasPrefix("sha256/"), Data(base64Encoded: String(hash.dropFirst(7)))?.count == 32 else {
+                throw PulseError.invalidRequest(reason: "a pin is not sha256/ and the base64 of 32 bytes: \(hash)")
+            }
+        }
+        guard !publicKeyHashes.isEmpty || !certificates.isEmpty else {
+            throw PulseError.invalidRequest(reason: "a pinning policy without a pin")
+        }
+        return PinSet(
+            publicKeyHashes: Set(publicKeyHashes), certificates: certificates, isReportOnly: isReportOnly)
+    }
+
+    /// What a developer should know about the policy.
+    package func problems(now: Date) -> [String] {
+        guard self != .disabled else { return [] }
+        var problems: [String] = []
+        if publicKeyHashes.count + certificates.count < 2 {
+            problems.append("a pinning policy with fewer than two pins locks users out when the key changes")
+        }
+        if let expires, now >= expires { problems.append("the pinning policy has expired and is not enforced") }
+        return problems
+    }
+
+    private static func matches(_ host: String, _ pattern: String) -> Bool {
+        let (host, pattern) = (host.asciiLowercased, pattern.asciiLowercased)
+        if pattern.hasPrefix("**.") {
+            return host == pattern.dropFirst(3) || host.hasSuffix(pattern.dropFirst(2))
+        }
+        guard pattern.hasPrefix("*.") else { return host == pattern }
+        guard let dot = host.firstIndex(of: "."), dot != host.startIndex else { return false }
+        return host[dot...] == pattern.dropFirst(1)
+    }
+
+    private func changed(_ change: (inout SSLPinningPolicy) -> Void) -> SSLPinningPolicy {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+/// The pins that one request's server must satisfy.
+public struct PinSet: Sendable, Hashable {
+    public let publicKeyHashes: Set<String>
+    public let certificates: [Data]
+    public let isReportOnly: Bool
+
+    public init(publicKeyHashes: Set<String>, certificates: [Data] = [], isReportOnly: Bool = false) {
+        self.publicKeyHashes = publicKeyHashes
+        self.certificates = certificates
+        self.isReportOnly = isReportOnly
+    }
+}

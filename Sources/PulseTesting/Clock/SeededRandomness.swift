@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Chance that repeats: the same seed gives the same numbers in the same order.
+///
+/// SplitMix64, which passes the usual statistical tests and takes any seed. Not for secrets. Copies share their
+/// position; safe from any thread.
+public struct SeededRandomness: Randomness {
+    /// What to write down to see a failure again.
+    public let seed: UInt64
+    private let state: Locked<UInt64>
+
+    public init(seed: UInt64) {
+        self.seed = seed
+        state = Locked(seed)
+    }
+
+    public func next() -> UInt64 {
+        var mixed = state.withLock { state in
+            state &+= 0x9E37_79B9_7F4A_7C15
+            return state
+        }
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

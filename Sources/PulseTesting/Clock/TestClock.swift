@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A clock that stands still until a test moves it.
+///
+/// ```swift
+/// let clock = TestClock()
+/// let call = Task { try await client.request(GetUsers()) }     // the first attempt fails
+/// await clock.sleepers(atLeast: 1)                             // the retry loop waits
+/// await clock.advance(by: 0.25)                                // and goes on, no real time spent
+/// #expect(clock.sleeps == [0.25])
+/// ```
+///
+/// Safe from any thread; ``advance(by:)`` is for one task at a time.
+public final class TestClock: PulseClock {
+    private struct Sleeper {
+        let due: TimeInterval
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Watcher {
+        let count: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var wallAtStart: Date
+        var uptime: TimeInterval
+        var autoAdvances: Bool
+        var sleeps: [TimeInterval] = []
+        var sleepers: [Int: Sleeper] = [:]
+        var watchers: [Int: Watcher] = [:]
+        var nextID = 0
+        /// Counts what sleepers do, to see whether they have come to rest.
+        var changes = 0
+        /// Sleepers that were woken and do not run yet.
+        var wakening = 0
+
+        mutating func takeID() -> Int {
+            nextID += 1
+            return nextID
+        }
+
+        mutating func takeSatisfiedWatchers() -> [CheckedContinuation<Void, Never>] {
+            let satisfied = watchers.filter { $0.value.count <= sleepers.count }
+            satisfied.keys.forEach { watchers[$0] = nil }
+            return satisfied.values.map(\.continuation)
+        }
+
+        /// The sleeper that is due first, until `limit`; the one that came first among equals.
+        mutating func takeNextSleeper(dueBy limit: TimeInterval) -> Sleeper? {
+            let next = sleepers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+            guard let next, next.value.due <= limit else { return nil }
+            sleepers[next.key] = nil
+            wakening += 1
+            return next.value
+        }
+    }
+
+    private let state: Locked<State>
+
+    /// - Parameter now: the wall clock at the start; 1 January 2026, 00:00 UTC by default.
+    /// - Parameter uptime: the monotonic clock at the start, in seconds.
+    /// - Parameter autoAdvances: see ``autoAdvances``.
+    public init(
+        now: Date = Date(timeIntervalSince1970: 1_767_225_600), uptime: TimeInterval = 0, autoAdvances: Bool = false
+    ) {
+        state = Locked(
+            State(wallAtStart: now.addingTimeInterval(-uptime), uptime: uptime, autoAdvances: autoAdvances))
+    }
+
+    public var now: Date {
+        state.withLock { $0.wallAtStart.addingTimeInterval($0.uptime) }
+    }
+
+    public var uptime: TimeInterval {
+        state.withLock(\.uptime)
+    }
+
+    /// Every wait that was asked for, in seconds and in order; of those cancelled or still under way too.
+    public var sleeps: [TimeInterval] {
+        state.withLock(\.sleeps)
+    }
+
+    /// How many sleep now.
+    public var sleeperCount: Int {
+        state.withLock(\.sleepers.count)
+    }
+
+    /// If true, time moves by what a sleep asks for and the sleep returns at once: for code whose waits follow one
+    /// another. A timeout that runs beside the work it guards would strike at once. An infinite sleep still sleeps.
+    public var autoAdvances: Bool {
+        get { state.withLock(\.autoAdvances) }
+        set { state.withLock { $0.autoAdvances = newValue } }
+    }
+
+    public func sleep(_ seconds: TimeInterval) async throws {
+        try Task.checkCancellation()
+        let (id, due) = state.withLock { state -> (Int, TimeInterval?) in
+            state.sleeps.append(seconds)
+            state.changes += 1
+            let due = state.uptime + seconds
+            guard seconds > 0 else { return (0, nil) }
+            guard state.autoAdvances, due.isFinite else { return (state.takeID(), due) }
+            state.uptime = due
+            return (0, nil)
+        }
+        guard let due else { return await Task.yield() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let woken = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
+                    // Cancelled before this line: the handler below found nothing to wake.
+                    if Task.isCancelled { return nil }
+                    state.sleepers[id] = Sleeper(due: due, continuation: continuation)
+                    state.changes += 1
+                    return state.takeSatisfiedWatchers()
+                }
+                guard let woken else { return continuation.resume(throwing: CancellationError()) }
+                woken.forEach { $0.resume() }
+            }
+            state.withLock { state in
+                state.wakening -= 1
+                state.changes += 1
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                state.changes += 1
+                return state.sleepers.removeValue(forKey: id)
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Moves both clocks forward. Wakes those whose time comes, in order, each at exactly its time, and lets each run
+    /// up to its next sleep before time moves on; sleeps that begin meanwhile and fall due are woken as well.
+    ///
+    /// What a woken task does is waited for as far as it runs on Swift's cooperative threads alone. Where it waits for
+    /// a socket, a file or a lock, use ``sleepers(atLeast:)`` or wait for what it does. A negative number or NaN moves
+    /// nothing.
+    public func advance(by seconds: TimeInterval) async {
+        await settle()
+        let target = uptime + (seconds > 0 ? seconds : 0)
+        while true {
+            let sleeper = state.withLock { state in
+                let next = state.takeNextSleeper(dueBy: target)
+                // Already due if it registered late, after time had moved.
+                if let next { state.uptime = max(state.uptime, next.due) }
+                return next
+            }
+            guard let sleeper else { break }
+            sleeper.continuation.resume()
+            await settle()
+        }
+        state.withLock { $0.uptime = max($0.uptime, target) }
+        await settle()
+    }
+
+    /// Suspends until that many sleep at the same time, or the task is cancelled.
+    public func sleepers(atLeast count: Int) async {
+        let id = state.withLock { $0.takeID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isMet = state.withLock { state in
+                    guard state.sleepers.count < count, !Task.isCancelled else { return true }
+                    state.watchers[id] = Watcher(count: count, continuation: continuation)
+                    return false
+                }
+                if isMet { continuation.resume() }
+            }
+        } onCancel: {
+            let watcher = state.withLock { $0.watchers.removeValue(forKey: id) }
+            watcher?.continuation.resume()
+        }
+    }
+
+    /// Sets the wall clock, forward or back, as a user or a time server does; ``uptime`` and sleepers do not notice.
+    public func setWallClock(to date: Date) {
+        state.withLock { $0.wallAtStart = date.addingTimeInterval(-$0.uptime) }
+    }
+
+    /// Moves the wall clock alone, back if `seconds` is negative.
+    public func shiftWallClock(by seconds: TimeInterval) {
+        state.withLock { $0.wallAtStart = $0.wallAtStart.addingTimeInterval(seconds) }
+    }
+
+    /// Waits until who was woken runs, then lets tasks run until none has slept or woken for a while. Each round stands
+    /// at the end of the line behind the tasks that can run.
+    private func settle() async {
+        var quietRounds = 0
+        var seen = 0
+        while quietRounds < 40, !Task.isCancelled {
+            await Task.detached(priority: .background) { await Task.yield() }.value
+            let (changes, isWakening) = state.withLock { ($0.changes, $0.wakening > 0) }
+            quietRounds = changes == seen && !isWakening ? quietRounds + 1 : 0
+            seen = changes
+        }
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MockServerFaultTests {
+    typealias Response = MockServer.Response
+
+    // MARK: When the connection is accepted
+
+    @Test func resetsAConnectionBeforeItReads() async throws {
+        try await MockServer.run { server in
+            server.onAccept { $0 == 0 ? [.reset] : [] }
+            server.on(.get, "/") { _ in .text("ok") }
+            let first = try WireClient.connect(to: server.port)
+            #expect(try await first.receiveToEnd() == ("", .reset))
+            let second = try WireClient.connect(to: server.port)
+            #expect(try await second.exchange(get("/")).body == "ok")
+            #expect(server.requests.map(\.connection) == [1])
+        }
+    }
+
+    @Test func speaksAnotherProtocolBeforeItReads() async throws {
+        try await MockServer.run { server in
+            server.onAccept { _ in [.text("220 mail ready\r\n"), .close] }
+            let client = try WireClient.connect(to: server.port)
+            #expect(try await client.receiveToEnd() == ("220 mail ready\r\n", .finished))
+        }
+    }
+
+    @Test func acceptsAndReadsNothingUntilTheClientLeaves() async throws {
+        try await MockServer.run { server in
+            server.onAccept { _ in [.stall] }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            try await server.wait { $0.connections.count == 1 }
+            client.close()
+            try await server.wait { $0.openConnectionCount == 0 }
+            #expect(server.requests.isEmpty)
+            #expect(server.activity.connectionsClosedByClient.count == 1)
+        }
+    }
+
+    // MARK: Within the request
+
+    @Test func resetsInTheMiddleOfARequestBody() async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/", reading: .interrupted(after: 3, .reset)) { _ in .text("never") }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345")
+            #expect(try await client.receiveToEnd() == ("", .reset))
+            #expect(server.requests.isEmpty)
+            let cut = try #require(server.activity.incompleteRequests.first)
+            #expect(cut.text == "12345" && !cut.isComplete)
+            #expect(server.activity.connections.first?.ending == .closedByServer)
+        }
+    }
+
+    @Test func answersFromTheMiddleOfARequestBodyAndReadsOn() async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/", reading: .interrupted(after: 2, .text("HTTP/1.1 102 Processing\r\n\r\n"))) {
+                .text($0.text)
+            }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nab")
+            #expect(try await client.receiveAnswer(hasBody: false).status == 102)
+            #expect(try await client.exchange("cd").body == "abcd")
+        }
+    }
+
+    @Test func readsARequestSlowlyByItsClock() async throws {
+        let clock = TestClock()
+        try await MockServer.run(clock: clock) { server in
+            server.on(.post, "/", reading: .slowly(bytes: 10_000, every: 2)) { .text("\($0.bodyByteCount)") }
+            let client = try WireClient.connect(to: server.port)
+            let size = 300_000
+            let answer = Task {
+                try await client.exchange(
+                    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n"
+                        + String(repeating: "a", count: size))
+            }
+            await clock.sleepers(atLeast: 1)
+            // The clock stands: however fast the client sends, no more than one piece is taken.
+            let arriving = server.activity.incompleteRequests.map(\.bodyByteCount)
+            #expect(arriving.count == 1 && arriving[0] <= 10_000)
+            #expect(server.requests.isEmpty)
+            clock.autoAdvances = true
+            await clock.advance(by: 2)
+            #expect(try await answer.value.body == "\(size)")
+            #expect(clock.sleeps.count >= 30)
+            #expect(clock.sleeps.allSatisfy { $0 == 2 })
+        }
+    }
+
+    @Test func keepsARequestThatTheClientCutShort() async throws {
+        try await MockServer.run { server in
+            let client = try WireClient.connect(to: server.port)
+            try await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123")
+            try await server.wait { $0.incompleteRequests.first?.bodyByteCount == 3 }
+            client.close()
+            let activity = try await server.wait { $0.openConnectionCount == 0 }
+            #expect(activity.incompleteRequests.map(\.text) == ["123"])
+            #expect(activity.requests.isEmpty)
+        }
+    }
+
+    // MARK: Instead of an answer
+
+    @Test func closesAKeptAliveConnectionAfterTheRequestWasRead() async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/", script: [.text("one"), .unanswered])
+            let client = try WireClient.connect(to: server.port)
+            let request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+            #expect(try await client.exchange(request).body == "one")
+            try await client.send(request)
+            #expect(try await client.receiveToEnd() == ("", .finished))
+            #expect(server.requests.map(\.indexOnConnection) == [0, 1])
+        }
+    }
+
+    @Test func answersWithGarbageInsteadOfAHead() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in .raw([.bytes(Data([0, 255, 13, 10])), .close]) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            #expect(try await client.receive(100) == Data([0, 255, 13, 10]))
+        }
+    }
+
+    @Test func endsAStallAtShutdown() async throws {
+        let server = try await MockServer.start()
+        server.on(.get, "/") { _ in Response.text("never").fault(.stall, at: .start) }
+        let client = try WireClient.connect(to: server.port)
+        try await client.send(get("/"))
+        try await server.requests(atLeast: 1)
+        await server.shutdown()
+        #expect(try await client.receiveToEnd() == ("", .finished))
+    }
+
+    // MARK: Within the answer
+
+    @Test(arguments: [
+        (Response.text("0123456789").fault(.close, at: .head(12)), "HTTP/1.1 200"),
+        (
+            .text("0123456789").truncated(after: 4),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n\r\n0123"
+        ),
+        (
+            .data(Data("0123".utf8)).framed(.claimedLength(9)),
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\n0123"
+        ),
+        (
+            .data(Data("0123".utf8)).framed(.chunked()).truncated(after: 2),
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n01"
+        ),
+        (.data(Data("0123".utf8)).framed(.untilClose), "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n0123"),
+        (
+            .data(Data("01".utf8)).fault(.halfClose, at: .body(1)),
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n0"
+        ),
+    ])
+    func cutsAnAnswer(_ response: Response, received: String) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in response }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            #expect(try await client.receiveToEnd() == (received, .finished))
+        }
+    }
+
+    @Test func resetsInTheMiddleOfAnAnswer() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in Response.text("0123456789").fault(.reset, at: .body(5)) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            #expect(try await client.receiveToEnd().end == .reset)
+        }
+    }
+
+    @Test func holdsBackTheRestOfAnAnswerUntilItsTime() async throws {
+        let clock = TestClock()
+        try await MockServer.run(clock: clock) { server in
+            server.on(.get, "/") { _ in Response.data(Data("0123".utf8)).fault(.delay(30), at: .body(2)) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            #expect(try await client.receive(40).suffix(4) == Data("\r\n01".utf8))
+            await clock.sleepers(atLeast: 1)
+            await clock.advance(by: 30)
+            #expect(try await client.receive(2) == Data("23".utf8))
+            #expect(clock.sleeps == [30])
+        }
+    }
+
+    @Test func dripsAnAnswerByItsClock() async throws {
+        let clock = TestClock(autoAdvances: true)
+        try await MockServer.run(clock: clock) { server in
+            server.on(.get, "/") { _ in Response.data(Data("0123456789".utf8)).dripping(10, every: 0.5) }
+            let client = try WireClient.connect(to: server.port)
+            let answer = try await client.exchange(get("/"))
+            #expect(answer.body == "0123456789")
+            // 39 bytes of head in 4 pieces, 10 of body in one; the head and the body are pieces of their own.
+            try await server.wait { $0.connections[0].sentByteCount == 49 }
+            #expect(clock.sleeps.allSatisfy { $0 == 0.5 })
+            #expect(clock.sleeps.count >= 4)
+        }
+    }
+
+    @Test func sendsWithoutEndUntilTheClientLeaves() async throws {
+        try await MockServer.run { server in
+            let unit = Data(repeating: 0x61, count: 10_000)
+            server.on(.get, "/") { _ in Response(body: .repeating(unit, times: nil), framing: .untilClose) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            #expect(try await client.receive(3_000_000).count == 3_000_000)
+            client.close()
+            try await server.wait { $0.openConnectionCount == 0 }
+        }
+    }
+
+    @Test func streamsWhatAClosureGivesAsItComes() async throws {
+        try await MockServer.run { server in
+            let (stream, source) = AsyncStream<Data>.makeStream()
+            server.on(.get, "/") { _ in Response(body: .stream(stream)) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            #expect(try await client.receiveAnswer().header("Transfer-Encoding") == ["chunked"])
+            source.yield(Data("data: 1\n\n".utf8))
+            #expect(try await client.receive(14) == Data("9\r\ndata: 1\n\n\r\n".utf8))
+            source.finish()
+            #expect(try await client.receive(5) == Data("0\r\n\r\n".utf8))
+            #expect(try await client.exchange(get("/nowhere")).status == 404)
+        }
+    }
+
+    @Test func freesTheConnectionOfASilentStreamWhenTheClientLeaves() async throws {
+        try await MockServer.run { server in
+            let (stream, source) = AsyncStream<Data>.makeStream()
+            server.on(.get, "/") { _ in Response(body: .stream(stream)) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            _ = try await client.receiveAnswer()
+            client.close()
+            try await server.wait { $0.openConnectionCount == 0 }
+            source.finish()
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+struct MockServerLifetimeTests {
+    @Test func servesAThousandConnectionsAtOnce() async throws {
+        let count = 1000
+        try await MockServer.run { server in
+            server.on(.get, "/{number}") { request in
+                // Nobody is answered before everybody has asked.
+                try await server.requests(atLeast: count)
+                return .text(request.parameters["number"] ?? "")
+            }
+            var clients: [WireClient] = []
+            for number in 0..<count {
+                let client = try WireClient.connect(to: server.port)
+                try await client.send(get("/\(number)"))
+                clients.append(client)
+            }
+            for (number, client) in clients.enumerated() {
+                #expect(try await client.receiveAnswer().body == "\(number)")
+            }
+            #expect(server.openConnectionCount == count)
+            clients.forEach { $0.close() }
+            try await server.connectionsClosedByClient(atLeast: count)
+            try await server.wait { $0.openConnectionCount == 0 }
+            // The listener alone.
+            #expect(openSockets(onPort: server.port) == 1)
+        }
+    }
+
+    @Test func leavesNoSocketBehindAtShutdown() async throws {
+        let server = try await MockServer.start()
+        let port = server.port
+        let started = Locked(0)
+        server.on(.get, "/stall") { _ in .raw([.stall]) }
+        server.on(.get, "/handler") { _ in
+            started.withLock { $0 += 1 }
+            for await _ in AsyncStream<Never>.makeStream().stream {}
+            started.withLock { $0 -= 1 }
+            return .status(200)
+        }
+        server.on(.get, "/endless") { _ in MockServer.Response(body: .repeating(Data(count: 9999), times: nil)) }
+        server.on(.get, "/done") { _ in .text("ok") }
+        var clients: [WireClient] = []
+        for path in ["/stall", "/handler", "/endless", "/done"] {
+            let client = try WireClient.connect(to: port)
+            try await client.send(get(path))
+            clients.append(client)
+        }
+        clients.append(try WireClient.connect(to: port))
+        try await server.wait { $0.requests.count == 4 && $0.connections.count == 5 }
+        #expect(openSockets(onPort: port) == 6)
+        await server.shutdown()
+        #expect(openSockets(onPort: port) == 0)
+        #expect(started.withLock { $0 } == 0)
+        #expect(server.openConnectionCount == 0)
+        #expect(throws: (any Error).self) { try WireClient.connect(to: port) }
+        await server.shutdown()
+    }
+
+    @Test func closesItsSocketsWhenItIsDropped() async throws {
+        var server: MockServer? = try await MockServer.start()
+        let port = try #require(server?.port)
+        let client = try WireClient.connect(to: port)
+        try await server?.wait { $0.connections.count == 1 }
+        server = nil
+        #expect(try await client.receiveToEnd() == ("", .finished))
+    }
+
+    @Test func freesWhatItsRoutesHoldAtShutdown() async throws {
+        weak var dropped: MockServer?
+        do {
+            let server = try await MockServer.start()
+            dropped = server
+            server.on(.get, "/") { _ in .text("\(server.port)") }
+            await server.shutdown()
+        }
+        #expect(dropped == nil)
+    }
+}
+
+/// The sockets of this process that are bound to that port: those of its server, and not those of its clients.
+private func openSockets(onPort port: Int) -> Int {
+    (0..<8192).count { number in
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutableBytes(of: &storage) { bytes -> Int32 in
+            guard let base = bytes.baseAddress else { return -1 }
+            return getsockname(Int32(number), base.assumingMemoryBound(to: sockaddr.self), &length)
+        }
+        guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return false }
+        return withUnsafeBytes(of: &storage) { Int($0[2]) << 8 | Int($0[3]) } == port
+    }
+}

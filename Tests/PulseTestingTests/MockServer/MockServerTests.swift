@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MockServerTests {
+    @Test func recordsARequestAsItCameOverTheWire() async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/users/{id}/notes") { request in
+                .text("hello \(request.parameters["id"] ?? "-")", status: 201)
+            }
+            let client = try WireClient.connect(to: server.port)
+            let text =
+                "POST /users/a%20b/notes?q=1&q=%C3%A9+x HTTP/1.1\r\nhost: x\r\nX-One: a\r\nx-one:  b \r\n"
+                + "Content-Length: 4\r\n\r\nbody"
+            let answer = try await client.exchange(text)
+            #expect(answer.head.hasPrefix("HTTP/1.1 201 Created\r\n"))
+            #expect(answer.body == "hello a b")
+
+            let request = try #require(server.requests.first)
+            #expect(server.requests.count == 1)
+            #expect(request.method == .post)
+            #expect(request.target == "/users/a%20b/notes?q=1&q=%C3%A9+x")
+            #expect(request.path == "/users/a%20b/notes")
+            #expect(request.query == "q=1&q=%C3%A9+x")
+            #expect(request.queryItems.map(\.value) == ["1", "é+x"])
+            #expect(request.headers.map(\.name) == ["host", "X-One", "x-one", "Content-Length"])
+            #expect(request.headers.values(for: "X-ONE") == ["a", "b"])
+            #expect(request.text == "body")
+            #expect(request.byteCount == text.utf8.count)
+            #expect(request.isComplete)
+            #expect(request.connection == 0 && request.indexOnConnection == 0)
+        }
+    }
+
+    @Test func decodesAChunkedBodyAndKeepsItsTrailers() async throws {
+        try await MockServer.run { server in
+            server.on(.put, "/") { .text($0.text) }
+            let client = try WireClient.connect(to: server.port)
+            let answer = try await client.exchange(
+                "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "3;name=value\r\nabc\r\nA\r\n0123456789\r\n0\r\nX-Sum: 7\r\n\r\n")
+            #expect(answer.body == "abc0123456789")
+            #expect(server.requests.first?.trailers["x-sum"] == "7")
+            #expect(server.requests.first?.bodyByteCount == 13)
+        }
+    }
+
+    @Test func keepsAConnectionAliveAndCountsItsRequests() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/a") { .text("\($0.connection) \($0.indexOnConnection)") }
+            let first = try WireClient.connect(to: server.port)
+            let second = try WireClient.connect(to: server.port)
+            #expect(try await first.exchange(get("/a")).body == "0 0")
+            #expect(try await first.exchange(get("/a")).body == "0 1")
+            #expect(try await second.exchange(get("/a")).body == "1 0")
+            #expect(server.connectionCount == 2)
+            #expect(server.openConnectionCount == 2)
+        }
+    }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: x\r\nConnection: Keep-Alive, Close\r\n\r\n", true),
+        ("GET / HTTP/1.0\r\n\r\n", true),
+        ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
+        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", false),
+    ])
+    func endsTheConnectionWhenTheClientAsksForIt(_ request: String, closes: Bool) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in .text("ok") }
+            let client = try WireClient.connect(to: server.port)
+            #expect(try await client.exchange(request).header("Connection") == (closes ? ["close"] : []))
+            if closes {
+                #expect(try await client.receiveToEnd() == ("", .finished))
+            } else {
+                #expect(try await client.exchange(get("/")).status == 200)
+            }
+        }
+    }
+
+    @Test func answersPipelinedRequestsInTheirOrder() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/{name}") { .text($0.parameters["name"] ?? "") }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/one") + get("/two") + get("/three"))
+            for name in ["one", "two", "three"] {
+                #expect(try await client.receiveAnswer().body == name)
+            }
+        }
+    }
+
+    @Test func playsAScriptAndRepeatsItsLastResponse() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/", script: [.status(503), .status(429), .text("ok")])
+            server.on(.get, "/empty", script: [])
+            let client = try WireClient.connect(to: server.port)
+            var statuses: [Int] = []
+            for _ in 0..<4 { statuses.append(try await client.exchange(get("/")).status) }
+            #expect(statuses == [503, 429, 200, 200])
+            #expect(try await client.exchange(get("/empty")).status == 500)
+        }
+    }
+
+    @Test func tellsWhatCameAndWhatExistsWhenNoRouteMatches() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/users/{id}") { _ in .text("") }
+            let client = try WireClient.connect(to: server.port)
+            let answer = try await client.exchange(get("/nowhere?token=s3cret"))
+            #expect(answer.status == 404)
+            #expect(answer.body.contains("GET /nowhere\n"))
+            #expect(answer.body.contains("GET /users/{id}"))
+            server.fallback { .text($0.path, status: 418) }
+            #expect(try await client.exchange(get("/teapot")).body == "/teapot")
+        }
+    }
+
+    @Test func prefersTheRouteThatWasAddedLast() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/users/{id}") { _ in .text("any") }
+            server.on(.get, "/users/me") { _ in .text("me") }
+            let client = try WireClient.connect(to: server.port)
+            #expect(try await client.exchange(get("/users/me")).body == "me")
+            #expect(try await client.exchange(get("/users/1")).body == "any")
+            server.on(.get, "/users/{id}") { _ in .text("replaced") }
+            #expect(try await client.exchange(get("/users/1")).body == "replaced")
+        }
+    }
+
+    @Test func answersAnExpectationBeforeItReadsTheBody() async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/") { .text($0.text) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(
+                "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+            #expect(try await client.receiveAnswer(hasBody: false).head == "HTTP/1.1 100 Continue\r\n\r\n")
+            #expect(try await client.exchange("hi").body == "hi")
+        }
+    }
+
+    @Test func refusesAnExpectationWithoutReadingTheBody() async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/", reading: .headOnly) { _ in .status(417) }
+            let client = try WireClient.connect(to: server.port)
+            let answer = try await client.exchange(
+                "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+            #expect(answer.status == 417)
+            #expect(answer.header("Connection") == ["close"])
+            #expect(server.requests.isEmpty)
+            #expect(server.activity.incompleteRequests.count == 1)
+        }
+    }
+
+    @Test func saysWhatAHandlerThrew() async throws {
+        struct Broken: Error {}
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in throw Broken() }
+            let client = try WireClient.connect(to: server.port)
+            let answer = try await client.exchange(get("/"))
+            #expect(answer.status == 500)
+            #expect(answer.body.contains("Broken"))
+        }
+    }
+
+    @Test func cancelsTheHandlerWhenTheClientLeaves() async throws {
+        try await MockServer.run { server in
+            let (ends, end) = AsyncStream<Bool>.makeStream()
+            server.on(.get, "/") { _ in
+                defer { end.finish() }
+                for await _ in AsyncStream<Never>.makeStream().stream {}
+                end.yield(Task.isCancelled)
+                return .text("too late")
+            }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            try await server.requests(atLeast: 1)
+            client.close()
+            var wasCancelled: Bool?
+            for await value in ends { wasCancelled = value }
+            #expect(wasCancelled == true)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func provesThatTheClientClosedItsConnection(resetting: Bool) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in .raw([.stall]) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            try await server.requests(atLeast: 1)
+            #expect(server.activity.connectionsClosedByClient.isEmpty)
+            client.close(resetting: resetting)
+            let closed = try await server.connectionsClosedByClient()
+            #expect(closed.map(\.ending) == [resetting ? .resetByClient : .closedByClient])
+            try await server.wait { $0.openConnectionCount == 0 }
+        }
+    }
+
+    @Test func endsAWaitWhenItsTaskIsCancelledOrTheServerShutsDown() async throws {
+        let server = try await MockServer.start()
+        let cancelled = Task { try await server.requests(atLeast: 1) }
+        cancelled.cancel()
+        await #expect(throws: PulseError.self) { try await cancelled.value }
+        let waiting = Task { try await server.requests(atLeast: 1) }
+        await server.shutdown()
+        await #expect(throws: PulseError.self) { try await waiting.value }
+    }
+
+    @Test func recordsWhatIsNoHTTPAndAnswersIt() async throws {
+        try await MockServer.run { server in
+            let client = try WireClient.connect(to: server.port)
+            try await client.send("NOT HTTP\r\n\r\n")
+            let (text, end) = try await client.receiveToEnd()
+            #expect(text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+            #expect(end == .finished)
+            #expect(server.activity.malformedRequests.map(\.status) == [400])
+
+            let leaver = try WireClient.connect(to: server.port)
+            try await leaver.send("GET / HTTP/1.1\r\nHos")
+            leaver.close()
+            let activity = try await server.wait { $0.malformedRequests.count == 2 }
+            #expect(activity.malformedRequests.last?.status == 0)
+        }
+    }
+
+    @Test func refusesAHeaderBlockAboveTheLimit() async throws {
+        try await MockServer.run(MockServer.Configuration(maximumHeadSize: 200)) { server in
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(
+                "GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "a", count: 300))\r\n\r\n")
+            #expect(try await client.receiveToEnd().text.hasPrefix("HTTP/1.1 431 "))
+        }
+    }
+
+    @Test func recordsTheFirstBytesOfABodyThatIsTooLongToKeep() async throws {
+        try await MockServer.run(MockServer.Configuration(maximumRecordedBodySize: 10)) { server in
+            server.on(.post, "/") { .text("\($0.bodyByteCount)") }
+            let client = try WireClient.connect(to: server.port)
+            let body = String(repeating: "0123456789", count: 30_000)
+            let answer = try await client.exchange(
+                "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n" + body)
+            #expect(answer.body == "300000")
+            #expect(server.requests.first?.text == "0123456789")
+        }
+    }
+
+    @Test func servesTheOtherLoopbackAddress() async throws {
+        try await MockServer.run(MockServer.Configuration(host: .ipv6)) { server in
+            server.on(.get, "/") { _ in .text("six") }
+            #expect(server.baseURL.absoluteString == "http://[::1]:\(server.port)")
+            let client = try WireClient.connect(to: server.port, ipv6: true)
+            #expect(try await client.exchange(get("/")).body == "six")
+        }
+    }
+
+    @Test func handsAConnectionOverToAConversation() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/socket") { _ in
+                .upgrade(headers: ["Connection": "Upgrade", "Upgrade": "echo"]) { conversation in
+                    while let bytes = try await conversation.receive() { try await conversation.send(bytes) }
+                }
+            }
+            let client = try WireClient.connect(to: server.port)
+            let early = get("/socket") + "early"
+            let answer = try await client.exchange(early)
+            #expect(answer.head == "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+            #expect(try await client.receive(5) == Data("early".utf8))
+            try await client.send("late")
+            #expect(try await client.receive(4) == Data("late".utf8))
+            client.endSending()
+            #expect(try await client.receiveToEnd() == ("", .finished))
+        }
+    }
+}
+
+func get(_ target: String) -> String { "GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n" }
