@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension TransportConformance.Case {
+    static let limits: [Self] = [
+        .semantics("a body of exactly the limit is handed over") { _ in
+            .data(.everyByte)
+        } play: { stage in
+            let request = try stage.request(delivery: .buffered(limit: 256))
+            try await stage.expect(status: 200, body: .everyByte, of: request)
+        },
+        .semantics("a body of one byte more than the limit is too large") { _ in
+            .data(.everyByte)
+        } play: { stage in
+            try await stage.expectTooLarge(limit: 255)
+        },
+        .semantics("an error's body is limited too") { _ in
+            .data(.everyByte, status: 500)
+        } play: { stage in
+            try await stage.expectTooLarge(limit: 255)
+        },
+        .semantics("a limit of 0 lets an empty body pass") { request in
+            request.path == "/empty" ? .status(200) : .text("1")
+        } play: { stage in
+            let request = try stage.request(.get, "/empty", delivery: .buffered(limit: 0))
+            try await stage.expect(status: 200, body: Data(), of: request)
+            try await stage.expectTooLarge(limit: 0)
+        },
+        .semantics("the length that an answer to HEAD tells is under no limit") { _ in
+            .data(.everyByte)
+        } play: { stage in
+            let request = try stage.request(.head, delivery: .buffered(limit: 10))
+            try await stage.expect(status: 200, body: Data(), of: request)
+        },
+        .semantics("a transport serves on after a body that was too large") { request in
+            request.path == "/small" ? .text("small") : .data(.megabyte)
+        } play: { stage in
+            for _ in 0..<3 {
+                try await stage.expectTooLarge(limit: 1000)
+                try Check.equal(try await stage.get("/small").text, "small", "the next answer")
+            }
+        },
+    ]
+
+    static let endlessBodies: [Self] = [
+        ("with a length", MockServer.Response.Framing.claimedLength(.max), 1 << 20),
+        ("in chunks", .chunked(), 1 << 20),
+        ("until the connection closes", .untilClose, 1 << 20),
+    ].map { name, framing, limit in
+        .wire("an endless body \(name) is cut at the limit, and the server let go") { _ in
+            MockServer.Response(body: .repeating(.megabyte.prefix(10_000), times: nil), framing: framing)
+        } play: { stage in
+            try await stage.expectTooLarge(limit: limit)
+            try await stage.departures(atLeast: 1)
+        }
+    }
+}
+
+extension ConformanceStage {
+    func expectTooLarge(limit: Int) async throws {
+        let request = try request(delivery: .buffered(limit: limit))
+        let error = try await failure(of: request)
+        guard case .responseTooLarge(let told) = error else {
+            throw Check.Failure(reason: "the error is \(error), not responseTooLarge")
+        }
+        try Check.equal(told, limit, "the limit that the error tells")
+    }
+}
