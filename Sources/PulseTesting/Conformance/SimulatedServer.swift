@@ -71,7 +71,8 @@ extension MockServer.Response.Body {
 extension RecordedRequest {
     fileprivate init(simulated request: URLRequest, connection: Int) {
         let url = request.url
-        let path = url.map { URLComponents(url: $0, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? $0.path } ?? ""
+        let path =
+            url.map { URLComponents(url: $0, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? $0.path } ?? ""
         let query = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true)?.percentEncodedQuery }
         let head = RequestHead(
             method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? .get,

@@ -48,7 +48,9 @@ extension TransportConformance.Case {
     /// A transport remembers nothing from one request to the next: cookies and caching are the client's.
     static let memory: [Self] = [
         .semantics("an answer that may be cached is asked for again") { _ in
-            .text("fresh", headers: ["Cache-Control": "max-age=3600", "ETag": #""1""#, "Date": "Thu, 01 Jan 2099 00:00:00 GMT"])
+            .text(
+                "fresh",
+                headers: ["Cache-Control": "max-age=3600", "ETag": #""1""#, "Date": "Thu, 01 Jan 2099 00:00:00 GMT"])
         } play: { stage in
             for _ in 0..<3 { _ = try await stage.get() }
             try Check.equal(stage.requests.count, 3, "the number of requests that came")

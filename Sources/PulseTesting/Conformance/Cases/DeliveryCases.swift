@@ -8,7 +8,9 @@ extension TransportConformance.Case {
         .semantics("a streamed delivery comes whole, or is refused unsent") { _ in
             .data(.everyByte)
         } play: { stage in
-            guard let response = try await stage.responseUnlessRefused(stage.request(delivery: .streamed)) else { return }
+            guard let response = try await stage.responseUnlessRefused(stage.request(delivery: .streamed)) else {
+                return
+            }
             guard let bytes = response.bytes else { throw Check.Failure(reason: "there is no stream") }
             var received = Data()
             for try await chunk in bytes { received.append(chunk) }

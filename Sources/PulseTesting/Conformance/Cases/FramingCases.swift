@@ -44,7 +44,9 @@ extension TransportConformance.Case {
         odd("a status line without a reason", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"),
         odd("a status line with an empty reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok"),
         odd("an answer of HTTP/1.0", "HTTP/1.0 200 OK\r\nX-A: b\r\n\r\nok", isLast: true),
-        odd("fields without a space and with many", "HTTP/1.1 200 OK\r\ncontent-length:2\r\nX-A:   b  \t\r\n\r\nok"),
+        odd("a field without a space after its colon", "HTTP/1.1 200 OK\r\nContent-Length:2\r\n\r\nok"),
+        odd("a field with spaces around its value", "HTTP/1.1 200 OK\r\nContent-Length: \t 2 \t\r\n\r\nok"),
+        odd("field names in lower case", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"),
         odd("an empty field value", "HTTP/1.1 200 OK\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok"),
         odd("the same Content-Length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
         odd(

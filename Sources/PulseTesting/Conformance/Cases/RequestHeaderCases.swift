@@ -7,13 +7,15 @@ extension TransportConformance.Case {
         .arriving(
             "header values arrive as given",
             [
-                "X-Spaces": "two  spaces, \ta tab", "X-Quotes": #""quoted \" and 'single'""#, "X-Signs": "a=b;c=%20&<>{}|\\^`~",
+                "X-Spaces": "two  spaces, \ta tab", "X-Quotes": #""quoted \" and 'single'""#,
+                "X-Signs": "a=b;c=%20&<>{}|\\^`~",
                 "User-Agent": "App/1.0 Test", "Accept": "text/plain;q=0.5, */*;q=0.1", "Accept-Language": "de",
                 "Authorization": "Bearer a.b.c", "Cookie": "a=1; b=2",
             ]),
         .arriving("header values in UTF-8 arrive as given", ["X-Text": "Grüße, 世界 🌍"]),
         .arriving("an empty header value arrives empty", ["X-Empty": ""]),
-        .arriving("a header value of 32 KB arrives whole", ["X-Long": String(repeating: "0123456789abcdef", count: 2048)]),
+        .arriving(
+            "a header value of 32 KB arrives whole", ["X-Long": String(repeating: "0123456789abcdef", count: 2048)]),
         .arriving(
             "200 header fields arrive",
             Dictionary(uniqueKeysWithValues: (0..<200).map { ("X-Field-\($0)", "value \($0)") })),
@@ -29,9 +31,10 @@ extension TransportConformance.Case {
         } play: { stage in
             _ = try await stage.get()
             let headers = try stage.onlyRequest().headers
-            for name in ["Cookie", "Authorization", "Cache-Control", "Pragma", "If-None-Match", "If-Modified-Since",
-                "Content-Type", "Referer", "Origin", "Expect", "Range"]
-            {
+            for name in [
+                "Cookie", "Authorization", "Cache-Control", "Pragma", "If-None-Match", "If-Modified-Since",
+                "Content-Type", "Referer", "Origin", "Expect", "Range",
+            ] {
                 try Check.equal(headers[name], nil, "the \(name) that arrived")
             }
         },
