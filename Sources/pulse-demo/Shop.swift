@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+
+// The API that the demo talks to, as an app would describe it.
+
+struct Product: Codable, Sendable, Equatable {
+    let id: Int
+    let name: String
+    let price: Double
+}
+
+struct GetProduct: Endpoint {
+    typealias Response = Product
+
+    let id: Int
+
+    var path: String {
+        get throws { try PathTemplate("/products/{id}").expand(["id": id]) }
+    }
+}
+
+struct AddProduct: Endpoint {
+    typealias Response = Product
+
+    let product: Product
+
+    let path = "/products"
+    let method = HTTPMethod.post
+    var body: RequestBody { .json(product) }
+}
+
+struct GetStock: Endpoint {
+    struct Response: Decodable, Sendable {
+        let available: Int
+    }
+
+    let path = "/stock"
+}
+
+struct GetReport: Endpoint {
+    typealias Response = EmptyResponse
+
+    let path = "/report"
+}
+
+extension MockServer {
+    static let tea = Product(id: 7, name: "Assam, 100 g", price: 8.5)
+
+    /// The server of that API, with the faults that the demo is about.
+    func openShop() {
+        on(.get, "/products/{id}") { request in
+            guard request.parameters["id"] == "7" else { return .status(404) }
+            return try .json(Self.tea)
+        }
+        on(.post, "/products") { request in
+            try .json(try JSONDecoder().decode(Product.self, from: request.body), status: 201)
+        }
+        on(.get, "/stock", script: [.status(503, headers: ["Retry-After": "0"]), .text(#"{"available": 12}"#)])
+        on(.get, "/old-shop/{id}") { request in
+            .status(301, headers: ["Location": "/products/\(request.parameters["id"] ?? "")"])
+        }
+        on(.get, "/report") { _ in .raw([.stall]) }
+    }
+}
