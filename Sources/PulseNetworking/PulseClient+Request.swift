@@ -29,14 +29,13 @@ extension PulseClient {
     /// Sends a ready request through the whole chain. Its method, headers and body stand for an endpoint's; the
     /// configuration's default headers are added under them.
     public func rawRequest(_ request: URLRequest, options: RequestOptions = RequestOptions()) async throws -> PulseResponse {
-        let options = resolved(options, idleTimeout: request.timeoutInterval)
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
-        let outgoing = Outgoing(
-            path: request.url?.absoluteString ?? "", routeType: nil, method: method ?? .get, options: options,
-            isQueueable: false, delivery: nil, links: links(for: [], options))
-        return try await perform(outgoing) {
+        var options = options
+        resolve(&options, idleTimeout: request.timeoutInterval)
+        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options)
+        return try await perform(call, links(for: [], options)) {
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
-            return try self.builder.build(request, options)
+            return try self.builder.build(request, call.options)
         } decode: { _, _ in
         }.response
     }
@@ -71,38 +70,39 @@ extension PulseClient {
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery? = nil,
         decode: @escaping @Sendable (PulseResponse, any ResponseDecoder) throws -> Value
     ) async throws -> DecodedResponse<Value> {
-        let options = resolved(options.over(endpoint.options), idleTimeout: endpoint.timeoutInterval)
-        let outgoing = Outgoing(
-            path: (try? endpoint.path) ?? "", routeType: E.self, method: endpoint.method, options: options,
-            isQueueable: endpoint.isQueueableWhenOffline && configuration.offlineQueuePolicy.isEnabled,
-            delivery: delivery, links: links(for: endpoint.plugins, options))
-        return try await perform(outgoing, build: { try self.builder.build(endpoint, options) }, decode: decode)
+        var options = options
+        options.inherit(endpoint.options)
+        resolve(&options, idleTimeout: endpoint.timeoutInterval)
+        if endpoint.isQueueableWhenOffline, configuration.offlineQueuePolicy.isEnabled, options.idempotencyKey == nil {
+            options.idempotencyKey = .automatic
+        }
+        let call = call(to: (try? endpoint.path) ?? "", E.self, endpoint.method, options, delivery)
+        let links = links(for: endpoint.plugins, options)
+        return try await perform(call, links, build: { try self.builder.build(endpoint, call.options) }, decode: decode)
     }
 
     /// The whole way of a request, in its order: build, follow the hops through the chain, validate, decode. Around it
     /// stand cancellation, the deadline and the events, see ``run(_:through:_:)``.
     func perform<Value: Sendable>(
-        _ outgoing: Outgoing, build: @escaping @Sendable () throws -> BuiltRequest,
+        _ call: Call, _ links: PluginChain.Links, build: @escaping @Sendable () throws -> BuiltRequest,
         decode: @escaping @Sendable (PulseResponse, any ResponseDecoder) throws -> Value
     ) async throws -> DecodedResponse<Value> {
-        let call = Call(outgoing, host: configuration.baseURL?.host ?? "", environment)
-        let decoder = outgoing.options.decoder ?? configuration.decoder
-        return try await run(call, through: outgoing.links) { [follower] in
+        try await run(call, through: links) { [follower] in
             var request = try build()
-            request.writeIdempotencyKey(of: call, isQueueable: outgoing.isQueueable)
-            let response = try await follower.send(request, for: call, through: outgoing.links)
+            request.writeIdempotencyKey(of: call)
+            let response = try await follower.send(request, for: call, through: links)
             do {
-                return try Self.decoded(response, of: call, by: { try decode($0, decoder) })
+                return try Self.decoded(response, of: call, by: decode)
             } catch PulseError.decodingFailed where response.origin.isStored {
                 // What the cache keeps may be damaged, or older than the app's types: the server decides, once.
-                let fresh = try await follower.send(request, for: call, through: outgoing.links, cache: .reload)
-                return try Self.decoded(fresh, of: call, by: { try decode($0, decoder) })
+                let fresh = try await follower.send(request, for: call, through: links, cache: .reload)
+                return try Self.decoded(fresh, of: call, by: decode)
             }
         }
     }
 
     private static func decoded<Value>(
-        _ response: PulseResponse, of call: Call, by decode: (PulseResponse) throws -> Value
+        _ response: PulseResponse, of call: Call, by decode: (PulseResponse, any ResponseDecoder) throws -> Value
     ) throws -> DecodedResponse<Value> {
         let accepted = call.options.acceptedStatuses ?? .successful
         let clock = call.environment.clock
@@ -111,7 +111,7 @@ extension PulseClient {
             throw error
         }
         do {
-            return DecodedResponse(value: try decode(response), response: response)
+            return DecodedResponse(value: try decode(response, call.options.decoder ?? .json), response: response)
         } catch {
             throw PulseError(decoding: Value.self, error)
         }

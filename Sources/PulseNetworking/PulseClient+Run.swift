@@ -14,7 +14,7 @@ extension PulseClient {
             await complete(call, links, .failure(.cancelled))
             throw PulseError.cancelled
         }
-        let task = Task {
+        let task = Self.start {
             try Task.checkCancellation()
             return try await body()
         }
@@ -36,6 +36,19 @@ extension PulseClient {
         }
         if let alarm { deadlines.remove(alarm) }
         return try await finish(result, of: call, ticket, links)
+    }
+
+    /// A task that starts on the caller's thread where the system can do that: the hop to another thread and back would
+    /// cost as much as all the rest of a call.
+    private static func start<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) -> Task<Value, any Error> {
+        #if compiler(>=6.2)
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {  // newer: falls back to a plain task
+            return Task.immediate(operation: body)
+        }
+        #endif
+        return Task(operation: body)
     }
 
     private func finish<Value: Sendable>(

@@ -5,6 +5,7 @@ package final class Call: Sendable {
     private struct State {
         /// The plugins that were entered, in order of their first entry, each with the context it was last given.
         var entered: [(index: Int, context: PluginContext)] = []
+        var store = ContextStore.Values()
         var secretHeaders: Set<String> = []
         var idempotencyKey: String?
         var wireAttempts = 0
@@ -24,7 +25,6 @@ package final class Call: Sendable {
     package let deadline: TimeInterval?
     package let environment: CallEnvironment
     package let host: String
-    let store: ContextStore
     /// The endpoint's type, whose name is the route if the options give none; its text costs more than the rest here.
     private let routeType: Any.Type?
     private let state = Locked(State())
@@ -49,7 +49,6 @@ package final class Call: Sendable {
         startedAt = environment.clock.now
         startUptime = environment.clock.uptime
         deadline = options.deadline.map { [startUptime] in startUptime + $0 }
-        store = ContextStore()
     }
 
     private init(detachedFrom call: Call) {
@@ -64,9 +63,9 @@ package final class Call: Sendable {
         startedAt = call.environment.clock.now
         startUptime = call.environment.clock.uptime
         deadline = nil
-        store = call.store.detached()
         let inherited = call.state.withLock { $0 }
         state.withLock {
+            $0.store.typed = inherited.store.typed
             $0.secretHeaders = inherited.secretHeaders
             $0.idempotencyKey = inherited.idempotencyKey
         }
@@ -122,6 +121,10 @@ package final class Call: Sendable {
     package var traceID: String? {
         get { state.withLock(\.traceID) }
         set { state.withLock { $0.traceID = newValue } }
+    }
+
+    func withStore<Value>(_ body: (inout ContextStore.Values) -> Value) -> Value {
+        state.withLock { body(&$0.store) }
     }
 
     // MARK: Secrets
