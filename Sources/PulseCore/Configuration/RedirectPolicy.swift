@@ -88,7 +88,8 @@ public struct RedirectPolicy: Sendable {
         else { return nil }
         parts.user = nil
         parts.password = nil
-        guard let target = parts.url, let origin = Origin(target), url.scheme?.lowercased().hasPrefix("http") == true else {
+        guard let target = parts.url, let origin = Origin(target), url.scheme?.lowercased().hasPrefix("http") == true
+        else {
             return nil
         }
         return origin.scheme == "http" && Origin(current)?.scheme == "https" ? nil : target

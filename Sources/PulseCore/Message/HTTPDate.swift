@@ -3,6 +3,7 @@
 /// The dates of HTTP header fields (RFC 9110, section 5.6.7).
 package enum HTTPDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+    private static let weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
     /// The date in one of the three forms that a recipient must accept, or nil: `Sun, 06 Nov 1994 08:49:37 GMT`,
     /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
@@ -10,21 +11,23 @@ package enum HTTPDate {
     /// Names are taken in any case, the weekday is not compared with the date. A leap second counts as the second before.
     /// - Parameter now: what a year of two digits is seen from: it is never more than 50 years ahead.
     package static func parse(_ text: String, now: Date) -> Date? {
-        let words = text.split(whereSeparator: { " ,-".contains($0) }).map(String.init)
-        let isDashed = text.contains("-")
-        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), !words.isEmpty else { return nil }
+        let words = text.asciiLowercased.split(separator: " ")
         switch words.count {
-        case 6 where text.contains(",") && words[5].asciiLowercased == "gmt":
-            guard words[1].utf8.count == 2, let day = number(words[1]), let year = number(words[3]) else { return nil }
-            if isDashed {
-                guard words[3].utf8.count == 2 else { return nil }
-                return date(fullYear(year, now: now), words[2], day, words[4])
-            }
-            guard words[3].utf8.count == 4 else { return nil }
+        case 6 where words[5] == "gmt":
+            guard words[0].last == ",", isWeekday(words[0].dropLast()), let day = number(words[1], digits: 2),
+                let year = number(words[3], digits: 4)
+            else { return nil }
             return date(year, words[2], day, words[4])
-        case 5 where !text.contains(",") && !isDashed:
-            guard words[2].utf8.count <= 2, let day = number(words[2]) else { return nil }
-            guard words[4].utf8.count == 4, let year = number(words[4]) else { return nil }
+        case 4 where words[3] == "gmt":
+            let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
+            guard words[0].last == ",", isWeekday(words[0].dropLast()), parts.count == 3,
+                let day = number(parts[0], digits: 2), let year = number(parts[2], digits: 2)
+            else { return nil }
+            return date(fullYear(year, now: now), parts[1], day, words[2])
+        case 5:
+            guard isWeekday(words[0]), let year = number(words[4], digits: 4),
+                let day = number(words[2], digits: words[2].utf8.count == 1 ? 1 : 2)
+            else { return nil }
             return date(year, words[1], day, words[3])
         default:
             return nil
@@ -33,7 +36,7 @@ package enum HTTPDate {
 
     /// The one form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func format(_ date: Date) -> String {
-        let seconds = Int(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
+        let seconds = seconds(of: date)
         let days = Int((Double(seconds) / 86_400).rounded(.down))
         let rest = seconds - days * 86_400
         let (year, month, day) = civil(fromDays: days)
@@ -46,23 +49,32 @@ package enum HTTPDate {
         return "\(weekday), \(two(day)) \(name) \(years) \(time) GMT"
     }
 
-    private static func date(_ year: Int, _ monthName: String, _ day: Int, _ time: String) -> Date? {
-        let parts = time.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-        guard let month = months.firstIndex(of: monthName.asciiLowercased).map({ $0 + 1 }),
-            parts.count == 3, parts.allSatisfy({ $0.utf8.count == 2 }),
-            let hour = number(parts[0]), let minute = number(parts[1]), let second = number(parts[2]),
+    private static func date(_ year: Int, _ monthName: Substring, _ day: Int, _ time: Substring) -> Date? {
+        let parts = time.split(separator: ":", omittingEmptySubsequences: false)
+        guard let month = months.firstIndex(where: { $0 == monthName }).map({ $0 + 1 }), parts.count == 3,
+            let hour = number(parts[0], digits: 2), let minute = number(parts[1], digits: 2),
+            let second = number(parts[2], digits: 2),
             hour < 24, minute < 60, second <= 60, day >= 1, day <= length(ofMonth: month, in: year)
         else { return nil }
         let seconds = days(fromCivil: year, month, day) * 86_400 + hour * 3600 + minute * 60 + min(second, 59)
         return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 
-    private static func number(_ digits: String) -> Int? {
-        digits.utf8.allSatisfy(\.isASCIIDigit) ? Int(digits) : nil
+    private static func number(_ text: some StringProtocol, digits: Int) -> Int? {
+        text.utf8.count == digits && text.utf8.allSatisfy(\.isASCIIDigit) ? Int(text) : nil
+    }
+
+    private static func isWeekday(_ name: Substring) -> Bool {
+        weekdays.contains { $0 == name || $0.prefix(3) == name }
+    }
+
+    /// Whole seconds since 1970, within the years that four digits can write.
+    private static func seconds(of date: Date) -> Int {
+        Int(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
     }
 
     private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
-        let current = civil(fromDays: Int((now.timeIntervalSince1970 / 86_400).rounded(.down))).year
+        let current = civil(fromDays: Int((Double(seconds(of: now)) / 86_400).rounded(.down))).year
         let year = current - current % 100 + twoDigits
         return year > current + 50 ? year - 100 : year
     }

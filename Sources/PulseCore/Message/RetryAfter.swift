@@ -5,11 +5,13 @@ package enum RetryAfter {
     /// Seconds, or nil if no header says so in a form that is understood; never negative.
     ///
     /// `Retry-After` first (RFC 9110, section 10.2.3): digits, or a date, counted against the answer's own `Date` where
-    /// it has one. Without it `RateLimit-Reset`, then `X-RateLimit-Reset`: seconds, or a Unix time if it lies after 2024.
+    /// it has one. Without one `RateLimit-Reset`, then `X-RateLimit-Reset`: seconds, or a Unix time if it lies after 2024.
     /// Anything malformed is ignored.
     package static func seconds(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
-        if let value = headers.values(for: "Retry-After").first {
-            return digits(value) ?? date(value, headers, now).map { max(0, $0) }
+        if let value = headers.values(for: "Retry-After").first,
+            let seconds = digits(value) ?? date(value, headers, now).map({ max(0, $0) })
+        {
+            return seconds
         }
         return reset("RateLimit-Reset", headers, now) ?? reset("X-RateLimit-Reset", headers, now)
     }
@@ -27,7 +29,8 @@ package enum RetryAfter {
 
     private static func digits(_ text: String) -> TimeInterval? {
         let text = text.trimmingCharacters(in: .whitespaces)
-        guard !text.isEmpty, text.utf8.count <= 18, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
-        return TimeInterval(text)
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+        // Any number of digits is legal, and a number too large to hold is a long wait, not none.
+        return TimeInterval(text).map { min($0, 1e18) }
     }
 }

@@ -47,7 +47,7 @@ extension PulsePlugin {
 }
 
 extension PluginChain.Links {
-    fileprivate init(
+    fileprivate convenience init(
         mocking plugins: [any PulsePlugin],
         _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) {

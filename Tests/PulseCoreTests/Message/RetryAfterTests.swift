@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetryAfterTests {
+    /// 1 January 2026, 00:00 UTC.
+    private let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    @Test(arguments: [
+        ("0", 0), ("1", 1), ("120", 120), ("007", 7), (" 5 ", 5), ("3600", 3600), ("999999999999", 999_999_999_999),
+        ("Thu, 01 Jan 2026 00:01:30 GMT", 90), ("Thursday, 01-Jan-26 00:01:30 GMT", 90),
+        ("Thu Jan  1 00:01:30 2026", 90),
+        ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
+    ])
+    func understandsSecondsAndDates(value: String, seconds: TimeInterval) {
+        #expect(RetryAfter.seconds(in: ["Retry-After": value], now: now) == seconds)
+        #expect(RetryAfter.seconds(in: ["retry-after": value], now: now) == seconds)
+    }
+
+    @Test(arguments: ["", " ", "-1", "+1", "1.5", "1e3", "0x10", "\u{663}", "soon", "1 2", "1;2", "Thu, 01 Jan 2026"])
+    func ignoresWhatIsMalformed(value: String) {
+        #expect(RetryAfter.seconds(in: ["Retry-After": value], now: now) == nil)
+        #expect(RetryAfter.seconds(in: ["Retry-After": value, "RateLimit-Reset": "9"], now: now) == 9)
+        #expect(RetryAfter.seconds(in: ["RateLimit-Reset": value], now: now) == nil)
+    }
+
+    @Test(arguments: [19, 30, 400])
+    func moreDigitsThanAnyWaitAreALongWaitAndNotNoWait(count: Int) throws {
+        let value = String(repeating: "9", count: count)
+        let seconds = try #require(RetryAfter.seconds(in: ["Retry-After": value], now: now))
+        #expect(seconds > 1e12)
+        #expect(seconds.isFinite)
+    }
+
+    @Test
+    func aDateCountsAgainstTheServersOwnClock() {
+        let headers: HTTPHeaders = [
+            "Date": "Thu, 01 Jan 2026 10:00:00 GMT", "Retry-After": "Thu, 01 Jan 2026 10:00:20 GMT",
+        ]
+        #expect(RetryAfter.seconds(in: headers, now: now) == 20)
+        var faulty = headers
+        faulty["Date"] = "yesterday"
+        #expect(RetryAfter.seconds(in: faulty, now: now) == 36_020)
+    }
+
+    @Test(arguments: [
+        // Seconds from now, or a Unix time if it is a date after 2024.
+        ("RateLimit-Reset", "30", 30), ("X-RateLimit-Reset", "30", 30), ("X-RateLimit-Reset", "1767225660", 60),
+        ("RateLimit-Reset", "1767225660", 60), ("X-RateLimit-Reset", "1735689600", 0),
+        ("X-RateLimit-Reset", "1735689599", 1_735_689_599), ("X-RateLimit-Reset", "0", 0),
+    ])
+    func readsTheResetOfARateLimit(name: String, value: String, seconds: TimeInterval) {
+        #expect(RetryAfter.seconds(in: [name: value], now: now) == seconds)
+    }
+
+    @Test
+    func theStandardsOwnHeaderComesFirst() {
+        var headers: HTTPHeaders = ["X-RateLimit-Reset": "3", "RateLimit-Reset": "2", "Retry-After": "1"]
+        #expect(RetryAfter.seconds(in: headers, now: now) == 1)
+        headers["Retry-After"] = nil
+        #expect(RetryAfter.seconds(in: headers, now: now) == 2)
+        headers["RateLimit-Reset"] = nil
+        #expect(RetryAfter.seconds(in: headers, now: now) == 3)
+        headers["X-RateLimit-Reset"] = nil
+        #expect(RetryAfter.seconds(in: headers, now: now) == nil)
+    }
+
+    @Test
+    func ofSeveralLinesTheFirstCounts() {
+        #expect(RetryAfter.seconds(in: ["Retry-After": "4", "retry-after": "9"], now: now) == 4)
+    }
+}
