@@ -18,7 +18,6 @@ public struct Origin: Hashable, Sendable {
 
     /// Nil for another scheme, an empty or malformed host, or a port that is none.
     public init?(_ url: URL) {
-<<<<<<< HEAD
         // By hand: the parts that URLComponents gives cost ten times as much, and this is asked for every request.
         var text = url.absoluteString
         guard let origin = text.withUTF8(Self.init(bytes:)) else { return nil }
@@ -47,18 +46,6 @@ public struct Origin: Hashable, Sendable {
         else { return nil }
         self.port = port
         self.host = host
-=======
-        guard let scheme = url.scheme, let host = url.host else { return nil }
-        // A trailing dot names the same host.
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        guard !name.isEmpty else { return nil }
-        switch scheme.asciiLowercased {
-        case "http", "ws": (self.scheme, port) = ("http", url.port ?? 80)
-        case "https", "wss": (self.scheme, port) = ("https", url.port ?? 443)
-        default: return nil
-        }
-        self.host = name.trimmingBrackets.asciiLowercased
->>>>>>> coretests
     }
 
     private static let schemes: [(name: StaticString, isSecure: Bool)] = [
