@@ -9,7 +9,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     public let host: String
     public let port: Int
 
-    /// Nil unless the URL is absolute, has a host, and is of the scheme http, https, ws or wss.
+    /// Nil unless the URL is absolute, has a host, a port that exists, and is of the scheme http, https, ws or wss.
     public init?(_ url: URL) {
         guard let scheme = url.scheme, let host = url.host else { return nil }
         // A trailing dot names the same host.
@@ -20,6 +20,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         case "https", "wss": (self.scheme, port) = ("https", url.port ?? 443)
         default: return nil
         }
+        guard (0...65535).contains(port) else { return nil }
         self.host = name.trimmingBrackets.asciiLowercased
     }
 

@@ -28,7 +28,8 @@ struct OriginTests {
     @Test(arguments: [
         "ftp://h/", "file:///etc/passwd", "/relative", "relative", "mailto:a@b", "data:text/plain,x", "http:/h",
         "http:h",
-        "javascript:alert(1)", "http://", "http:///path", "http://:80/", "http://./",
+        "javascript:alert(1)", "http://", "http:///path", "http://:80/", "http://./", "http://h:65536/",
+        "https://h:99999999999/",
     ])
     func otherURLsHaveNone(text: String) throws {
         guard let url = URL(string: text) else { return }
