@@ -82,9 +82,12 @@ public struct RedirectPolicy: Sendable {
     /// Where `Location` leads: http or https, with a host, never from https to http; without user info, which nobody
     /// but the server asked to send.
     private static func target(of response: PulseResponse, from current: URL) -> URL? {
-        guard let location = response.headers.values(for: "Location").first, !location.isEmpty,
+        let location = response.headers.values(for: "Location").first?.trimmingCharacters(in: .whitespaces)
+        guard let location, !location.isEmpty,
             let url = URL(string: legal(location), relativeTo: current)?.absoluteURL,
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
+            // A port too large to hold is none to Foundation: another origin would pass for this one.
+            parts.port != nil || parts.rangeOfPort == nil || parts.rangeOfPort?.isEmpty == true
         else { return nil }
         parts.user = nil
         parts.password = nil
@@ -95,12 +98,23 @@ public struct RedirectPolicy: Sendable {
         return origin.scheme == "http" && Origin(current)?.scheme == "https" ? nil : target
     }
 
-    /// Servers write spaces and other text raw; what is no URI character is encoded, a valid escape stays.
+    /// Servers write spaces and other text raw: what is no URI character in its place is encoded, a valid escape stays.
+    /// Foundation would encode as well, and with it every valid escape of the same text once more.
     private static func legal(_ location: String) -> String {
-        let allowed = Set("-._~:/?#[]@!$&'()*+,;=%".utf8)
+        let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
+        let bytes = Array(location.utf8)
+        let authority = authority(of: bytes)
+        let fragment = bytes.firstIndex(of: UInt8(ascii: "#"))
         var text = ""
-        for byte in location.utf8 {
-            if byte.isASCIIDigit || byte.isASCIILetter || allowed.contains(byte) {
+        for (index, byte) in bytes.enumerated() {
+            let isLegal =
+                switch byte {
+                case UInt8(ascii: "%"): bytes[(index + 1)...].prefix(2).count { $0.hexDigitValue != nil } == 2
+                case UInt8(ascii: "["), UInt8(ascii: "]"): authority.contains(index)
+                case UInt8(ascii: "#"): index == fragment
+                default: byte.isASCIIDigit || byte.isASCIILetter || allowed.contains(byte)
+                }
+            if isLegal {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += byte < 0x10 ? "%0" : "%"
@@ -108,6 +122,16 @@ public struct RedirectPolicy: Sendable {
             }
         }
         return text
+    }
+
+    /// What stands between `//` and the path (RFC 3986, section 3.2).
+    private static func authority(of reference: [UInt8]) -> Range<Int> {
+        let delimiters = "/?#".utf8
+        guard let start = reference.firstIndex(where: delimiters.contains), reference[start...].starts(with: "//".utf8),
+            start == 0 || reference[start - 1] == UInt8(ascii: ":")
+        else { return 0..<0 }
+        let rest = reference[(start + 2)...]
+        return rest.startIndex..<(rest.firstIndex(where: delimiters.contains) ?? rest.endIndex)
     }
 
     private static func removeBody(from request: inout URLRequest) {
