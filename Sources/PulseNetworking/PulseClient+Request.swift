@@ -15,7 +15,17 @@ extension PulseClient {
     public func response<E: Endpoint>(
         for endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> DecodedResponse<E.Response> {
-        try await send(endpoint, options) { try endpoint.decode($0, using: $1) }
+        let slot = Locked<E.Response?>(nil)
+        let response = try await send(endpoint, options) { response, decoder in
+            do {
+                let value = try endpoint.decode(response, using: decoder)
+                slot.withLock { $0 = value }
+            } catch {
+                throw PulseError(decoding: E.Response.self, error)
+            }
+        }
+        guard let value = slot.withLock({ $0 }) else { throw PulseError.emptyBody }
+        return DecodedResponse(value: value, response: response)
     }
 
     /// Sends an endpoint and gives the answer undecoded. A status that the call does not accept is an error here too;
@@ -23,12 +33,14 @@ extension PulseClient {
     public func rawRequest<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
-        try await send(endpoint, options) { _, _ in () }.response
+        try await send(endpoint, options) { _, _ in }
     }
 
     /// Sends a ready request through the whole chain. Its method, headers and body stand for an endpoint's; the
     /// configuration's default headers are added under them.
-    public func rawRequest(_ request: URLRequest, options: RequestOptions = RequestOptions()) async throws -> PulseResponse {
+    public func rawRequest(
+        _ request: URLRequest, options: RequestOptions = RequestOptions()
+    ) async throws -> PulseResponse {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
         var options = options
         resolve(&options, idleTimeout: request.timeoutInterval)
@@ -37,7 +49,7 @@ extension PulseClient {
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
             return try self.builder.build(request, call.options)
         } decode: { _, _ in
-        }.response
+        }
     }
 
     /// Sends an endpoint and gives its outcome, with the error typed.
@@ -66,10 +78,14 @@ public struct DecodedResponse<Value: Sendable>: Sendable {
 // MARK: - The way of a request
 
 extension PulseClient {
-    func send<E: Endpoint, Value: Sendable>(
+    /// Reads an accepted answer. What it makes of it stays with whoever gave it: so all that follows is free of the
+    /// value's type, which saves a call more than its decoder costs.
+    typealias Decode = @Sendable (PulseResponse, any ResponseDecoder) throws -> Void
+
+    func send<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery? = nil,
-        decode: @escaping @Sendable (PulseResponse, any ResponseDecoder) throws -> Value
-    ) async throws -> DecodedResponse<Value> {
+        decode: @escaping Decode
+    ) async throws -> PulseResponse {
         var options = options
         options.inherit(endpoint.options)
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
@@ -83,37 +99,32 @@ extension PulseClient {
 
     /// The whole way of a request, in its order: build, follow the hops through the chain, validate, decode. Around it
     /// stand cancellation, the deadline and the events, see ``run(_:through:_:)``.
-    func perform<Value: Sendable>(
+    func perform(
         _ call: Call, _ links: PluginChain.Links, build: @escaping @Sendable () throws -> BuiltRequest,
-        decode: @escaping @Sendable (PulseResponse, any ResponseDecoder) throws -> Value
-    ) async throws -> DecodedResponse<Value> {
+        decode: @escaping Decode
+    ) async throws -> PulseResponse {
         try await run(call, through: links) { [follower] in
             var request = try build()
             request.writeIdempotencyKey(of: call)
             let response = try await follower.send(request, for: call, through: links)
             do {
-                return try Self.decoded(response, of: call, by: decode)
+                try Self.accept(response, of: call, decode)
+                return response
             } catch PulseError.decodingFailed where response.origin.isStored {
                 // What the cache keeps may be damaged, or older than the app's types: the server decides, once.
                 let fresh = try await follower.send(request, for: call, through: links, cache: .reload)
-                return try Self.decoded(fresh, of: call, by: decode)
+                try Self.accept(fresh, of: call, decode)
+                return fresh
             }
         }
     }
 
-    private static func decoded<Value>(
-        _ response: PulseResponse, of call: Call, by decode: (PulseResponse, any ResponseDecoder) throws -> Value
-    ) throws -> DecodedResponse<Value> {
+    private static func accept(_ response: PulseResponse, of call: Call, _ decode: Decode) throws {
         let accepted = call.options.acceptedStatuses ?? .successful
-        let clock = call.environment.clock
-        if let error = PulseError(validating: response, accepted: accepted, now: clock.now) {
+        if let error = PulseError(validating: response, accepted: accepted, now: call.environment.clock.now) {
             response.bytes?.cancel()
             throw error
         }
-        do {
-            return DecodedResponse(value: try decode(response, call.options.decoder ?? .json), response: response)
-        } catch {
-            throw PulseError(decoding: Value.self, error)
-        }
+        try decode(response, call.options.decoder ?? .json)
     }
 }

@@ -102,7 +102,7 @@ package final class Call: Sendable {
     }
 
     var wireAttempts: Int {
-        state.withLock(\.wireAttempts)
+        state.withLock { $0.wireAttempts }
     }
 
     /// Counts one more request on the wire and gives its number, from 1.
@@ -114,12 +114,12 @@ package final class Call: Sendable {
     }
 
     package var idempotencyKey: String? {
-        get { state.withLock(\.idempotencyKey) }
+        get { state.withLock { $0.idempotencyKey } }
         set { state.withLock { $0.idempotencyKey = newValue } }
     }
 
     package var traceID: String? {
-        get { state.withLock(\.traceID) }
+        get { state.withLock { $0.traceID } }
         set { state.withLock { $0.traceID = newValue } }
     }
 
@@ -135,14 +135,14 @@ package final class Call: Sendable {
     }
 
     package var markedSecrets: Set<String> {
-        state.withLock(\.secretHeaders)
+        state.withLock { $0.secretHeaders }
     }
 
     // MARK: The end
 
     /// What the retry loop last saw fail: the cause that a deadline names.
     package var lastFailure: PulseError? {
-        get { state.withLock(\.lastFailure) }
+        get { state.withLock { $0.lastFailure } }
         set { state.withLock { $0.lastFailure = newValue } }
     }
 
@@ -152,7 +152,7 @@ package final class Call: Sendable {
 
     /// The deadline has cancelled the call.
     package var isStruck: Bool {
-        deadline != nil && state.withLock(\.isStruck)
+        deadline != nil && state.withLock { $0.isStruck }
     }
 
     // MARK: Events

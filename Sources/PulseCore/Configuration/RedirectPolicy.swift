@@ -1,92 +1,146 @@
 // SPDX-License-Identifier: MIT
 
-/// What a client does about a redirect (RFC 9110, section 15.4). A pure decision; the client performs it.
+/// Which redirects a client follows (RFC 9110, section 15.4), and what it sends then.
 ///
-/// 301 and 302 turn a POST into a GET, 303 turns everything but HEAD into one, 307 and 308 keep method and body.
-/// Whatever the policy: a redirect from `https` to `http`, to another scheme, or with a `Location` that is no URL is
-/// not followed, and neither is one that asks for a body that cannot be sent again. Then the 3xx is the answer.
+/// Following, 301 and 302 turn a POST into GET, 303 turns any method but HEAD into GET; body, `Content-*` headers and the
+/// idempotency key go with the method. 307 and 308 keep method and body. Never followed are a way from https to http, to
+/// another scheme, or with a body that can be sent only once: then the 3xx is the answer, and fails as a status does.
 public struct RedirectPolicy: Sendable {
-    /// What becomes of an answer.
-    package enum Decision: Sendable {
-        /// It stands as it is.
-        case stop
-        /// Send this. With `dropsBody` the call has become another one, without body and idempotency key.
-        case follow(URLRequest, dropsBody: Bool)
-        case tooManyRedirects
-    }
-
     private enum Mode: Sendable {
-        case follow
+        case follow(maximumHops: Int)
         case refuse
         case custom(@Sendable (PulseResponse, URLRequest) -> URLRequest?)
     }
 
     private let mode: Mode
-    /// Redirects of one call at most; one more is ``PulseError/transport(_:underlying:)`` with
-    /// `.httpTooManyRedirects`.
-    public let maximumHops: Int
 
-    private init(_ mode: Mode, maximumHops: Int = 10) {
-        self.mode = mode
-        self.maximumHops = maximumHops
-    }
-
-    /// Follows at most 10.
+    /// Follows up to 10 hops; one more is ``PulseError/transport(_:underlying:)`` with `.httpTooManyRedirects`.
     public static let `default` = follow()
 
-    /// Follows at most that many.
+    /// Follows up to that many hops.
     public static func follow(maximumHops: Int = 10) -> RedirectPolicy {
-        RedirectPolicy(.follow, maximumHops: maximumHops)
+        RedirectPolicy(mode: .follow(maximumHops: max(0, maximumHops)))
     }
 
-    /// Follows none: the 3xx itself is the answer.
-    public static let refuse = RedirectPolicy(.refuse)
+    /// Follows none: the 3xx is the answer.
+    public static let refuse = RedirectPolicy(mode: .refuse)
 
-    /// Asks about each redirect that the rules above let through: `decide` gets the answer and the request that would be
-    /// sent next, and returns the one to send, or nil to take the answer as it is.
+    /// Follows with the request that the closure gives, or not if that is nil. It gets the redirect and the request that
+    /// the rules above would send; a rule that forbids to follow is not asked about. At most 10 hops.
     ///
-    /// It may be called several times about one answer, on any thread, and must say the same each time.
+    /// The closure may be called several times for one redirect, on any thread, and must give the same each time.
     public static func custom(
-        maximumHops: Int = 10, _ decide: @escaping @Sendable (PulseResponse, URLRequest) -> URLRequest?
+        _ decide: @escaping @Sendable (PulseResponse, URLRequest) -> URLRequest?
     ) -> RedirectPolicy {
-        RedirectPolicy(.custom(decide), maximumHops: maximumHops)
+        RedirectPolicy(mode: .custom(decide))
+    }
+
+    package enum Decision: Sendable {
+        /// The answer stands as it is.
+        case stop
+        case follow(URLRequest, dropsBody: Bool)
+        case tooManyRedirects
     }
 
     /// What to do with an answer.
     ///
-    /// - Parameter request: what the redirect continues, as the client built it; else the request as it was sent.
-    /// - Parameter hop: redirects of this call that have been followed.
+    /// - Parameter request: what the redirect continues, as the client built it; by default the request as it was sent.
+    /// - Parameter hop: redirects followed so far.
     package func decision(
         for response: PulseResponse, following request: URLRequest? = nil, hop: Int, isBodyReplayable: Bool
     ) -> Decision {
         let request = request ?? response.request
-        guard let rule = RedirectRule(status: response.statusCode, method: request.httpMethod ?? "GET"),
-            rule.dropsBody || isBodyReplayable,
-            let source = request.url?.absoluteURL, let target = response.headers.location(from: source),
-            Self.mayFollow(from: source, to: target),
-            let next = agreed(on: rule.apply(to: request, target: target), to: response, from: source)
+        guard let (rewritesTo, dropsBody) = Self.rewriting(response.statusCode, method: request.httpMethod ?? "GET"),
+            dropsBody || isBodyReplayable,
+            let current = request.url, let target = Self.target(of: response, from: current)
         else { return .stop }
-        return hop < maximumHops ? .follow(next, dropsBody: rule.dropsBody) : .tooManyRedirects
+        var next = request
+        next.url = target
+        next.httpMethod = rewritesTo
+        if dropsBody { Self.removeBody(from: &next) }
+        var maximumHops = 10
+        switch mode {
+        case .refuse: return .stop
+        case .follow(let limit): maximumHops = limit
+        case .custom(let decide):
+            guard let decided = decide(response, next), decided.url.flatMap(Origin.init) != nil else { return .stop }
+            next = decided
+        }
+        return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
     }
 
-    private func agreed(on next: URLRequest, to response: PulseResponse, from source: URL) -> URLRequest? {
-        switch mode {
-        case .follow: return next
-        case .refuse: return nil
-        case .custom(let decide):
-            guard let chosen = decide(response, next), let url = chosen.url, Self.mayFollow(from: source, to: url)
-            else {
-                return nil
-            }
-            return chosen
+    /// The method to go on with, and whether the body goes; nil for a status that is no redirect to follow.
+    private static func rewriting(_ status: Int, method: String) -> (method: String, dropsBody: Bool)? {
+        switch status {
+        case 301, 302: method == "POST" ? ("GET", true) : (method, false)
+        case 303: method == "HEAD" || method == "GET" ? (method, false) : ("GET", true)
+        case 307, 308: (method, false)
+        default: nil
         }
     }
 
-    private static func mayFollow(from source: URL, to target: URL) -> Bool {
-        // Of the schemes that have an origin a redirect leads to two; sockets are asked for, not led to.
-        guard let scheme = target.scheme?.asciiLowercased, scheme == "https" || scheme == "http",
-            Origin(target) != nil
-        else { return false }
-        return scheme == "https" || Origin(source)?.scheme != "https"
+    /// Where `Location` leads: http or https, with a host, never from https to http; without user info, which nobody
+    /// but the server asked to send.
+    private static func target(of response: PulseResponse, from current: URL) -> URL? {
+        let location = response.headers.values(for: "Location").first?.trimmingCharacters(in: .whitespaces)
+        guard let location, !location.isEmpty,
+            let url = URL(string: legal(location), relativeTo: current)?.absoluteURL,
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
+            // A port too large to hold is none to Foundation: another origin would pass for this one.
+            parts.port != nil || parts.rangeOfPort == nil || parts.rangeOfPort?.isEmpty == true
+        else { return nil }
+        parts.user = nil
+        parts.password = nil
+        guard let target = parts.url, let origin = Origin(target), url.scheme?.lowercased().hasPrefix("http") == true
+        else {
+            return nil
+        }
+        return origin.scheme == "http" && Origin(current)?.scheme == "https" ? nil : target
+    }
+
+    /// Servers write spaces and other text raw: what is no URI character in its place is encoded, a valid escape stays.
+    /// Foundation would encode as well, and with it every valid escape of the same text once more.
+    private static func legal(_ location: String) -> String {
+        let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
+        let bytes = Array(location.utf8)
+        let authority = authority(of: bytes)
+        let fragment = bytes.firstIndex(of: UInt8(ascii: "#"))
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            let isLegal =
+                switch byte {
+                case UInt8(ascii: "%"): bytes[(index + 1)...].prefix(2).count { $0.hexDigitValue != nil } == 2
+                case UInt8(ascii: "["), UInt8(ascii: "]"): authority.contains(index)
+                case UInt8(ascii: "#"): index == fragment
+                default: byte.isASCIIDigit || byte.isASCIILetter || allowed.contains(byte)
+                }
+            if isLegal {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += byte < 0x10 ? "%0" : "%"
+                text += String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+
+    /// What stands between `//` and the path (RFC 3986, section 3.2).
+    private static func authority(of reference: [UInt8]) -> Range<Int> {
+        let delimiters = "/?#".utf8
+        guard let start = reference.firstIndex(where: delimiters.contains), reference[start...].starts(with: "//".utf8),
+            start == 0 || reference[start - 1] == UInt8(ascii: ":")
+        else { return 0..<0 }
+        let rest = reference[(start + 2)...]
+        return rest.startIndex..<(rest.firstIndex(where: delimiters.contains) ?? rest.endIndex)
+    }
+
+    private static func removeBody(from request: inout URLRequest) {
+        request.httpBody = nil
+        for name in (request.allHTTPHeaderFields ?? [:]).keys {
+            let lowercased = name.asciiLowercased
+            if lowercased.hasPrefix("content-") || lowercased == "idempotency-key" {
+                request.setValue(nil, forHTTPHeaderField: name)
+            }
+        }
     }
 }

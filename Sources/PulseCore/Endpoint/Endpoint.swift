@@ -63,7 +63,9 @@ extension Endpoint {
 extension Endpoint where Response: Decodable {
     /// A ``ResponseValue`` (`Data`, `String`, ``EmptyResponse``, an optional) reads itself; anything else is decoded.
     public func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Response {
-        if let type = Response.self as? any ResponseValue.Type, let value = try type.read(response, using: decoder) as? Response {
+        if let type = Response.self as? any ResponseValue.Type,
+            let value = try type.read(response, using: decoder) as? Response
+        {
             return value
         }
         return try response.decode(Response.self, using: decoder)

@@ -1,187 +1,110 @@
 // SPDX-License-Identifier: MIT
 
-/// Dates as HTTP writes them (RFC 9110, section 5.6.7). Whole numbers only: a date formatter costs a hundred times as
-/// much, and depends on a locale if one forgets to tell it.
-public enum HTTPDate {
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form to write. Fractions of a second are cut off; a date outside the
-    /// years 0 to 9999 becomes the nearest one within.
-    public static func format(_ date: Date) -> String {
-        let seconds = date.timeIntervalSince1970
-        let limited = seconds.isNaN ? 0 : Int(min(max(seconds.rounded(.down), -62_167_219_200), 253_402_300_799))
-        let day = limited.flooredQuotient(86400)
-        let second = limited - day * 86400
-        let civil = CivilDate(daysSince1970: day)
-        // 1970 began on a Thursday.
-        let name = dayNames[(day + 4).flooredRemainder(7)].prefix(3)
-        return String(unsafeUninitializedCapacity: 29) { buffer in
-            var writer = Writer(buffer: buffer)
-            writer.write(name)
-            writer.write(", ")
-            writer.write(civil.day, digits: 2)
-            writer.write(" ")
-            writer.write(monthNames[civil.month - 1][...])
-            writer.write(" ")
-            writer.write(civil.year, digits: 4)
-            writer.write(" ")
-            writer.write(second / 3600, digits: 2)
-            writer.write(":")
-            writer.write(second / 60 % 60, digits: 2)
-            writer.write(":")
-            writer.write(second % 60, digits: 2)
-            writer.write(" GMT")
-            return writer.count
-        }
-    }
+/// The dates of HTTP header fields (RFC 9110, section 5.6.7).
+package enum HTTPDate {
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+    private static let weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
-    /// A date in any of the three forms that a recipient must accept, or nil.
+    /// The date in one of the three forms that a recipient must accept, or nil: `Sun, 06 Nov 1994 08:49:37 GMT`,
+    /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
     ///
-    /// Strict in its fields: 30 February, hour 24 and a year of three digits are refused; second 60, a leap second, is
-    /// the first of the next minute. Names are taken in any case, and the name of the day need not be that day's.
-    ///
-    /// - Parameter now: what the two-digit year of the form of RFC 850 is close to: it is the latest such year of which
-    ///   the date is at most 50 years ahead. Without it the years are 1970 to 2069.
-    public static func parse(_ text: String, now: Date? = nil) -> Date? {
-        var text = text
-        return text.withUTF8 { bytes in
-            var parser = Parser(bytes: UnsafeBufferPointer(rebasing: bytes[...].trimmingBlanks()))
-            return parser.parse(now: now)
+    /// Names are taken in any case, the weekday is not compared with the date. A leap second counts as the second before.
+    /// - Parameter now: what a year of two digits is seen from: it is never more than 50 years ahead.
+    package static func parse(_ text: String, now: Date) -> Date? {
+        let words = text.asciiLowercased.split(separator: " ")
+        switch words.count {
+        case 6 where words[5] == "gmt":
+            guard words[0].last == ",", isWeekday(words[0].dropLast()), let day = number(words[1], digits: 2),
+                let year = number(words[3], digits: 4)
+            else { return nil }
+            return date(year, words[2], day, words[4])
+        case 4 where words[3] == "gmt":
+            let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
+            guard words[0].last == ",", isWeekday(words[0].dropLast()), parts.count == 3,
+                let day = number(parts[0], digits: 2), let year = number(parts[2], digits: 2)
+            else { return nil }
+            return date(fullYear(year, now: now), parts[1], day, words[2])
+        case 5:
+            guard isWeekday(words[0]), let year = number(words[4], digits: 4),
+                let day = number(words[2], digits: words[2].utf8.count == 1 ? 1 : 2)
+            else { return nil }
+            return date(year, words[1], day, words[3])
+        default:
+            return nil
         }
     }
 
-    fileprivate static let dayNames = [
-        "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
-    ].map { Array($0.utf8) }
-
-    fileprivate static let monthNames = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ].map { Array($0.utf8) }
-
-    private struct Writer {
-        let buffer: UnsafeMutableBufferPointer<UInt8>
-        private(set) var count = 0
-
-        mutating func write(_ bytes: ArraySlice<UInt8>) {
-            for byte in bytes {
-                buffer[count] = byte
-                count += 1
-            }
-        }
-
-        mutating func write(_ text: StaticString) {
-            text.withUTF8Buffer { bytes in
-                for byte in bytes {
-                    buffer[count] = byte
-                    count += 1
-                }
-            }
-        }
-
-        mutating func write(_ number: Int, digits: Int) {
-            var rest = number
-            for index in stride(from: count + digits - 1, through: count, by: -1) {
-                buffer[index] = UInt8(ascii: "0") + UInt8(rest % 10)
-                rest /= 10
-            }
-            count += digits
-        }
-    }
-}
-
-/// Reads one date from its first byte to its last; every step is nil where the text is something else.
-private struct Parser {
-    let bytes: UnsafeBufferPointer<UInt8>
-    private var position = 0
-
-    init(bytes: UnsafeBufferPointer<UInt8>) {
-        self.bytes = bytes
+    /// The one form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    package static func format(_ date: Date) -> String {
+        let seconds = seconds(of: date)
+        let days = Int((Double(seconds) / 86_400).rounded(.down))
+        let rest = seconds - days * 86_400
+        let (year, month, day) = civil(fromDays: days)
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][((days % 7) + 7) % 7]
+        let name = months[month - 1].prefix(1).uppercased() + months[month - 1].dropFirst()
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let digits = String(year)
+        let years = String(repeating: "0", count: 4 - digits.count) + digits
+        let time = "\(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60))"
+        return "\(weekday), \(two(day)) \(name) \(years) \(time) GMT"
     }
 
-    mutating func parse(now: Date?) -> Date? {
-        guard let isShort = dayName() else { return nil }
-        if isShort, take(" ") { return asctime() }
-        guard take(", ") else { return nil }
-        return isShort ? fixdate() : rfc850(now: now)
-    }
-
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`
-    private mutating func fixdate() -> Date? {
-        guard let day = number(2), take(" "), let month = month(), take(" "), let year = number(4), take(" "),
-            let time = time(), take(" GMT"), isAtEnd
+    private static func date(_ year: Int, _ monthName: Substring, _ day: Int, _ time: Substring) -> Date? {
+        let parts = time.split(separator: ":", omittingEmptySubsequences: false)
+        guard let month = months.firstIndex(where: { $0 == monthName }).map({ $0 + 1 }), parts.count == 3,
+            let hour = number(parts[0], digits: 2), let minute = number(parts[1], digits: 2),
+            let second = number(parts[2], digits: 2),
+            hour < 24, minute < 60, second <= 60, day >= 1, day <= length(ofMonth: month, in: year)
         else { return nil }
-        return CivilDate(year: year, month: month, day: day)?.date(atSecond: time)
+        let seconds = days(fromCivil: year, month, day) * 86_400 + hour * 3600 + minute * 60 + min(second, 59)
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 
-    /// `Sunday, 06-Nov-94 08:49:37 GMT`
-    private mutating func rfc850(now: Date?) -> Date? {
-        guard let day = number(2), take("-"), let month = month(), take("-"), let year = number(2), take(" "),
-            let time = time(), take(" GMT"), isAtEnd
-        else { return nil }
-        guard let now else {
-            return CivilDate(year: year + (year < 70 ? 2000 : 1900), month: month, day: day)?.date(atSecond: time)
+    private static func number(_ text: some StringProtocol, digits: Int) -> Int? {
+        text.utf8.count == digits && text.utf8.allSatisfy(\.isASCIIDigit) ? Int(text) : nil
+    }
+
+    private static func isWeekday(_ name: Substring) -> Bool {
+        weekdays.contains { $0 == name || $0.prefix(3) == name }
+    }
+
+    /// Whole seconds since 1970, within the years that four digits can write.
+    private static func seconds(of date: Date) -> Int {
+        Int(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
+    }
+
+    private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
+        let current = civil(fromDays: Int((Double(seconds(of: now)) / 86_400).rounded(.down))).year
+        let year = current - current % 100 + twoDigits
+        return year > current + 50 ? year - 100 : year
+    }
+
+    private static func length(ofMonth month: Int, in year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
         }
-        let limit = CivilDate.fiftyYearsAfter(now)
-        var full = limit.day.year - limit.day.year.flooredRemainder(100) + year
-        let isLater = (full, month, day, time) > (limit.day.year, limit.day.month, limit.day.day, limit.second)
-        if isLater { full -= 100 }
-        return CivilDate(year: full, month: month, day: day)?.date(atSecond: time)
     }
 
-    /// `Sun Nov  6 08:49:37 1994`
-    private mutating func asctime() -> Date? {
-        guard let month = month(), take(" "), let day = take(" ") ? number(1) : number(2), take(" "),
-            let time = time(), take(" "), let year = number(4), isAtEnd
-        else { return nil }
-        return CivilDate(year: year, month: month, day: day)?.date(atSecond: time)
+    // The Gregorian calendar by counting eras of 400 years, each of which starts on a first of March.
+
+    private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    private var isAtEnd: Bool { position == bytes.count }
-
-    /// Whether the name is the short one.
-    private mutating func dayName() -> Bool? {
-        for name in HTTPDate.dayNames {
-            if take(name[...]) { return false }
-        }
-        for name in HTTPDate.dayNames {
-            if take(name.prefix(3)) { return true }
-        }
-        return nil
-    }
-
-    private mutating func month() -> Int? {
-        HTTPDate.monthNames.firstIndex { take($0[...]) }.map { $0 + 1 }
-    }
-
-    /// Seconds of the day.
-    private mutating func time() -> Int? {
-        guard let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60, take(":"),
-            let second = number(2), second <= 60
-        else { return nil }
-        return hour * 3600 + minute * 60 + second
-    }
-
-    private mutating func number(_ digits: Int) -> Int? {
-        guard position + digits <= bytes.count else { return nil }
-        var value = 0
-        for index in position..<(position + digits) {
-            guard bytes[index].isASCIIDigit else { return nil }
-            value = value * 10 + Int(bytes[index] - UInt8(ascii: "0"))
-        }
-        position += digits
-        return value
-    }
-
-    private mutating func take(_ text: StaticString) -> Bool {
-        text.withUTF8Buffer { take($0) }
-    }
-
-    private mutating func take(_ expected: some Collection<UInt8>) -> Bool {
-        guard position + expected.count <= bytes.count else { return false }
-        var index = position
-        for byte in expected {
-            guard bytes[index].asciiLowercased == byte.asciiLowercased else { return false }
-            index += 1
-        }
-        position = index
-        return true
+    private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 }

@@ -75,23 +75,23 @@ public final class TestClock: PulseClock {
     }
 
     public var uptime: TimeInterval {
-        state.withLock(\.uptime)
+        state.withLock { $0.uptime }
     }
 
     /// Every wait that was asked for, in seconds and in order; of those cancelled or still under way too.
     public var sleeps: [TimeInterval] {
-        state.withLock(\.sleeps)
+        state.withLock { $0.sleeps }
     }
 
     /// How many sleep now.
     public var sleeperCount: Int {
-        state.withLock(\.sleepers.count)
+        state.withLock { $0.sleepers.count }
     }
 
     /// If true, time moves by what a sleep asks for and the sleep returns at once: for code whose waits follow one
     /// another. A timeout that runs beside the work it guards would strike at once. An infinite sleep still sleeps.
     public var autoAdvances: Bool {
-        get { state.withLock(\.autoAdvances) }
+        get { state.withLock { $0.autoAdvances } }
         set { state.withLock { $0.autoAdvances = newValue } }
     }
 

@@ -12,22 +12,26 @@ import PulseCore
 /// ```
 ///
 /// It keeps a transport's contract: it enforces the limit of a buffered body, hands out streams and files for 2xx
-/// alone, and a cancelled task gets its `CancellationError` at once, even while the closure goes on. What the closure
-/// throws passes as it is; the chain turns it into a ``PulseError``. Safe from any thread; calls run concurrently.
+/// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. What the closure throws passes as it
+/// is; the chain turns it into a ``PulseError``. Safe from any thread; calls run concurrently.
 public final class MockTransport: Transport {
     private struct State {
         var requests: [TransportRequest] = []
-        var running: [Int: Race<PulseResponse>] = [:]
-        var nextID = 0
         var isShutDown = false
     }
 
     private let respond: @Sendable (URLRequest) async throws -> PulseResponse
+    private let recordsRequests: Bool
     private let state = Locked(State())
 
-    /// Answers with what the closure gives or throws. It runs once for every request, in a task that is cancelled with
-    /// the call's.
-    public init(_ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse) {
+    /// Answers with what the closure gives or throws. It runs once for every request, in the call's own task: a wait in it
+    /// ends with the call if it heeds cancellation, as `PulseClock.sleep` does.
+    ///
+    /// - Parameter recordsRequests: false for long runs, which ``requests`` would fill the memory with.
+    public init(
+        recordsRequests: Bool = true, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+    ) {
+        self.recordsRequests = recordsRequests
         self.respond = respond
     }
 
@@ -50,7 +54,7 @@ public final class MockTransport: Transport {
 
     /// The same with all that a transport is told: file and stream bodies, timeouts, pins.
     public var transportRequests: [TransportRequest] {
-        state.withLock(\.requests)
+        state.withLock { $0.requests }
     }
 
     /// Answers, throws what the closure throws, or throws `CancellationError`; also
@@ -60,28 +64,17 @@ public final class MockTransport: Transport {
             throw PulseError.unsupported("MockTransport has no sockets")
         }
         try Task.checkCancellation()
-        let race = Race<PulseResponse>()
-        let id = try state.withLock { state in
+        try state.withLock { state in
             guard !state.isShutDown else { throw PulseError.cancelled }
-            state.requests.append(request)
-            state.nextID += 1
-            state.running[state.nextID] = race
-            return state.nextID
+            if recordsRequests { state.requests.append(request) }
         }
-        defer { state.withLock { _ = $0.running.removeValue(forKey: id) } }
-        let response = try await race.run { [respond] in
-            let response = try await respond(request.urlRequest)
-            return try await MockDelivery(request).deliver(response)
-        }
-        return response
+        let response = try await respond(request.urlRequest)
+        try Task.checkCancellation()
+        return try await MockDelivery(request).deliver(response)
     }
 
-    /// Cancels what is under way and refuses what comes later, with ``PulseError/cancelled``.
+    /// Refuses what comes later, with ``PulseError/cancelled``.
     public func shutdown() async {
-        let running = state.withLock { state in
-            state.isShutDown = true
-            return Array(state.running.values)
-        }
-        running.forEach { $0.cancel() }
+        state.withLock { $0.isShutDown = true }
     }
 }

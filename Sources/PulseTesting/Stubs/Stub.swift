@@ -102,7 +102,7 @@ public struct Stub: Sendable {
 
     /// How many requests it has answered.
     public var count: Int {
-        usage.withLock(\.count)
+        usage.withLock { $0.count }
     }
 
     private func adding(_ condition: StubCondition) -> Stub {

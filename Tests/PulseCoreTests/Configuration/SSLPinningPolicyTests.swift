@@ -5,105 +5,110 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SSLPinningPolicyTests {
-    private static let first = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
-    private static let second = "sha256/" + Data(repeating: 2, count: 32).base64EncodedString()
-    private static let certificate = Data([0x30, 0x82, 0x01])
-    private static let now = Date(timeIntervalSince1970: 1_790_000_000)
+    private static let pin = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
+    private static let spare = "sha256/" + Data(repeating: 2, count: 32).base64EncodedString()
+    private let now = Date(timeIntervalSince1970: 1_767_225_600)
 
-    private static var pinned: SSLPinningPolicy { .publicKeyHashes([first, second]) }
-
-    @Test
-    func pinsEveryHostUnlessItNamesSome() throws {
-        let pins = try Self.pinned.pinSet(forHost: "any.example", now: Self.now)
-        #expect(pins == PinSet(publicKeyHashes: [Self.first, Self.second]))
-        let certificates = try SSLPinningPolicy.certificates([Self.certificate]).pinSet(forHost: "h", now: Self.now)
-        #expect(certificates == PinSet(publicKeyHashes: [], certificates: [Self.certificate]))
-        #expect(try SSLPinningPolicy.disabled.pinSet(forHost: "h", now: Self.now) == nil)
-    }
-
-    @Test(arguments: [
-        ("api.example.com", "api.example.com", true), ("API.example.com", "api.Example.COM", true),
-        ("api.example.com", "api.example.com.", true), ("api.example.com.", "api.example.com", true),
-        ("api.example.com", "xapi.example.com", false), ("api.example.com", "a.api.example.com", false),
-        ("*.example.com", "api.example.com", true), ("*.example.com", "a.api.example.com", false),
-        ("*.example.com", "example.com", false), ("*.example.com", ".example.com", false),
-        ("*.example.com", "api.example.com.evil.com", false), ("*.example.com", "api.xexample.com", false),
-        ("**.example.com", "example.com", true), ("**.example.com", "a.b.c.example.com", true),
-        ("**.example.com", "notexample.com", false), ("**.example.com", "example.com.evil.com", false),
-        ("::1", "::1", true), ("10.0.0.1", "10.0.0.1", true),
-    ])
-    func matchesHostsByPattern(pattern: String, host: String, isPinned: Bool) throws {
-        let pins = try Self.pinned.hosts("other.example", pattern).pinSet(forHost: host, now: Self.now)
-        #expect((pins != nil) == isPinned)
-    }
-
-    @Test(arguments: [
-        "", "sha256/", "sha1/AAAA", "sha256", "SHA256/" + Data(repeating: 1, count: 32).base64EncodedString(),
-        "sha256//" + Data(repeating: 1, count: 32).base64EncodedString(),
-        "sha256/" + Data(count: 31).base64EncodedString(),
-        "sha256/" + Data(count: 33).base64EncodedString(), "sha256/" + String(repeating: "A", count: 43),
-        " sha256/" + Data(count: 32).base64EncodedString(), "sha256/" + Data(count: 32).base64EncodedString() + "\n",
-        "sha256/" + String(repeating: "0", count: 64), "sha256/\u{2026}",
-    ])
-    func neverTakesATypingErrorForNoPin(hash: String) {
-        let policy = SSLPinningPolicy.publicKeyHashes([Self.first, hash])
-        for policy in [policy, policy.hosts("h.example"), policy.reportOnly()] {
-            #expect { _ = try policy.pinSet(forHost: "h.example", now: Self.now) } throws: { error in
-                (error as? PulseError)?.kind == .invalidRequest
-            }
-            #expect(!policy.problems(now: Self.now).isEmpty)
-        }
+    private func pins(_ policy: SSLPinningPolicy, _ host: String = "api.example.com") throws -> PinSet? {
+        try policy.pinSet(forHost: host, now: now)
     }
 
     @Test
-    func neverTakesAnEmptyOrMalformedPolicyForNone() {
-        let policies: [SSLPinningPolicy] = [
-            .publicKeyHashes([]), .certificates([]), .certificates([Data()]), .certificates([Data("-----BEGIN".utf8)]),
-            Self.pinned.hosts(""), Self.pinned.hosts("*"), Self.pinned.hosts("*."),
-            Self.pinned.hosts("https://h.example"),
-            Self.pinned.hosts("h.example", "b\u{FC}cher.example"), Self.pinned.hosts("*h.example"),
-            Self.pinned.hosts("a.*.b"),
-            Self.pinned.hosts("**..example"),
-        ]
-        for policy in policies {
+    func pinsWhatItWasGiven() throws {
+        let hashes = SSLPinningPolicy.publicKeyHashes([Self.pin, Self.spare])
+        #expect(try pins(hashes) == PinSet(publicKeyHashes: [Self.pin, Self.spare]))
+        let certificates = SSLPinningPolicy.certificates([Data([1]), Data([2])])
+        #expect(try pins(certificates) == PinSet(publicKeyHashes: [], certificates: [Data([1]), Data([2])]))
+        #expect(try pins(hashes.reportOnly())?.isReportOnly == true)
+        #expect(try pins(hashes)?.isReportOnly == false)
+    }
+
+    @Test
+    func disabledPinsNothing() throws {
+        #expect(try pins(.disabled) == nil)
+        #expect(SSLPinningPolicy.disabled.problems(now: now).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("api.example.com", "api.example.com", true), ("api.example.com", "API.Example.COM", true),
+        ("API.example.com", "api.example.com", true), ("api.example.com.", "api.example.com", true),
+        ("api.example.com", "example.com", false), ("api.example.com", "*.example.com", true),
+        ("api.example.com.", "*.example.com", true), ("example.com", "*.example.com", false),
+        ("a.b.example.com", "*.example.com", false), (".example.com", "*.example.com", false),
+        ("evilexample.com", "*.example.com", false), ("example.com", "**.example.com", true),
+        ("api.example.com", "**.example.com", true), ("a.b.example.com", "**.example.com", true),
+        ("evilexample.com", "**.example.com", false), ("example.com.evil.org", "**.example.com", false),
+        ("127.0.0.1", "127.0.0.1", true), ("::1", "::1", true), ("localhost", "localhost", true),
+    ])
+    func hostPatternsMatchByLabels(host: String, pattern: String, matches: Bool) throws {
+        let policy = SSLPinningPolicy.publicKeyHashes([Self.pin]).hosts(pattern)
+        #expect((try pins(policy, host) != nil) == matches)
+        #expect((try pins(policy.hosts("other.org", pattern), host) != nil) == matches)
+    }
+
+    @Test
+    func withoutPatternsEveryHostIsPinned() throws {
+        #expect(try pins(.publicKeyHashes([Self.pin]), "anything.example") != nil)
+    }
+
+    @Test(arguments: [
+        "", "sha256/", "sha256/AAAA", "sha1/" + Data(repeating: 1, count: 32).base64EncodedString(),
+        Data(repeating: 1, count: 32).base64EncodedString(),
+        "sha256/" + Data(repeating: 1, count: 31).base64EncodedString(),
+        "sha256/" + Data(repeating: 1, count: 33).base64EncodedString(), "SHA256/" + pin.dropFirst(7), pin + " ",
+        " " + pin,
+        "sha256/" + pin, "sha256/…", "sha256//" + pin.dropFirst(7), pin.replacingOccurrences(of: "=", with: ""),
+    ])
+    func aMalformedPinFailsRequestsRatherThanSwitchingPinningOff(text: String) throws {
+        let policy = SSLPinningPolicy.publicKeyHashes([Self.pin, text])
+        let error = #expect(throws: PulseError.self) { try pins(policy) }
+        #expect(error?.kind == .invalidRequest)
+    }
+
+    @Test
+    func aPolicyWithoutAPinFailsRequestsRatherThanSwitchingPinningOff() throws {
+        var emptied = SSLPinningPolicy.publicKeyHashes([Self.pin])
+        emptied.publicKeyHashes = []
+        for policy in [SSLPinningPolicy.publicKeyHashes([]), .certificates([]), emptied] {
             #expect(policy != .disabled)
-            #expect(throws: PulseError.self) { _ = try policy.pinSet(forHost: "h.example", now: Self.now) }
+            let error = #expect(throws: PulseError.self) { try pins(policy) }
+            #expect(error?.kind == .invalidRequest)
+            #expect(!policy.problems(now: now).isEmpty)
         }
     }
 
     @Test
-    func comparesHashesByTheirBytes() throws {
-        // The last digit before the padding has bits that stand for nothing.
-        let spelled = "sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQF="
-        let pins = try SSLPinningPolicy.publicKeyHashes([spelled]).pinSet(forHost: "h", now: Self.now)
-        #expect(pins?.publicKeyHashes == [Self.first])
+    func pinsThatAreSetAfterwardsCount() throws {
+        var policy = SSLPinningPolicy.disabled
+        policy.publicKeyHashes = [Self.pin]
+        #expect(policy != .disabled)
+        #expect(try pins(policy) == PinSet(publicKeyHashes: [Self.pin]))
+    }
+
+    @Test(arguments: [
+        "", "*", "**", "*.", "**.", "https://api.example.com", "api.example.com/", "api.example.com:443", "api.*.com",
+        "a*.example.com", "*.*.example.com", "api example.com", "***.example.com",
+    ])
+    func aPatternThatMatchesNoHostFailsRequestsRatherThanSwitchingPinningOff(pattern: String) throws {
+        let policy = SSLPinningPolicy.publicKeyHashes([Self.pin]).hosts("other.org", pattern)
+        let error = #expect(throws: PulseError.self) { try pins(policy) }
+        #expect(error?.kind == .invalidRequest)
     }
 
     @Test
-    func stopsEnforcingWhenItExpires() throws {
-        let policy = Self.pinned.expires(Self.now)
-        #expect(try policy.pinSet(forHost: "h", now: Self.now.addingTimeInterval(-1)) != nil)
-        #expect(try policy.pinSet(forHost: "h", now: Self.now) == nil)
-        #expect(policy.problems(now: Self.now.addingTimeInterval(-1)).isEmpty)
-        #expect(policy.problems(now: Self.now).count == 1)
+    func expiredPinsAreNotEnforcedAndSaySo() throws {
+        let policy = SSLPinningPolicy.publicKeyHashes([Self.pin, Self.spare])
+        #expect(try pins(policy.expires(now)) == nil)
+        #expect(try pins(policy.expires(now.addingTimeInterval(1))) != nil)
+        #expect(policy.expires(now).problems(now: now).count == 1)
+        #expect(policy.expires(now.addingTimeInterval(1)).problems(now: now).isEmpty)
     }
 
     @Test
-    func warnsOfFewerThanTwoPins() {
-        #expect(SSLPinningPolicy.disabled.problems(now: Self.now).isEmpty)
-        #expect(Self.pinned.problems(now: Self.now).isEmpty)
-        #expect(SSLPinningPolicy.publicKeyHashes([Self.first]).problems(now: Self.now).count == 1)
-        #expect(SSLPinningPolicy.publicKeyHashes([Self.first, Self.first]).problems(now: Self.now).count == 1)
-        #expect(
-            SSLPinningPolicy.certificates([Self.certificate, Self.certificate + [1]]).problems(now: Self.now).isEmpty)
-    }
-
-    @Test
-    func readsAsInTheDocumentation() throws {
-        let configuration = PulseConfiguration()
-            .with(\.sslPinningPolicy, value: .publicKeyHashes([Self.first, Self.second]))
-        #expect(configuration.sslPinningPolicy == Self.pinned)
-        let reported = try Self.pinned.reportOnly().pinSet(forHost: "h", now: Self.now)
-        #expect(reported?.isReportOnly == true)
+    func fewerThanTwoPinsAreAProblem() {
+        #expect(SSLPinningPolicy.publicKeyHashes([Self.pin]).problems(now: now).count == 1)
+        #expect(SSLPinningPolicy.certificates([Data([1])]).problems(now: now).count == 1)
+        #expect(SSLPinningPolicy.publicKeyHashes([Self.pin, Self.spare]).problems(now: now).isEmpty)
+        #expect(SSLPinningPolicy.publicKeyHashes([Self.pin, Self.pin]).problems(now: now).count == 1)
     }
 }

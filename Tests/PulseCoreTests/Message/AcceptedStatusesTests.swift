@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct AcceptedStatusesTests {
+    @Test(arguments: [
+        (AcceptedStatuses.successful, [200, 204, 299], [100, 199, 300, 304, 404, 500, 0, -1]),
+        (.successful(and: 304, 404), [200, 299, 304, 404], [199, 300, 303, 305, 403, 500]),
+        (.only(201, 409), [201, 409], [200, 202, 299, 404]),
+        (.only(), [], [200, 204, 404]),
+        (.range(200...399), [200, 304, 399], [199, 400]),
+        (.any, [0, -1, 100, 200, 404, 599, 999, Int.min, Int.max], []),
+    ])
+    func containsExactlyWhatItSays(statuses: AcceptedStatuses, accepted: [Int], refused: [Int]) {
+        for status in accepted { #expect(statuses.contains(status), "\(status)") }
+        for status in refused { #expect(!statuses.contains(status), "\(status)") }
+    }
+
+    @Test
+    func equalSetsAreEqual() {
+        #expect(AcceptedStatuses.successful == .range(200...299))
+        #expect(AcceptedStatuses.successful != .any)
+        #expect(AcceptedStatuses.only(200).hashValue == AcceptedStatuses.only(200).hashValue)
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct HTTPHeadersTests {
+    private let several: HTTPHeaders = [
+        "Via": "a", "Accept": "text/html", "via": "b", "Set-Cookie": "a=1", "VIA": "c", "set-cookie": "b=2; HttpOnly",
+    ]
+
+    // MARK: Reading
+
+    @Test
+    func keepsOrderSpellingAndRepetition() {
+        #expect(several.map(\.name) == ["Via", "Accept", "via", "Set-Cookie", "VIA", "set-cookie"])
+        #expect(several.values(for: "vIa") == ["a", "b", "c"])
+        #expect(several.count == 6)
+        #expect(several[2] == HTTPHeaders.Field(name: "via", value: "b"))
+        #expect(several.last?.value == "b=2; HttpOnly")
+    }
+
+    @Test(arguments: [
+        ("Via", "a, b, c"), ("via", "a, b, c"), ("ACCEPT", "text/html"), ("Set-Cookie", "a=1"), ("SET-COOKIE", "a=1"),
+        ("Missing", nil), ("", nil), ("Vi", nil),
+    ])
+    func joinsTheLinesOfANameButNeverThoseOfSetCookie(name: String, value: String?) {
+        #expect(several[name] == value)
+        #expect(several.contains(name) == (value != nil))
+    }
+
+    @Test
+    func comparesNamesByASCIIAlone() {
+        let headers: HTTPHeaders = ["\u{130}": "dotted", "K": "kelvin"]
+        #expect(headers["i\u{307}"] == nil)
+        #expect(headers["\u{212A}"] == nil)
+        #expect(headers["k"] == "kelvin")
+    }
+
+    // MARK: Writing
+
+    @Test
+    func settingReplacesEveryLineOfThatNameInThePlaceOfTheFirst() {
+        var headers = several
+        headers["via"] = "new"
+        #expect(headers.map(\.name) == ["via", "Accept", "Set-Cookie", "set-cookie"])
+        #expect(headers["Via"] == "new")
+        headers["X-New"] = "1"
+        #expect(headers.last == HTTPHeaders.Field(name: "X-New", value: "1"))
+    }
+
+    @Test
+    func settingTheLastOrOnlyFieldKeepsTheRest() {
+        var headers: HTTPHeaders = ["A": "1", "B": "2"]
+        headers["b"] = "3"
+        headers["a"] = "4"
+        #expect(Array(headers) == [.init(name: "a", value: "4"), .init(name: "b", value: "3")])
+    }
+
+    @Test
+    func settingNilAndRemovingTakeEveryLine() {
+        var headers = several
+        headers["SET-cookie"] = nil
+        #expect(headers.values(for: "Set-Cookie").isEmpty)
+        headers.remove("via")
+        headers.remove("Missing")
+        #expect(Array(headers) == [.accept("text/html")])
+    }
+
+    @Test
+    func addingKeepsWhatIsThere() {
+        var headers: HTTPHeaders = ["Vary": "Accept"]
+        headers.add(name: "vary", value: "Origin")
+        #expect(headers["Vary"] == "Accept, Origin")
+    }
+
+    // MARK: Dictionaries and literals
+
+    @Test
+    func aDictionaryGoesThereAndBack() {
+        let dictionary = ["B": "2", "A": "1", "C": ""]
+        let headers = HTTPHeaders(dictionary)
+        #expect(headers.map(\.name) == ["A", "B", "C"])
+        #expect(headers.dictionary == dictionary)
+        #expect(several.dictionary == ["Via": "a, b, c", "Accept": "text/html", "Set-Cookie": "a=1"])
+        #expect(HTTPHeaders().dictionary.isEmpty)
+    }
+
+    @Test
+    func literalsAndHelpersSayWhatTheyMean() {
+        let headers: HTTPHeaders = [
+            .authorization(bearer: "t"), .authorization(username: "Aladdin", password: "open sesame"), .accept("a/b"),
+            .acceptLanguage("de"), .contentType("text/plain"), .userAgent("x/1"),
+        ]
+        #expect(
+            headers.map { "\($0.name): \($0.value)" } == [
+                "Authorization: Bearer t", "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Accept: a/b",
+                "Accept-Language: de", "Content-Type: text/plain", "User-Agent: x/1",
+            ])
+        let umlaut = HTTPHeaders.Field.authorization(username: "test", password: "123\u{A3}")
+        #expect(umlaut.value == "Basic dGVzdDoxMjPCow==")
+    }
+
+    @Test
+    func equalityAndHashIgnoreTheCaseOfNamesAlone() {
+        let left: HTTPHeaders = ["Content-Type": "a/b", "X": "1"]
+        let right: HTTPHeaders = ["content-TYPE": "a/b", "x": "1"]
+        #expect(left == right)
+        #expect(Set([left, right]).count == 1)
+        #expect(left != ["Content-Type": "A/B", "X": "1"])
+        #expect(left != ["X": "1", "Content-Type": "a/b"])
+    }
+
+    // MARK: What can be sent
+
+    @Test
+    func everyByteThatEndsAFieldLineIsRefusedInAValueAndNoOther() {
+        for byte in UInt8(0)..<128 {
+            let headers: HTTPHeaders = ["X-A": "b\(Character(Unicode.Scalar(byte)))c"]
+            expectValidity(of: headers, [0, 10, 13].contains(byte) == false, "byte \(byte)")
+        }
+        expectValidity(of: ["X-A": "a\r\nX-B: c"], false, "CR LF is one Character")
+        expectValidity(of: ["X-A": "Gr\u{FC}\u{1F600}"], true, "obs-text")
+        expectValidity(of: ["X-A": ""], true, "empty")
+    }
+
+    @Test
+    func everyByteThatIsNoTokenIsRefusedInAName() {
+        let token = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
+        for byte in UInt8(0)..<128 {
+            let headers: HTTPHeaders = ["X\(Character(Unicode.Scalar(byte)))Y": "1"]
+            expectValidity(of: headers, token.contains(byte), "byte \(byte)")
+        }
+        for name in ["", "X\r\nY", "\u{E9}", "X\u{301}", "\u{1F600}"] {
+            expectValidity(of: [name: "1"], false, name.debugDescription)
+        }
+    }
+
+    @Test
+    func aLongNameIsJudgedLikeAShortOne() {
+        let name = String(repeating: "x", count: 10_240)
+        expectValidity(of: [name: "1"], true, "10 KB")
+        expectValidity(of: [name + " ": "1"], false, "10 KB and a space")
+    }
+
+    @Test
+    func theRefusalNamesTheHeaderAndNeverItsValue() throws {
+        let headers: HTTPHeaders = ["X-Plain": "hunter2\r\n"]
+        let error = #expect(throws: PulseError.self) { try headers.validate() }
+        let text = "\(try #require(error))"
+        #expect(text.contains("X-Plain"))
+        #expect(!text.contains("hunter2"))
+    }
+
+    private func expectValidity(
+        of headers: HTTPHeaders, _ isValid: Bool, _ what: String, at location: SourceLocation = #_sourceLocation
+    ) {
+        let error: PulseError?
+        do {
+            try headers.validate()
+            error = nil
+        } catch let refusal {
+            error = refusal as? PulseError
+        }
+        #expect(error?.kind == (isValid ? nil : .invalidRequest), "\(what)", sourceLocation: location)
+    }
+}

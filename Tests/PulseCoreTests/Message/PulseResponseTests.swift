@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct PulseResponseTests {
+    private let request = URLRequest(url: URL(fileURLWithPath: "/x"))
+
+    // MARK: Foundation's view
+
+    @Test(arguments: [Int.min, -1, 0, 99, 200, 599, 1000, Int(Int32.max), Int.max])
+    func foundationsViewIsMadeForAnyStatus(status: Int) throws {
+        let request = try PulseCoreTests.request()
+        let response = PulseResponse(statusCode: status, headers: ["A": "b"], request: request)
+        if let http = response.httpResponse { #expect(http.statusCode == status) }
+    }
+
+    @Test(arguments: [
+        ("Content-Type", ""), ("Content-Type", ";"), ("Content-Type", ";;;=;"), ("Content-Type", "a/b; charset="),
+        ("Content-Type", "a/b; charset=\""), ("Content-Type", "a/b; charset=\"x"), ("Content-Type", "a/b; charset=\\"),
+        ("Content-Type", "text/html;charset=\"a\\\""), ("Content-Type", " "), ("Content-Type", ","),
+        ("Content-Type", "="),
+        ("Content-Length", "-1"), ("Content-Length", "99999999999999999999"), ("Content-Length", ""),
+        ("Content-Disposition", ""), ("Content-Disposition", "attachment; filename=\"\""),
+        ("Content-Disposition", "attachment; filename=\"../../etc/passwd"), ("Content-Disposition", "; filename="),
+        ("Content-Disposition", "attachment; filename*=UTF-8''%"), ("Content-Disposition", "\""), ("", ""), ("", "x"),
+        ("A B", "x\r\ny"), ("\u{1F600}", "\u{0}"), ("Content-Encoding", ","), ("Content-Disposition", "a=\"\\"),
+    ])
+    func foundationsViewNeverTraps(name: String, value: String) throws {
+        let request = try PulseCoreTests.request()
+        let response = PulseResponse(statusCode: 200, headers: [name: value], request: request)
+        let http = response.httpResponse
+        _ = http?.suggestedFilename
+        _ = http?.mimeType
+        _ = http?.textEncodingName
+        _ = http?.expectedContentLength
+    }
+
+    @Test
+    func withoutAURLThereIsNoFoundationView() throws {
+        var request = try PulseCoreTests.request()
+        request.url = nil
+        #expect(PulseResponse(statusCode: 200, request: request).httpResponse == nil)
+    }
+
+    @Test
+    func foundationsViewIsFindableByNameAndJoinsLines() throws {
+        let headers: HTTPHeaders = ["Via": "a", "content-type": "text/plain", "via": "b"]
+        let request = try PulseCoreTests.request()
+        let http = PulseResponse(statusCode: 418, headers: headers, request: request).httpResponse
+        #expect(http?.statusCode == 418)
+        #expect(http?.value(forHTTPHeaderField: "Content-Type") == "text/plain")
+        #expect(http?.value(forHTTPHeaderField: "Via") == "a, b")
+    }
+
+    @Test
+    func anAnswerOfFoundationsPartsKeepsThem() throws {
+        let address = try url("https://h/p")
+        let http = try #require(
+            HTTPURLResponse(
+                url: address, statusCode: 404, httpVersion: "HTTP/1.1", headerFields: ["B": "2", "A": "1", "C-C": "3"]))
+        let response = PulseResponse(
+            data: Data("x".utf8), httpResponse: http, request: URLRequest(url: address), latency: 0.5)
+        #expect(response.statusCode == 404)
+        #expect(response.headers.map(\.name) == ["A", "B", "C-C"])
+        #expect(response.headers["c-c"] == "3")
+        #expect(response.data == Data("x".utf8))
+        #expect(response.latency == 0.5)
+        #expect(response.origin == .network)
+        #expect(response.httpResponse === http)
+    }
+
+    @Test
+    func startsWholeUnstreamedAndFromTheNetwork() {
+        let response = PulseResponse(statusCode: 200, request: request)
+        #expect(response.data.isEmpty && response.headers.isEmpty && response.redirects.isEmpty)
+        #expect(response.bytes == nil && response.file == nil && response.timings == nil)
+        #expect(!response.isTruncated)
+        #expect(response.origin == .network)
+        #expect(response.latency == 0)
+    }
+
+    // MARK: Decoding
+
+    private struct User: Decodable, Equatable {
+        let id: Int
+    }
+
+    @Test
+    func decodesErrorBodiesToo() throws {
+        let response = PulseResponse(statusCode: 422, data: Data(#"{"id":7}"#.utf8), request: request)
+        #expect(try response.decode(User.self) == User(id: 7))
+    }
+
+    @Test(arguments: ["", "{}", #"{"id":"x"}"#, "[", "null"])
+    func whatDoesNotDecodeNamesTheType(body: String) throws {
+        let response = PulseResponse(statusCode: 200, data: Data(body.utf8), request: request)
+        let error = #expect(throws: PulseError.self) { try response.decode(User.self) }
+        guard case .decodingFailed(let type, let underlying) = error else {
+            Issue.record("not a decoding failure: \(String(describing: error))")
+            return
+        }
+        #expect(type == "User")
+        #expect(underlying is DecodingError)
+    }
+
+    @Test
+    func aDecodersOwnPulseErrorPasses() throws {
+        struct Picky: ResponseDecoder {
+            func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+                throw PulseError.emptyBody
+            }
+        }
+        let response = PulseResponse(statusCode: 200, request: request)
+        let error = #expect(throws: PulseError.self) { try response.decode(User.self, using: Picky()) }
+        #expect(error?.kind == .emptyBody)
+    }
+}
