@@ -15,7 +15,17 @@ extension PulseClient {
     public func response<E: Endpoint>(
         for endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> DecodedResponse<E.Response> {
-        try await send(endpoint, options) { try endpoint.decode($0, using: $1) }
+        let slot = Locked<E.Response?>(nil)
+        let response = try await send(endpoint, options) { response, decoder in
+            do {
+                let value = try endpoint.decode(response, using: decoder)
+                slot.withLock { $0 = value }
+            } catch {
+                throw PulseError(decoding: E.Response.self, error)
+            }
+        }
+        guard let value = slot.withLock({ $0 }) else { throw PulseError.emptyBody }
+        return DecodedResponse(value: value, response: response)
     }
 
     /// Sends an endpoint and gives the answer undecoded. A status that the call does not accept is an error here too;
@@ -23,22 +33,23 @@ extension PulseClient {
     public func rawRequest<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
-        try await send(endpoint, options) { _, _ in () }.response
+        try await send(endpoint, options) { _, _ in }
     }
 
     /// Sends a ready request through the whole chain. Its method, headers and body stand for an endpoint's; the
     /// configuration's default headers are added under them.
-    public func rawRequest(_ request: URLRequest, options: RequestOptions = RequestOptions()) async throws -> PulseResponse {
-        let options = resolved(options, idleTimeout: request.timeoutInterval)
+    public func rawRequest(
+        _ request: URLRequest, options: RequestOptions = RequestOptions()
+    ) async throws -> PulseResponse {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
-        let outgoing = Outgoing(
-            path: request.url?.absoluteString ?? "", routeType: nil, method: method ?? .get, options: options,
-            isQueueable: false, delivery: nil, links: links(for: [], options))
-        return try await perform(outgoing) {
+        var options = options
+        resolve(&options, idleTimeout: request.timeoutInterval)
+        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options)
+        return try await perform(call, links(for: [], options)) {
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
-            return try self.builder.build(request, options)
+            return try self.builder.build(request, call.options)
         } decode: { _, _ in
-        }.response
+        }
     }
 
     /// Sends an endpoint and gives its outcome, with the error typed.
@@ -67,53 +78,53 @@ public struct DecodedResponse<Value: Sendable>: Sendable {
 // MARK: - The way of a request
 
 extension PulseClient {
-    func send<E: Endpoint, Value: Sendable>(
+    /// Reads an accepted answer. What it makes of it stays with whoever gave it: so all that follows is free of the
+    /// value's type, which saves a call more than its decoder costs.
+    typealias Decode = @Sendable (PulseResponse, any ResponseDecoder) throws -> Void
+
+    func send<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery? = nil,
-        decode: @escaping @Sendable (PulseResponse, any ResponseDecoder) throws -> Value
-    ) async throws -> DecodedResponse<Value> {
-        let options = resolved(options.over(endpoint.options), idleTimeout: endpoint.timeoutInterval)
-        let outgoing = Outgoing(
-            path: (try? endpoint.path) ?? "", routeType: E.self, method: endpoint.method, options: options,
-            isQueueable: endpoint.isQueueableWhenOffline && configuration.offlineQueuePolicy.isEnabled,
-            delivery: delivery, links: links(for: endpoint.plugins, options))
-        return try await perform(outgoing, build: { try self.builder.build(endpoint, options) }, decode: decode)
+        decode: @escaping Decode
+    ) async throws -> PulseResponse {
+        var options = options
+        options.inherit(endpoint.options)
+        resolve(&options, idleTimeout: endpoint.timeoutInterval)
+        if endpoint.isQueueableWhenOffline, configuration.offlineQueuePolicy.isEnabled, options.idempotencyKey == nil {
+            options.idempotencyKey = .automatic
+        }
+        let call = call(to: (try? endpoint.path) ?? "", E.self, endpoint.method, options, delivery)
+        let links = links(for: endpoint.plugins, options)
+        return try await perform(call, links, build: { try self.builder.build(endpoint, call.options) }, decode: decode)
     }
 
     /// The whole way of a request, in its order: build, follow the hops through the chain, validate, decode. Around it
     /// stand cancellation, the deadline and the events, see ``run(_:through:_:)``.
-    func perform<Value: Sendable>(
-        _ outgoing: Outgoing, build: @escaping @Sendable () throws -> BuiltRequest,
-        decode: @escaping @Sendable (PulseResponse, any ResponseDecoder) throws -> Value
-    ) async throws -> DecodedResponse<Value> {
-        let call = Call(outgoing, host: configuration.baseURL?.host ?? "", environment)
-        let decoder = outgoing.options.decoder ?? configuration.decoder
-        return try await run(call, through: outgoing.links) { [follower] in
+    func perform(
+        _ call: Call, _ links: PluginChain.Links, build: @escaping @Sendable () throws -> BuiltRequest,
+        decode: @escaping Decode
+    ) async throws -> PulseResponse {
+        try await run(call, through: links) { [follower] in
             var request = try build()
-            request.writeIdempotencyKey(of: call, isQueueable: outgoing.isQueueable)
-            let response = try await follower.send(request, for: call, through: outgoing.links)
+            request.writeIdempotencyKey(of: call)
+            let response = try await follower.send(request, for: call, through: links)
             do {
-                return try Self.decoded(response, of: call, by: { try decode($0, decoder) })
+                try Self.accept(response, of: call, decode)
+                return response
             } catch PulseError.decodingFailed where response.origin.isStored {
                 // What the cache keeps may be damaged, or older than the app's types: the server decides, once.
-                let fresh = try await follower.send(request, for: call, through: outgoing.links, cache: .reload)
-                return try Self.decoded(fresh, of: call, by: { try decode($0, decoder) })
+                let fresh = try await follower.send(request, for: call, through: links, cache: .reload)
+                try Self.accept(fresh, of: call, decode)
+                return fresh
             }
         }
     }
 
-    private static func decoded<Value>(
-        _ response: PulseResponse, of call: Call, by decode: (PulseResponse) throws -> Value
-    ) throws -> DecodedResponse<Value> {
+    private static func accept(_ response: PulseResponse, of call: Call, _ decode: Decode) throws {
         let accepted = call.options.acceptedStatuses ?? .successful
-        let clock = call.environment.clock
-        if let error = PulseError(validating: response, accepted: accepted, now: clock.now) {
+        if let error = PulseError(validating: response, accepted: accepted, now: call.environment.clock.now) {
             response.bytes?.cancel()
             throw error
         }
-        do {
-            return DecodedResponse(value: try decode(response), response: response)
-        } catch {
-            throw PulseError(decoding: Value.self, error)
-        }
+        try decode(response, call.options.decoder ?? .json)
     }
 }

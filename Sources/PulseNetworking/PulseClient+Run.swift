@@ -5,16 +5,15 @@ import PulseCore
 extension PulseClient {
     /// Runs the body of a call in a task of its own, so that the caller, a tag, the deadline or a shutdown can end it,
     /// and sees it to its end: plugins completed, the last event emitted.
-    func run<Value: Sendable>(
-        _ call: Call, through links: PluginChain.Links,
-        _ body: @escaping @Sendable () async throws -> DecodedResponse<Value>
-    ) async throws -> DecodedResponse<Value> {
+    func run(
+        _ call: Call, through links: PluginChain.Links, _ body: @escaping @Sendable () async throws -> PulseResponse
+    ) async throws -> PulseResponse {
         call.emit(.requestStarted(call.summary))
         if Task.isCancelled {
             await complete(call, links, .failure(.cancelled))
             throw PulseError.cancelled
         }
-        let task = Task {
+        let task = Task.startingNow {
             try Task.checkCancellation()
             return try await body()
         }
@@ -38,26 +37,26 @@ extension PulseClient {
         return try await finish(result, of: call, ticket, links)
     }
 
-    private func finish<Value: Sendable>(
-        _ result: Result<DecodedResponse<Value>, any Error>, of call: Call, _ ticket: CallRegistry.Ticket,
+    private func finish(
+        _ result: Result<PulseResponse, any Error>, of call: Call, _ ticket: CallRegistry.Ticket,
         _ links: PluginChain.Links
-    ) async throws -> DecodedResponse<Value> {
+    ) async throws -> PulseResponse {
         switch result {
-        case .success(let decoded):
-            guard let stream = decoded.response.bytes else {
-                await complete(call, links, .success(decoded.response))
+        case .success(let response):
+            guard let stream = response.bytes else {
+                await complete(call, links, .success(response))
                 calls.remove(ticket)
-                return decoded
+                return response
             }
             // The call ends when its body does.
             calls.update(ticket) { [weak stream] in stream?.cancel() }
             stream.onEnd { error in
                 Task {
-                    await self.complete(call, links, error.map { .failure($0) } ?? .success(decoded.response))
+                    await self.complete(call, links, error.map { .failure($0) } ?? .success(response))
                     self.calls.remove(ticket)
                 }
             }
-            return decoded
+            return response
         case .failure(let error):
             let error = call.finalError(PulseError(wrapping: error))
             await complete(call, links, .failure(error))

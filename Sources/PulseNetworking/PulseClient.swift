@@ -17,6 +17,8 @@ public final class PulseClient: Sendable {
     let deadlines: DeadlineHeap
     /// The chain of every call whose endpoint and options change nothing about it.
     let links: PluginChain.Links
+    /// The base URL's, for events.
+    let host: String
     private let plugins: [any PulsePlugin]
     private let transport: any Transport
     private let ownsTransport: Bool
@@ -34,6 +36,7 @@ public final class PulseClient: Sendable {
     ) {
         self.configuration = configuration
         self.plugins = plugins
+        host = configuration.baseURL?.host ?? ""
         self.transport =
             transport ?? URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
         ownsTransport = transport == nil
@@ -87,12 +90,10 @@ public final class PulseClient: Sendable {
 }
 
 extension PulseClient {
-    /// Options with the nil fields filled in from the configuration; `retry` stays, since a retry plugin may stand
-    /// between the two.
+    /// Fills the nil fields in from the configuration; `retry` stays, since a retry plugin may stand between the two.
     ///
     /// - Parameter idleTimeout: the endpoint's own; 0 takes the client's.
-    func resolved(_ options: RequestOptions, idleTimeout: TimeInterval) -> RequestOptions {
-        var options = options
+    func resolve(_ options: inout RequestOptions, idleTimeout: TimeInterval) {
         options.timeout = options.timeout ?? (idleTimeout > 0 ? idleTimeout : configuration.timeout)
         options.connectTimeout = options.connectTimeout ?? configuration.connectTimeout
         options.deadline = options.deadline ?? configuration.deadline
@@ -104,7 +105,6 @@ extension PulseClient {
         options.auth = options.auth ?? .optional
         options.cache = options.cache ?? .default
         options.priority = options.priority ?? .normal
-        return options
     }
 }
 

@@ -5,6 +5,7 @@ package final class Call: Sendable {
     private struct State {
         /// The plugins that were entered, in order of their first entry, each with the context it was last given.
         var entered: [(index: Int, context: PluginContext)] = []
+        var store = ContextStore.Values()
         var secretHeaders: Set<String> = []
         var idempotencyKey: String?
         var wireAttempts = 0
@@ -24,7 +25,6 @@ package final class Call: Sendable {
     package let deadline: TimeInterval?
     package let environment: CallEnvironment
     package let host: String
-    let store: ContextStore
     /// The endpoint's type, whose name is the route if the options give none; its text costs more than the rest here.
     private let routeType: Any.Type?
     private let state = Locked(State())
@@ -49,7 +49,6 @@ package final class Call: Sendable {
         startedAt = environment.clock.now
         startUptime = environment.clock.uptime
         deadline = options.deadline.map { [startUptime] in startUptime + $0 }
-        store = ContextStore()
     }
 
     private init(detachedFrom call: Call) {
@@ -64,9 +63,9 @@ package final class Call: Sendable {
         startedAt = call.environment.clock.now
         startUptime = call.environment.clock.uptime
         deadline = nil
-        store = call.store.detached()
         let inherited = call.state.withLock { $0 }
         state.withLock {
+            $0.store.typed = inherited.store.typed
             $0.secretHeaders = inherited.secretHeaders
             $0.idempotencyKey = inherited.idempotencyKey
         }
@@ -103,7 +102,7 @@ package final class Call: Sendable {
     }
 
     var wireAttempts: Int {
-        state.withLock(\.wireAttempts)
+        state.withLock { $0.wireAttempts }
     }
 
     /// Counts one more request on the wire and gives its number, from 1.
@@ -115,13 +114,17 @@ package final class Call: Sendable {
     }
 
     package var idempotencyKey: String? {
-        get { state.withLock(\.idempotencyKey) }
+        get { state.withLock { $0.idempotencyKey } }
         set { state.withLock { $0.idempotencyKey = newValue } }
     }
 
     package var traceID: String? {
-        get { state.withLock(\.traceID) }
+        get { state.withLock { $0.traceID } }
         set { state.withLock { $0.traceID = newValue } }
+    }
+
+    func withStore<Value>(_ body: (inout ContextStore.Values) -> Value) -> Value {
+        state.withLock { body(&$0.store) }
     }
 
     // MARK: Secrets
@@ -132,14 +135,14 @@ package final class Call: Sendable {
     }
 
     package var markedSecrets: Set<String> {
-        state.withLock(\.secretHeaders)
+        state.withLock { $0.secretHeaders }
     }
 
     // MARK: The end
 
     /// What the retry loop last saw fail: the cause that a deadline names.
     package var lastFailure: PulseError? {
-        get { state.withLock(\.lastFailure) }
+        get { state.withLock { $0.lastFailure } }
         set { state.withLock { $0.lastFailure = newValue } }
     }
 
@@ -149,7 +152,7 @@ package final class Call: Sendable {
 
     /// The deadline has cancelled the call.
     package var isStruck: Bool {
-        deadline != nil && state.withLock(\.isStruck)
+        deadline != nil && state.withLock { $0.isStruck }
     }
 
     // MARK: Events

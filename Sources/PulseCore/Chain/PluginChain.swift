@@ -87,7 +87,7 @@ extension PluginChain {
     package typealias Wire = @Sendable (URLRequest, PluginContext, [any PulsePlugin]) async throws -> PulseResponse
 
     /// The plugins of a call in their order, and the wire behind them.
-    package struct Links: Sendable {
+    package final class Links: Sendable {
         package let plugins: [any PulsePlugin]
         package let wire: Wire
 

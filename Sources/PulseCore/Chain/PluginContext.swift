@@ -4,20 +4,11 @@
 /// ``store``. Safe to keep until the call is complete.
 public struct PluginContext: Sendable {
     package let call: Call
-    private let cacheOverride: RequestOptions.Cache?
-    /// The header fields as the client built them for this hop, if the hop leaves home: what the wire lets through.
-    package let builtHeaders: [String: String]?
-    /// What the client built this hop for.
-    package let url: URL
-
-    /// The method of this hop: a redirect may have turned the call's into GET.
-    public let method: HTTPMethod
+    private let current: Hop
     /// Of the retry loop, counted from 1.
     public private(set) var attempt: Int
     /// Over the whole call, counted from 1.
     public private(set) var wireAttempt: Int
-    /// Of the redirects: 0 for the call's own request.
-    public let hop: Int
     /// The body if it is a file or a stream; bytes are in the request's `httpBody`.
     public var body: BodySource
 
@@ -26,16 +17,42 @@ public struct PluginContext: Sendable {
         builtHeaders: [String: String]? = nil, cacheOverride: RequestOptions.Cache? = nil
     ) {
         self.call = call
-        self.url = url
-        self.method = method
-        self.hop = hop
+        current = Hop(
+            number: hop, url: url, method: method, builtHeaders: builtHeaders, cacheOverride: cacheOverride)
         self.body = body
-        self.builtHeaders = builtHeaders
-        self.cacheOverride = cacheOverride
         attempt = 1
         wireAttempt = hop == 0 ? 1 : call.wireAttempts + 1
     }
 
+    /// What stays the same on all attempts of one hop; in a box, since contexts are copied at every plugin.
+    private final class Hop: Sendable {
+        let number: Int
+        let url: URL
+        let method: HTTPMethod
+        let builtHeaders: [String: String]?
+        let cacheOverride: RequestOptions.Cache?
+
+        init(
+            number: Int, url: URL, method: HTTPMethod, builtHeaders: [String: String]?,
+            cacheOverride: RequestOptions.Cache?
+        ) {
+            self.number = number
+            self.url = url
+            self.method = method
+            self.builtHeaders = builtHeaders
+            self.cacheOverride = cacheOverride
+        }
+    }
+
+    /// What the client built this hop for.
+    package var url: URL { current.url }
+    /// The header fields as the client built them for this hop, if the hop leaves home: what the wire lets through.
+    package var builtHeaders: [String: String]? { current.builtHeaders }
+
+    /// The method of this hop: a redirect may have turned the call's into GET.
+    public var method: HTTPMethod { current.method }
+    /// Of the redirects: 0 for the call's own request.
+    public var hop: Int { current.number }
     /// The same on all hops and attempts of the call.
     public var id: UUID { call.id }
     /// The endpoint's path, without its query.
@@ -44,8 +61,8 @@ public struct PluginContext: Sendable {
     public var route: String { call.route }
     /// The call's over the endpoint's over the configuration's; `retry` alone is not filled in from the configuration.
     public var options: RequestOptions {
-        guard let cacheOverride else { return call.options }
-        return call.options.with(\.cache, value: cacheOverride)
+        guard let cache = current.cacheOverride else { return call.options }
+        return call.options.with(\.cache, value: cache)
     }
     /// How the body of the answer is wanted.
     public var delivery: TransportRequest.Delivery { call.delivery }
@@ -57,7 +74,7 @@ public struct PluginContext: Sendable {
     /// The client's source of chance.
     public var randomness: any Randomness { call.environment.randomness }
     /// Shared by all hops and copies of one call.
-    public var store: ContextStore { call.store }
+    public var store: ContextStore { ContextStore(call: call) }
 
     /// The key that makes repeating the call safe. Setting it does not write the header.
     public var idempotencyKey: String? {
@@ -121,6 +138,6 @@ public struct PluginContext: Sendable {
     func detached() -> PluginContext {
         PluginContext(
             call: call.detached(), url: url, method: method, hop: hop, body: body, builtHeaders: builtHeaders,
-            cacheOverride: cacheOverride)
+            cacheOverride: current.cacheOverride)
     }
 }

@@ -81,29 +81,27 @@ public struct RequestOptions: Sendable {
         return copy
     }
 
-    /// These options, with the nil fields taken from `base`. Headers are merged by name.
-    package func over(_ base: RequestOptions) -> RequestOptions {
-        var merged = self
-        if let headers = base.headers { merged.headers = headers.overridden(by: self.headers ?? [:]) }
-        if timeout == nil { merged.timeout = base.timeout }
-        if connectTimeout == nil { merged.connectTimeout = base.connectTimeout }
-        if deadline == nil { merged.deadline = base.deadline }
-        if retry == nil { merged.retry = base.retry }
-        if auth == nil { merged.auth = base.auth }
-        if cache == nil { merged.cache = base.cache }
-        if coalesces == nil { merged.coalesces = base.coalesces }
-        if idempotencyKey == nil { merged.idempotencyKey = base.idempotencyKey }
-        if tag == nil { merged.tag = base.tag }
-        if route == nil { merged.route = base.route }
-        if priority == nil { merged.priority = base.priority }
-        if acceptedStatuses == nil { merged.acceptedStatuses = base.acceptedStatuses }
-        if decoder == nil { merged.decoder = base.decoder }
-        if encoder == nil { merged.encoder = base.encoder }
-        if redirectPolicy == nil { merged.redirectPolicy = base.redirectPolicy }
-        if maximumBufferedBodySize == nil { merged.maximumBufferedBodySize = base.maximumBufferedBodySize }
-        if queuesBehindPending == nil { merged.queuesBehindPending = base.queuesBehindPending }
-        if waitsForConnectivity == nil { merged.waitsForConnectivity = base.waitsForConnectivity }
-        return merged
+    /// Takes the nil fields from `base`. Headers are merged by name.
+    package mutating func inherit(_ base: RequestOptions) {
+        if let headers = base.headers { self.headers = headers.overridden(by: self.headers ?? [:]) }
+        if timeout == nil { timeout = base.timeout }
+        if connectTimeout == nil { connectTimeout = base.connectTimeout }
+        if deadline == nil { deadline = base.deadline }
+        if retry == nil { retry = base.retry }
+        if auth == nil { auth = base.auth }
+        if cache == nil { cache = base.cache }
+        if coalesces == nil { coalesces = base.coalesces }
+        if idempotencyKey == nil { idempotencyKey = base.idempotencyKey }
+        if tag == nil { tag = base.tag }
+        if route == nil { route = base.route }
+        if priority == nil { priority = base.priority }
+        if acceptedStatuses == nil { acceptedStatuses = base.acceptedStatuses }
+        if decoder == nil { decoder = base.decoder }
+        if encoder == nil { encoder = base.encoder }
+        if redirectPolicy == nil { redirectPolicy = base.redirectPolicy }
+        if maximumBufferedBodySize == nil { maximumBufferedBodySize = base.maximumBufferedBodySize }
+        if queuesBehindPending == nil { queuesBehindPending = base.queuesBehindPending }
+        if waitsForConnectivity == nil { waitsForConnectivity = base.waitsForConnectivity }
     }
 }
 

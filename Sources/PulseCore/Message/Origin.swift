@@ -1,39 +1,123 @@
 // SPDX-License-Identifier: MIT
 
-/// Scheme, host and port of a URL: the border that credentials do not cross by themselves (RFC 6454, section 4).
+/// Scheme, host and port of a URL (RFC 6454, section 4): what decides whether credentials may go along.
 ///
-/// `ws` counts as `http` and `wss` as `https`: a socket to the same server is no foreign place.
-public struct Origin: Hashable, Sendable, CustomStringConvertible {
-    public let scheme: String
+/// `ws` and `wss` count as `http` and `https`, so that a socket to the host that a client talks to is at home there.
+/// User info, path and query do not count. Hosts are compared as text, ASCII letters in either case and percent escapes
+/// undone: an IP address written in another way, or with the trailing dot of a name's absolute form, is another origin.
+/// So a doubtful spelling loses its credentials rather than leaks them.
+public struct Origin: Hashable, Sendable {
+    private let isSecure: Bool
     /// In lower case; an IPv6 address without its brackets.
     public let host: String
+    /// As the URL names it, or the scheme's own.
     public let port: Int
 
-    /// Nil unless the URL is absolute, has a host, a port that exists, and is of the scheme http, https, ws or wss.
+    /// `http` or `https`.
+    public var scheme: String { isSecure ? "https" : "http" }
+
+    /// Nil for another scheme, an empty or malformed host, or a port that is none.
     public init?(_ url: URL) {
-        guard let scheme = url.scheme, let host = url.host else { return nil }
-        // A trailing dot names the same host.
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        guard !name.isEmpty else { return nil }
-        switch scheme.asciiLowercased {
-        case "http", "ws": (self.scheme, port) = ("http", url.port ?? 80)
-        case "https", "wss": (self.scheme, port) = ("https", url.port ?? 443)
-        default: return nil
-        }
-        guard (0...65535).contains(port) else { return nil }
-        self.host = name.trimmingBrackets.asciiLowercased
+        // By hand: the parts that URLComponents gives cost ten times as much, and this is asked for every request.
+        var text = url.absoluteString
+        guard let origin = text.withUTF8(Self.init(bytes:)) else { return nil }
+        self = origin
     }
 
-    /// `https://api.example.com:8443`, without the scheme's own port.
-    public var description: String {
-        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        return port == (scheme == "https" ? 443 : 80) ? "\(scheme)://\(name)" : "\(scheme)://\(name):\(port)"
+    private init?(bytes: UnsafeBufferPointer<UInt8>) {
+        guard let (isSecure, authorityStart) = Self.scheme(bytes) else { return nil }
+        self.isSecure = isSecure
+        var end = authorityStart
+        var hostStart = authorityStart
+        while end < bytes.count {
+            let byte = bytes[end]
+            if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") { break }
+            if byte == UInt8(ascii: "@") { hostStart = end + 1 }
+            end += 1
+        }
+        let isBracketed = hostStart < end && bytes[hostStart] == UInt8(ascii: "[")
+        var hostEnd = hostStart
+        while hostEnd < end, isBracketed || bytes[hostEnd] != UInt8(ascii: ":") {
+            hostEnd += 1
+            if isBracketed, bytes[hostEnd - 1] == UInt8(ascii: "]") { break }
+        }
+        guard let port = Self.port(bytes, hostEnd..<end, isSecure: isSecure),
+            let host = isBracketed ? Self.address(bytes, hostStart..<hostEnd) : Self.name(bytes, hostStart..<hostEnd)
+        else { return nil }
+        self.port = port
+        self.host = host
+    }
+
+    private static let schemes: [(name: StaticString, isSecure: Bool)] = [
+        ("https://", true), ("http://", false), ("wss://", true), ("ws://", false),
+    ]
+
+    private static func scheme(_ bytes: UnsafeBufferPointer<UInt8>) -> (isSecure: Bool, end: Int)? {
+        for (name, isSecure) in schemes where bytes.count >= name.utf8CodeUnitCount {
+            let matches = name.withUTF8Buffer { name in
+                name.indices.allSatisfy { bytes[$0].asciiLowercased == name[$0] }
+            }
+            if matches { return (isSecure, name.utf8CodeUnitCount) }
+        }
+        return nil
+    }
+
+    /// `:` and digits, or nothing, or `:` alone, which stands for the scheme's own as well (RFC 3986, section 3.2.3).
+    private static func port(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, isSecure: Bool) -> Int? {
+        let standard = isSecure ? 443 : 80
+        guard let colon = range.first else { return standard }
+        guard bytes[colon] == UInt8(ascii: ":") else { return nil }
+        guard range.count > 1 else { return standard }
+        var port = 0
+        for index in range.dropFirst() {
+            guard bytes[index].isASCIIDigit else { return nil }
+            port = port * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+            guard port <= 65535 else { return nil }
+        }
+        return port
+    }
+
+    /// `[…]`, an IP literal (RFC 3986, section 3.2.2), perhaps with a zone (RFC 6874).
+    private static func address(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> String? {
+        guard range.count > 2, bytes[range.upperBound - 1] == UInt8(ascii: "]") else { return nil }
+        let content = bytes[(range.lowerBound + 1)..<(range.upperBound - 1)]
+        let allowed = content.allSatisfy { byte in
+            byte.isASCIILetter || byte.isASCIIDigit || ":.%-_~".utf8.contains(byte)
+        }
+        return allowed ? String(decoding: content.map(\.asciiLowercased), as: UTF8.self) : nil
+    }
+
+    private static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> String? {
+        guard !range.isEmpty else { return nil }
+        var host: [UInt8] = []
+        host.reserveCapacity(range.count)
+        var index = range.lowerBound
+        while index < range.upperBound {
+            var byte = bytes[index]
+            if byte == UInt8(ascii: "%") {
+                guard index + 2 < range.upperBound, let high = bytes[index + 1].hexDigitValue,
+                    let low = bytes[index + 2].hexDigitValue
+                else { return nil }
+                byte = high << 4 | low
+                index += 2
+            }
+            // Whatever a parser might take for the end of the host: `\` is a `/` to browsers.
+            guard isHostByte(byte) else { return nil }
+            host.append(byte.asciiLowercased)
+            index += 1
+        }
+        return String(decoding: host, as: UTF8.self)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        byte.isASCIILetter || byte.isASCIIDigit || byte >= 0x80 || "-._~!$&'()*+,;=".utf8.contains(byte)
     }
 }
 
-extension String {
-    /// Foundation's implementations differ in whether an IPv6 host comes with its brackets.
-    fileprivate var trimmingBrackets: String {
-        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+extension Origin: CustomStringConvertible {
+    /// `https://host`, with the port if it is not the scheme's own (RFC 6454, section 6.2).
+    public var description: String {
+        let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return "\(scheme)://\(host)" + (port == (isSecure ? 443 : 80) ? "" : ":\(port)")
     }
 }

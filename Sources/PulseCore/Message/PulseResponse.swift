@@ -36,18 +36,27 @@ public struct PulseResponse: Sendable {
     public var request: URLRequest
     /// Seconds from handing the request to the transport until the answer was there.
     public var latency: TimeInterval
-    public var timings: TransferTimings?
-    /// The body of a streamed answer.
-    public var bytes: ByteStream?
-    /// The body of a downloaded answer.
-    public var file: URL?
-    /// The body was cut, as that of an error status is at 64 KiB in a stream or download.
-    public var isTruncated: Bool
     public var origin: Origin
-    /// The redirects that led here, in order.
-    public var redirects: [Redirect]
 
-    private let foundationResponse: HTTPURLResponse?
+    /// What few answers have stands in a box, since answers are handed on through every plugin.
+    private struct Extras: Sendable {
+        var timings: TransferTimings?
+        var bytes: ByteStream?
+        var file: URL?
+        var isTruncated = false
+        var redirects: [Redirect] = []
+        var foundationResponse: HTTPURLResponse?
+    }
+
+    private final class Box: Sendable {
+        let extras: Extras
+
+        init(_ extras: Extras) {
+            self.extras = extras
+        }
+    }
+
+    private var box: Box?
 
     public init(
         statusCode: Int,
@@ -63,9 +72,6 @@ public struct PulseResponse: Sendable {
         self.request = request
         self.latency = latency
         self.origin = origin
-        isTruncated = false
-        redirects = []
-        foundationResponse = nil
     }
 
     /// An answer made of Foundation's parts. Repeated headers come joined, as Foundation hands them out.
@@ -78,15 +84,47 @@ public struct PulseResponse: Sendable {
         self.request = request
         self.latency = latency
         origin = .network
-        isTruncated = false
-        redirects = []
-        foundationResponse = httpResponse
+        box = Box(Extras(foundationResponse: httpResponse))
+    }
+
+    private var extras: Extras {
+        get { box?.extras ?? Extras() }
+        set { box = Box(newValue) }
+    }
+
+    public var timings: TransferTimings? {
+        get { box?.extras.timings }
+        set { extras.timings = newValue }
+    }
+
+    /// The body of a streamed answer.
+    public var bytes: ByteStream? {
+        get { box?.extras.bytes }
+        set { extras.bytes = newValue }
+    }
+
+    /// The body of a downloaded answer.
+    public var file: URL? {
+        get { box?.extras.file }
+        set { extras.file = newValue }
+    }
+
+    /// The body was cut, as that of an error status is at 64 KiB in a stream or download.
+    public var isTruncated: Bool {
+        get { box?.extras.isTruncated ?? false }
+        set { extras.isTruncated = newValue }
+    }
+
+    /// The redirects that led here, in order.
+    public var redirects: [Redirect] {
+        get { box?.extras.redirects ?? [] }
+        set { extras.redirects = newValue }
     }
 
     /// Foundation's view of this answer, made when asked for, which costs some 10 µs; nil if Foundation refuses the
     /// parts. It shows the status and headers as they arrived.
     public var httpResponse: HTTPURLResponse? {
-        if let foundationResponse { return foundationResponse }
+        if let response = box?.extras.foundationResponse { return response }
         guard let url = request.url else { return nil }
         return HTTPURLResponse(
             url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers.dictionary)

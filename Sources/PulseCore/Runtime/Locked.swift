@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(Darwin)
-import Darwin
+public import Darwin
 #elseif canImport(Glibc)
-import Glibc
+public import Glibc
 #elseif canImport(Musl)
-import Musl
+public import Musl
 #endif
 
 /// A value behind a lock, for state whose users must not suspend.
@@ -14,49 +14,53 @@ import Musl
 /// copy out what is needed, leave, then act. The lock is not recursive.
 package struct Locked<State: Sendable>: @unchecked Sendable {
     // Unchecked, and sound: `State` is Sendable and reached under the lock alone.
-    private let buffer: ManagedBuffer<State, Primitive>
+    @usableFromInline let buffer: ManagedBuffer<State, LockPrimitive>
 
+    @inlinable
     package init(_ state: State) {
-        buffer = Buffer<State>.create(minimumCapacity: 1) { buffer in
-            buffer.withUnsafeMutablePointerToElements { Primitive.initialize($0) }
+        buffer = LockBuffer<State>.create(minimumCapacity: 1) { buffer in
+            buffer.withUnsafeMutablePointerToElements { LockPrimitive.initialize($0) }
             return state
         }
     }
 
+    @inlinable
     package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         try buffer.withUnsafeMutablePointers { state, lock in
-            Primitive.lock(lock)
-            defer { Primitive.unlock(lock) }
+            LockPrimitive.lock(lock)
+            defer { LockPrimitive.unlock(lock) }
             return try body(&state.pointee)
         }
     }
 }
 
-private final class Buffer<State>: ManagedBuffer<State, Primitive> {
+@usableFromInline
+final class LockBuffer<State>: ManagedBuffer<State, LockPrimitive> {
+    @inlinable
     deinit {
-        withUnsafeMutablePointerToElements { Primitive.destroy($0) }
+        withUnsafeMutablePointerToElements { LockPrimitive.destroy($0) }
     }
 }
 
 #if canImport(Darwin)
-private typealias Primitive = os_unfair_lock
+@usableFromInline typealias LockPrimitive = os_unfair_lock
 
 extension os_unfair_lock {
-    fileprivate static func initialize(_ lock: UnsafeMutablePointer<Self>) { lock.initialize(to: Self()) }
-    fileprivate static func lock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_lock(lock) }
-    fileprivate static func unlock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_unlock(lock) }
-    fileprivate static func destroy(_ lock: UnsafeMutablePointer<Self>) { lock.deinitialize(count: 1) }
+    @usableFromInline static func initialize(_ lock: UnsafeMutablePointer<Self>) { lock.initialize(to: Self()) }
+    @usableFromInline static func lock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_lock(lock) }
+    @usableFromInline static func unlock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_unlock(lock) }
+    @usableFromInline static func destroy(_ lock: UnsafeMutablePointer<Self>) { lock.deinitialize(count: 1) }
 }
 #else
-private typealias Primitive = pthread_mutex_t
+@usableFromInline typealias LockPrimitive = pthread_mutex_t
 
 extension pthread_mutex_t {
-    fileprivate static func initialize(_ lock: UnsafeMutablePointer<Self>) {
+    @usableFromInline static func initialize(_ lock: UnsafeMutablePointer<Self>) {
         lock.initialize(to: Self())
         pthread_mutex_init(lock, nil)
     }
-    fileprivate static func lock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_lock(lock) }
-    fileprivate static func unlock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_unlock(lock) }
-    fileprivate static func destroy(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_destroy(lock) }
+    @usableFromInline static func lock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_lock(lock) }
+    @usableFromInline static func unlock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_unlock(lock) }
+    @usableFromInline static func destroy(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_destroy(lock) }
 }
 #endif

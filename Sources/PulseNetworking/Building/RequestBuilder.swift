@@ -8,6 +8,10 @@ struct BuiltRequest: Sendable {
     /// The URL of `urlRequest`.
     var url: URL
     var body: BodySource
+    /// Credentials may go to `url`.
+    var isHome: Bool
+    /// The idempotency key that the endpoint wrote itself.
+    var ownKey: String?
 }
 
 /// Makes a request of an endpoint: URL, merged headers, encoded body. Fails before anything is sent.
@@ -32,25 +36,42 @@ struct RequestBuilder: Sendable {
         let defaults = ["User-Agent": UserAgent.standard].overridden(by: configuration.defaultHeaders)
         homeDefaults = defaults
         publicDefaults = defaults.filter { !environment.redaction.isSecret($0.key) }
-        defect = configuration.trustedOrigins.first { Origin($0) == nil }
-            .map { .invalidURL("trusted origin \($0): no http or https URL with a host") }
+        defect = Self.defect(of: configuration)
+    }
+
+    private static func defect(of configuration: PulseConfiguration) -> PulseError? {
+        if let url = configuration.trustedOrigins.first(where: { Origin($0) == nil }) {
+            return .invalidURL("trusted origin \(url): no http or https URL with a host")
+        }
+        do {
+            for (name, value) in configuration.defaultHeaders {
+                try HTTPHeaders.validate(name: name, value: value)
+            }
+            return nil
+        } catch {
+            return PulseError(wrapping: error)
+        }
     }
 
     func build<E: Endpoint>(_ endpoint: E, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
-        let url = try composer.url(path: endpoint.path, query: Self.query(of: endpoint))
+        let path = try endpoint.path
+        let url = try composer.url(path: path, query: Self.query(of: endpoint))
         var request = URLRequest(url: url)
-        request.httpMethod = endpoint.method.rawValue
-        let accept = E.Response.self is any Decodable.Type && !(E.Response.self is any ResponseValue.Type)
-            ? (options.decoder ?? decoder).contentType : "*/*"
+        // Setting what it is already costs as much as making the request.
+        if endpoint.method != .get { request.httpMethod = endpoint.method.rawValue }
+        let isDecoded = E.Response.self is any Decodable.Type && !(E.Response.self is any ResponseValue.Type)
+        let accept = isDecoded ? (options.decoder ?? decoder).contentType : "*/*"
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
-        return try finish(&request, url, headers, endpoint.body, accept: accept, options)
+        let isHome = AbsoluteURL.hasScheme(path) ? environment.isHome(url) : !environment.home.isEmpty
+        return try finish(&request, url, isHome: isHome, headers, endpoint.body, accept: accept, options)
     }
 
     /// A ready request: its method, headers and body stand for the endpoint's.
     func build(_ ready: URLRequest, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
-        guard let url = ready.url?.absoluteURL, Origin(url) != nil, url.scheme?.lowercased().hasPrefix("http") == true else {
+        guard let url = ready.url?.absoluteURL, Origin(url) != nil, url.scheme?.lowercased().hasPrefix("http") == true
+        else {
             throw PulseError.invalidURL("a ready request needs an absolute http or https URL")
         }
         guard ready.httpBodyStream == nil else {
@@ -60,26 +81,27 @@ struct RequestBuilder: Sendable {
         request.url = url
         let headers = (ready.allHTTPHeaderFields ?? [:]).overridden(by: options.headers ?? [:])
         let body = ready.httpBody.map { RequestBody.data($0) } ?? .none
-        return try finish(&request, url, headers, body, accept: "*/*", options)
+        return try finish(&request, url, isHome: environment.isHome(url), headers, body, accept: "*/*", options)
     }
 
     private func finish(
-        _ request: inout URLRequest, _ url: URL, _ own: [String: String], _ body: RequestBody, accept: String,
-        _ options: RequestOptions
+        _ request: inout URLRequest, _ url: URL, isHome: Bool, _ own: [String: String], _ body: RequestBody,
+        accept: String, _ options: RequestOptions
     ) throws -> BuiltRequest {
+        for (name, value) in own {
+            try HTTPHeaders.validate(name: name, value: value)
+        }
         // Without a home nothing is foreign: the client has one server per call, and its settings are meant for it.
-        let isHome = environment.home.isEmpty || environment.isHome(url)
-        var headers = (isHome ? homeDefaults : publicDefaults).overridden(by: own)
+        var headers = (isHome || environment.home.isEmpty ? homeDefaults : publicDefaults).overridden(by: own)
         if headers.header("Accept") == nil { headers["Accept"] = accept }
         let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder)
         if let type = encoded.contentType, headers.header("Content-Type") == nil { headers["Content-Type"] = type }
-        for (name, value) in headers {
-            try HTTPHeaders.validate(name: name, value: value)
-        }
         request.allHTTPHeaderFields = headers
-        request.httpBody = encoded.bytes
+        if let bytes = encoded.bytes { request.httpBody = bytes }
         request.timeoutInterval = options.timeout ?? 0
-        return BuiltRequest(urlRequest: request, url: url, body: encoded.source)
+        return BuiltRequest(
+            urlRequest: request, url: url, body: encoded.source, isHome: isHome,
+            ownKey: own.isEmpty ? nil : own.header("Idempotency-Key"))
     }
 
     private static func query(of endpoint: some Endpoint) -> [URLQueryItem] {

@@ -21,11 +21,11 @@ struct CallRegistry: Sendable {
     private let state = Locked(State())
 
     var isShutDown: Bool {
-        state.withLock(\.isShutDown)
+        state.withLock { $0.isShutDown }
     }
 
     var count: Int {
-        state.withLock(\.entries.count)
+        state.withLock { $0.entries.count }
     }
 
     /// Adds a call and gives its number; nil after shutdown.

@@ -36,7 +36,7 @@ final class DeadlineHeap: Sendable {
     }
 
     deinit {
-        state.withLock(\.sleeper)?.cancel()
+        state.withLock { $0.sleeper }?.cancel()
     }
 
     /// Calls `strike` once, at that uptime of the clock or soon after, unless it is removed before.

@@ -17,7 +17,6 @@ struct RedirectFollower: Sendable {
         _ built: BuiltRequest, for call: Call, through links: PluginChain.Links, cache: RequestOptions.Cache? = nil
     ) async throws -> PulseResponse {
         let policy = call.options.redirectPolicy ?? .default
-        let first = built.url
         var (request, url, body) = (built.urlRequest, built.url, built.body)
         var redirects: [PulseResponse.Redirect] = []
         while true {
@@ -27,7 +26,7 @@ struct RedirectFollower: Sendable {
             let context = PluginContext(
                 call: call, url: url, method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? call.method,
                 hop: hop, body: body,
-                builtHeaders: mayCarryAnySecret(url, first: first) ? nil : outgoing.allHTTPHeaderFields ?? [:],
+                builtHeaders: mayCarryAnySecret(url, from: built) ? nil : outgoing.allHTTPHeaderFields ?? [:],
                 cacheOverride: cache)
             var response = try await PluginChain(links, context: context)(outgoing)
             response.redirects = redirects
@@ -41,7 +40,7 @@ struct RedirectFollower: Sendable {
                 guard let target = next.url else { return response }
                 response.bytes?.cancel()
                 context.emit(.requestRedirected(context.summary, status: response.statusCode))
-                if !keepsOwnSecrets(target, first: first) { removeSecrets(from: &next, of: call) }
+                if !keepsOwnSecrets(target, from: built) { removeSecrets(from: &next, of: call) }
                 if dropsBody {
                     body = .inRequest
                     context.idempotencyKey = nil
@@ -53,13 +52,14 @@ struct RedirectFollower: Sendable {
     }
 
     /// Whether the secrets that plugins set may go there; elsewhere the wire lets through only those that were built.
-    private func mayCarryAnySecret(_ url: URL, first: URL) -> Bool {
-        environment.home.isEmpty ? url == first || Origin(url) == Origin(first) : environment.isHome(url)
+    private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
+        if url == built.url { return built.isHome || environment.home.isEmpty }
+        return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }
 
     /// Whether the endpoint's own secrets may go along: home if the call began there, else where it began.
-    private func keepsOwnSecrets(_ url: URL, first: URL) -> Bool {
-        environment.isHome(first) ? environment.isHome(url) : Origin(url) == Origin(first)
+    private func keepsOwnSecrets(_ url: URL, from built: BuiltRequest) -> Bool {
+        built.isHome ? environment.isHome(url) : Origin(url) == Origin(built.url)
     }
 
     /// Headers that must not follow to another origin, and do not come back on the way home.

@@ -81,7 +81,8 @@ struct Wire: Sendable {
         guard let permitted = permittedSecrets(at: url, for: context) else { return (request, url) }
         var stripped = request
         let marked = context.call.markedSecrets
-        for (name, value) in headers where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
+        for (name, value) in headers
+        where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
             let own = permitted.header(name)
             if value != own { stripped.setValue(own, forHTTPHeaderField: name) }
         }
@@ -108,14 +109,13 @@ struct Wire: Sendable {
             if tls != .default, !capabilities.contains(.tls) { throw unsupported("TLS settings") }
             if proxy != .environment, !capabilities.contains(.proxy) { throw unsupported("proxy settings") }
         }
-        let isKeyed = request.value(forHTTPHeaderField: "Idempotency-Key") != nil
         return TransportRequest(
             urlRequest: request,
             body: TransportRequest.Body(context.body, in: request),
             delivery: context.delivery,
             connectTimeout: options.connectTimeout ?? 10,
             idleTimeout: options.timeout ?? 30,
-            mayBeResent: (context.method.isIdempotent || isKeyed) && context.body.isReplayable,
+            mayBeResent: context.body.isReplayable && (context.method.isIdempotent || request.hasIdempotencyKey),
             pins: pins,
             tls: tls,
             proxy: proxy,
@@ -131,6 +131,10 @@ struct Wire: Sendable {
     private func unsupported(_ what: String) -> PulseError {
         .unsupported("\(type(of: transport)) cannot enforce the configuration's \(what)")
     }
+}
+
+extension URLRequest {
+    fileprivate var hasIdempotencyKey: Bool { value(forHTTPHeaderField: "Idempotency-Key") != nil }
 }
 
 extension TransportRequest.Body {

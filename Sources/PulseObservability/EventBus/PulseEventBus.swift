@@ -59,7 +59,7 @@ public final class PulseEventBus: EventSink {
 
     /// Events that full buffers have lost, over all subscriptions.
     public var droppedEventCount: Int {
-        state.withLock(\.dropped)
+        state.withLock { $0.dropped }
     }
 
     public var isActive: Bool {

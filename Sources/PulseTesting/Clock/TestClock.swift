@@ -34,6 +34,8 @@ public final class TestClock: PulseClock {
         var nextID = 0
         /// Counts what sleepers do, to see whether they have come to rest.
         var changes = 0
+        /// Sleepers that were woken and do not run yet.
+        var wakening = 0
 
         mutating func takeID() -> Int {
             nextID += 1
@@ -51,7 +53,7 @@ public final class TestClock: PulseClock {
             let next = sleepers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
             guard let next, next.value.due <= limit else { return nil }
             sleepers[next.key] = nil
-            changes += 1
+            wakening += 1
             return next.value
         }
     }
@@ -73,23 +75,23 @@ public final class TestClock: PulseClock {
     }
 
     public var uptime: TimeInterval {
-        state.withLock(\.uptime)
+        state.withLock { $0.uptime }
     }
 
     /// Every wait that was asked for, in seconds and in order; of those cancelled or still under way too.
     public var sleeps: [TimeInterval] {
-        state.withLock(\.sleeps)
+        state.withLock { $0.sleeps }
     }
 
     /// How many sleep now.
     public var sleeperCount: Int {
-        state.withLock(\.sleepers.count)
+        state.withLock { $0.sleepers.count }
     }
 
     /// If true, time moves by what a sleep asks for and the sleep returns at once: for code whose waits follow one
     /// another. A timeout that runs beside the work it guards would strike at once. An infinite sleep still sleeps.
     public var autoAdvances: Bool {
-        get { state.withLock(\.autoAdvances) }
+        get { state.withLock { $0.autoAdvances } }
         set { state.withLock { $0.autoAdvances = newValue } }
     }
 
@@ -116,6 +118,10 @@ public final class TestClock: PulseClock {
                 }
                 guard let woken else { return continuation.resume(throwing: CancellationError()) }
                 woken.forEach { $0.resume() }
+            }
+            state.withLock { state in
+                state.wakening -= 1
+                state.changes += 1
             }
         } onCancel: {
             let sleeper = state.withLock { state in
@@ -178,15 +184,15 @@ public final class TestClock: PulseClock {
         state.withLock { $0.wallAtStart = $0.wallAtStart.addingTimeInterval(seconds) }
     }
 
-    /// Lets runnable tasks run until none of them has slept or woken for a while. Each round stands at the end of the
-    /// line behind them, with a priority below theirs.
+    /// Waits until who was woken runs, then lets tasks run until none has slept or woken for a while. Each round stands
+    /// at the end of the line behind the tasks that can run.
     private func settle() async {
         var quietRounds = 0
-        var seen = state.withLock(\.changes)
-        while quietRounds < 20, !Task.isCancelled {
+        var seen = 0
+        while quietRounds < 40, !Task.isCancelled {
             await Task.detached(priority: .background) { await Task.yield() }.value
-            let changes = state.withLock(\.changes)
-            quietRounds = changes == seen ? quietRounds + 1 : 0
+            let (changes, isWakening) = state.withLock { ($0.changes, $0.wakening > 0) }
+            quietRounds = changes == seen && !isWakening ? quietRounds + 1 : 0
             seen = changes
         }
     }

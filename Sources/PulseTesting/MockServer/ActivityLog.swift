@@ -19,7 +19,7 @@ final class ActivityLog: Sendable {
     private let state = Locked(State())
 
     var activity: MockServer.Activity {
-        state.withLock(\.activity)
+        state.withLock { $0.activity }
     }
 
     /// Suspends until the condition holds. Throws ``PulseError/cancelled`` if the task is cancelled or the server shuts

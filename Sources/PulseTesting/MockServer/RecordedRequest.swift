@@ -35,14 +35,7 @@ public struct RecordedRequest: Sendable {
     public var query: String? { target.splitTarget.query.map(String.init) }
 
     /// The query's items in order, percent-decoded; `+` stays a plus. An item without `=` has no value.
-    public var queryItems: [URLQueryItem] {
-        guard let query, !query.isEmpty else { return [] }
-        return query.split(separator: "&", omittingEmptySubsequences: true).map { item in
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return URLQueryItem(
-                name: parts[0].percentDecoded, value: parts.count > 1 ? parts[1].percentDecoded : nil)
-        }
-    }
+    public var queryItems: [URLQueryItem] { [URLQueryItem](percentEncodedQuery: query) }
 
     /// The body as text; bytes that are no UTF-8 become U+FFFD.
     public var text: String { String(decoding: body, as: UTF8.self) }
@@ -92,6 +85,18 @@ extension String {
         }
         guard let mark = rest.firstIndex(of: "?") else { return (rest, nil) }
         return (rest[..<mark], rest[rest.index(after: mark)...])
+    }
+}
+
+extension [URLQueryItem] {
+    /// The items in order, percent-decoded; `+` stays a plus. Setting a query that is not properly encoded on
+    /// `URLComponents` would be a trap.
+    init(percentEncodedQuery query: String?) {
+        self = (query ?? "").split(separator: "&").map { item in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return URLQueryItem(
+                name: parts[0].percentDecoded, value: parts.count > 1 ? parts[1].percentDecoded : nil)
+        }
     }
 }
 

@@ -63,11 +63,11 @@ final class ServerCore: Sendable {
     }
 
     func match(_ method: HTTPMethod, path: String) -> Router.Match {
-        state.withLock(\.router).match(method, path: path)
+        state.withLock { $0.router }.match(method, path: path)
     }
 
     func greeting(of connection: Int) -> [MockServer.Step] {
-        state.withLock(\.router).greetingMaker?(connection) ?? []
+        state.withLock { $0.router }.greetingMaker?(connection) ?? []
     }
 
     private func serve(_ descriptor: SocketDescriptor) {

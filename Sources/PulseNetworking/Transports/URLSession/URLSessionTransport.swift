@@ -43,7 +43,7 @@ public final class URLSessionTransport: Transport {
     }
 
     deinit {
-        state.withLock(\.session)?.invalidateAndCancel()
+        state.withLock { $0.session }?.invalidateAndCancel()
     }
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+/// What the scanner wants to know of a byte, looked up in a table: it asks for every byte of a text.
+struct ByteClass: Sendable {
+    /// The bytes at which the scanner stops.
+    enum Trigger: Sendable {
+        case none
+        /// `=` or `:`, perhaps behind a name.
+        case separator
+        /// A blank or `+`, perhaps behind an authentication scheme.
+        case blank
+        case percent
+        /// `>`, perhaps of an XML start tag.
+        case tagEnd
+        /// The third letter of a JSON Web Token.
+        case letterJ
+        /// Of `-----BEGIN`.
+        case letterB
+    }
+
+    let trigger: Trigger
+    let isAlphanumeric: Bool
+    /// Part of a name as it stands in a URL, a form, a header or a program: any letter of any script, and `%`.
+    let isName: Bool
+    let isBase64URL: Bool
+    let isBlank: Bool
+    let isLineBreak: Bool
+    let isQuote: Bool
+
+    static let table: [ByteClass] = (0...255).map { ByteClass(UInt8($0)) }
+
+    private init(_ byte: UInt8) {
+        isAlphanumeric = byte.isASCIILetter || byte.isASCIIDigit
+        isName = isAlphanumeric || byte >= 0x80 || "_-.$%[]@+".utf8.contains(byte)
+        isBase64URL = isAlphanumeric || "-_".utf8.contains(byte)
+        isBlank = " \t".utf8.contains(byte)
+        isLineBreak = byte == 0x0A || byte == 0x0D
+        isQuote = "\"'`".utf8.contains(byte)
+        trigger =
+            switch byte {
+            case UInt8(ascii: "="), UInt8(ascii: ":"): .separator
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "+"): .blank
+            case UInt8(ascii: "%"): .percent
+            case UInt8(ascii: ">"): .tagEnd
+            case UInt8(ascii: "J"): .letterJ
+            case UInt8(ascii: "B"): .letterB
+            default: .none
+            }
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+
+/// Masks in well-formed JSON (RFC 8259), and leaves every other byte as it is. A sequence of values is well-formed as
+/// well: JSON Lines, RFC 7464.
+struct JSONRedaction {
+    private enum Expected {
+        case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd
+    }
+
+    private struct Malformed: Error {}
+
+    /// Deeper is left to the scanner, which does not count.
+    private static let maximumDepth = 10_000
+
+    private let bytes: [UInt8]
+    private let end: Int
+    private let names: SecretNames
+    private var position: Int
+    private var expected = Expected.value
+    /// The opening brackets around.
+    private var open: [UInt8] = []
+    /// A value under a secret name has begun there, with so many brackets around.
+    private var secret: (start: Int, depth: Int)?
+    private var isSecretKey = false
+    private var replacements: Replacements
+
+    /// - Returns: false for `isWellFormed` if the text is not JSON; nil for `masked` if nothing was to be masked.
+    static func masked(
+        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames
+    ) -> (isWellFormed: Bool, masked: [UInt8]?) {
+        var redaction = JSONRedaction(bytes: bytes, range: range, names: names)
+        do {
+            try redaction.run()
+            return (true, redaction.replacements.result())
+        } catch {
+            return (false, nil)
+        }
+    }
+
+    private init(bytes: [UInt8], range: Range<Int>, names: SecretNames) {
+        self.bytes = bytes
+        self.names = names
+        end = range.upperBound
+        position = range.lowerBound
+        replacements = Replacements(of: bytes, in: range)
+    }
+
+    private mutating func run() throws {
+        while true {
+            skipWhitespace()
+            guard position < end else { break }
+            switch expected {
+            case .colon:
+                guard bytes[position] == UInt8(ascii: ":") else { throw Malformed() }
+                position += 1
+                expected = .value
+            case .commaOrEnd: try readCommaOrEnd()
+            case .key, .keyOrEnd: try readKey()
+            case .value, .valueOrEnd: try readValue()
+            }
+        }
+        guard open.isEmpty, expected == .value else { throw Malformed() }
+    }
+
+    private mutating func skipWhitespace() {
+        // RS begins a record of RFC 7464.
+        while position < end, [0x20, 0x0A, 0x0D, 0x09, 0x1E].contains(bytes[position]) { position += 1 }
+    }
+
+    private mutating func readCommaOrEnd() throws {
+        let isObject = open.last == UInt8(ascii: "{")
+        if bytes[position] == UInt8(ascii: ",") {
+            position += 1
+            expected = isObject ? .key : .value
+        } else {
+            try close()
+        }
+    }
+
+    private mutating func close() throws {
+        // In ASCII a closing bracket is its opening one plus 2.
+        guard let bracket = open.popLast(), bytes[position] == bracket + 2 else { throw Malformed() }
+        position += 1
+        valueEnded()
+    }
+
+    private mutating func readKey() throws {
+        if expected == .keyOrEnd, bytes[position] == UInt8(ascii: "}") { return try close() }
+        let content = try readString()
+        expected = .colon
+        guard secret == nil else { return }
+        let name =
+            bytes[content].contains(UInt8(ascii: "\\")) ? JSONText.unescaped(bytes, in: content)[...] : bytes[content]
+        isSecretKey = names.contains(name)
+        if !isSecretKey { mask(content) }
+    }
+
+    private mutating func readValue() throws {
+        if expected == .valueOrEnd, bytes[position] == UInt8(ascii: "]") { return try close() }
+        if isSecretKey {
+            secret = (position, open.count)
+            isSecretKey = false
+        }
+        switch bytes[position] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            guard open.count < Self.maximumDepth else { throw Malformed() }
+            expected = bytes[position] == UInt8(ascii: "{") ? .keyOrEnd : .valueOrEnd
+            open.append(bytes[position])
+            position += 1
+        case UInt8(ascii: "\""):
+            let content = try readString()
+            if secret == nil { mask(content) }
+            valueEnded()
+        default:
+            let start = position
+            while position < end,
+                bytes[position].isASCIILetter || bytes[position].isASCIIDigit
+                    || "+-.".utf8.contains(bytes[position])
+            { position += 1 }
+            guard start < position else { throw Malformed() }
+            valueEnded()
+        }
+    }
+
+    private mutating func valueEnded() {
+        expected = open.isEmpty ? .value : .commaOrEnd
+        guard let begun = secret, begun.depth == open.count else { return }
+        replacements.replace(
+            begun.start..<position, with: [UInt8(ascii: "\"")] + Redaction.maskBytes + [UInt8(ascii: "\"")])
+        secret = nil
+    }
+
+    /// The content of the string that begins here; goes on behind it.
+    private mutating func readString() throws -> Range<Int> {
+        guard bytes[position] == UInt8(ascii: "\"") else { throw Malformed() }
+        let start = position + 1
+        var index = start
+        while index < end, bytes[index] != UInt8(ascii: "\"") {
+            index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard index < end else { throw Malformed() }
+        position = index + 1
+        return start..<index
+    }
+
+    /// Masks within a text that is no secret as a whole: a URL, JSON in a string.
+    private mutating func mask(_ content: Range<Int>) {
+        guard bytes[content].contains(UInt8(ascii: "\\")) else {
+            if let masked = SecretScanner.masked(bytes, in: content, names: names) {
+                replacements.replace(content, with: masked)
+            }
+            return
+        }
+        let text = JSONText.unescaped(bytes, in: content)
+        if let masked = SecretScanner.masked(text, in: 0..<text.count, names: names) {
+            replacements.replace(content, with: JSONText.escaped(masked))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+/// The syntaxes in which redaction finds names by more than their look.
+enum MediaType {
+    case json
+    case form
+    case multipart(boundary: [UInt8])
+    case other
+
+    init(_ contentType: String?, body: [UInt8]) {
+        self.init(contentType, body, 0..<body.count)
+    }
+
+    /// By `Content-Type`, or by how the body begins if that says nothing: servers label JSON as anything.
+    init(_ contentType: String?, _ bytes: [UInt8], _ body: Range<Int>) {
+        let type = (contentType ?? "").asciiLowercased
+        if type.hasPrefix("application/x-www-form-urlencoded") {
+            self = .form
+        } else if type.hasPrefix("multipart/"),
+            let boundary = HeaderParameter.value(of: "boundary", in: Array((contentType ?? "").utf8)), !boundary.isEmpty
+        {
+            self = .multipart(boundary: boundary)
+        } else if type.hasPrefix("multipart/") || type.isEmpty, let boundary = Self.boundary(bytes, body) {
+            self = .multipart(boundary: boundary)
+        } else {
+            let first = bytes[body].first { ![0x20, 0x0A, 0x0D, 0x09, 0x1E, 0xEF, 0xBB, 0xBF].contains($0) }
+            let looksLikeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+            self = looksLikeJSON || type.contains("json") ? .json : .other
+        }
+    }
+
+    /// The boundary that a multipart body without a usable `Content-Type` itself shows in its first line.
+    private static func boundary(_ bytes: [UInt8], _ body: Range<Int>) -> [UInt8]? {
+        // RFC 2046, section 5.1.1: at most 70 characters.
+        let line = bytes[body].prefix(74).prefix { $0 != 0x0A && $0 != 0x0D }
+        guard line.starts(with: "--".utf8), line.count > 2, line.count < 74 else { return nil }
+        return Array(line.dropFirst(2))
+    }
+}
+
+/// Parameters behind a header value: `form-data; name="a"; filename="b"` (RFC 9110, section 5.6.6).
+enum HeaderParameter {
+    /// The parameter of that name, which is in lower case, or its form for other character sets (`name*`, RFC 8187).
+    static func value(of name: String, in header: [UInt8]) -> [UInt8]? {
+        var index = semicolon(header, from: 0) + 1
+        while index < header.count {
+            while index < header.count, header[index] == 0x20 || header[index] == 0x09 { index += 1 }
+            let end = semicolon(header, from: index)
+            if let sign = header[index..<end].firstIndex(of: UInt8(ascii: "=")) {
+                let found = String(decoding: header[index..<sign], as: UTF8.self).asciiLowercased
+                    .trimmingCharacters(in: .whitespaces)
+                if found == name { return unquoted(header[(sign + 1)..<end]) }
+                if found == name + "*" {
+                    let last = header[sign..<end].lastIndex(of: UInt8(ascii: "'")) ?? sign
+                    return PercentEncoding.lenientlyDecoded(header, in: (last + 1)..<end)
+                }
+            }
+            index = end + 1
+        }
+        return nil
+    }
+
+    /// The next semicolon outside quotes, or the end.
+    private static func semicolon(_ header: [UInt8], from start: Int) -> Int {
+        var isQuoted = false
+        var index = start
+        while index < header.count {
+            switch header[index] {
+            case UInt8(ascii: "\\") where isQuoted: index += 1
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: ";") where !isQuoted: return index
+            default: break
+            }
+            index += 1
+        }
+        return header.count
+    }
+
+    private static func unquoted(_ value: ArraySlice<UInt8>) -> [UInt8] {
+        var output: [UInt8] = []
+        var isEscaped = false
+        for byte in value {
+            if !isEscaped, byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else {
+                if isEscaped || byte != UInt8(ascii: "\"") { output.append(byte) }
+                isEscaped = false
+            }
+        }
+        return output
+    }
+}

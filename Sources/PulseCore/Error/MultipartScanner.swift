@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+/// The parts of a `multipart/…` body (RFC 2046, section 5.1), whole or cut short.
+enum MultipartScanner {
+    struct Part {
+        /// Of `Content-Disposition` (RFC 7578, section 4.2), its escapes undone.
+        private(set) var name: [UInt8]?
+        private(set) var contentType: String?
+        let content: Range<Int>
+
+        var isBinary: Bool {
+            ["application/octet-stream", "image/", "audio/", "video/"].contains {
+                (contentType ?? "").asciiLowercased.hasPrefix($0)
+            }
+        }
+
+        /// Without an empty line behind them the lines are content: a part that was cut, or a text between parts.
+        init(_ bytes: [UInt8], in range: Range<Int>) {
+            var lines: [Range<Int>] = []
+            var index = range.lowerBound
+            while index < range.upperBound {
+                let end = bytes[index..<range.upperBound].firstIndex(of: 0x0A) ?? range.upperBound
+                let stop = end > index && bytes[end - 1] == 0x0D ? end - 1 : end
+                if stop == index, end < range.upperBound {
+                    content = (end + 1)..<range.upperBound
+                    for line in lines { read(bytes, line) }
+                    return
+                }
+                lines.append(index..<stop)
+                index = end + 1
+            }
+            content = range
+        }
+
+        private mutating func read(_ bytes: [UInt8], _ line: Range<Int>) {
+            guard let colon = bytes[line].firstIndex(of: UInt8(ascii: ":")) else { return }
+            let value = Array(bytes[(colon + 1)..<line.upperBound])
+            switch String(decoding: bytes[line.lowerBound..<colon], as: UTF8.self).asciiLowercased {
+            case "content-disposition":
+                name = HeaderParameter.value(of: "name", in: value).map {
+                    PercentEncoding.lenientlyDecoded($0, in: 0..<$0.count)
+                }
+            case "content-type":
+                contentType = String(decoding: value, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+            default: break
+            }
+        }
+    }
+
+    /// Where the delimiters are, each with the line break before it, which is its own, and its line.
+    static func delimiters(_ bytes: [UInt8], in range: Range<Int>, boundary: [UInt8]) -> [Range<Int>] {
+        let delimiter = Array("--".utf8) + boundary
+        var found: [Range<Int>] = []
+        var lineStart = range.lowerBound
+        while lineStart < range.upperBound {
+            let lineEnd = bytes[lineStart..<range.upperBound].firstIndex(of: 0x0A) ?? range.upperBound - 1
+            if bytes[lineStart...lineEnd].starts(with: delimiter) {
+                var start = lineStart
+                if start > range.lowerBound { start -= 1 }
+                if start > range.lowerBound, bytes[start - 1] == 0x0D { start -= 1 }
+                // An empty part's line break is the end of the delimiter before.
+                found.append(max(start, found.last?.upperBound ?? range.lowerBound)..<(lineEnd + 1))
+            }
+            lineStart = lineEnd + 1
+        }
+        return found
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+extension Redaction {
+    /// A body as it may be shown, or nil if it is not text.
+    ///
+    /// JSON is masked by key, at any depth and whatever the value's type, forms by field, `multipart/form-data` by the
+    /// name of the part, everything else as ``text(_:)``. So is JSON that is cut short or otherwise broken.
+    public func body(_ data: Data, contentType: String?) -> String? {
+        guard Self.isText(data, contentType: contentType) else { return nil }
+        let bytes = [UInt8](data)
+        let type = MediaType(contentType, body: bytes)
+        return String(decoding: masked(bytes, in: 0..<bytes.count, as: type) ?? bytes, as: UTF8.self)
+    }
+
+    /// Whether a body is text that can be masked and shown. UTF-16 and UTF-32 are not: their NULs would hide names.
+    public static func isText(_ data: Data, contentType: String?) -> Bool {
+        let type = (contentType ?? "").asciiLowercased
+        // A multipart body is text with parts that need not be.
+        if type.hasPrefix("multipart/") { return true }
+        if data.contains(0) { return false }
+        return type.hasPrefix("text/") || ["json", "xml", "x-www-form-urlencoded"].contains { type.contains($0) }
+            || String(data: data, encoding: .utf8) != nil
+    }
+
+    private func masked(_ bytes: [UInt8], in range: Range<Int>, as type: MediaType, depth: Int = 0) -> [UInt8]? {
+        switch type {
+        case .json:
+            let (isWellFormed, masked) = JSONRedaction.masked(bytes, in: range, names: names)
+            return isWellFormed ? masked : SecretScanner.masked(bytes, in: range, names: names)
+        case .form:
+            var replacements = Replacements(of: bytes, in: range)
+            SecretScanner.maskItems(bytes, in: range, names: names, depth: 0, &replacements)
+            return replacements.result()
+        case .multipart(let boundary) where depth < Self.maximumDepth:
+            return maskedParts(bytes, in: range, boundary: boundary, depth: depth + 1)
+        case .multipart, .other:
+            return SecretScanner.masked(bytes, in: range, names: names)
+        }
+    }
+
+    // MARK: Multipart
+
+    /// Multipart within multipart is looked into this deep: each level is another pass.
+    private static let maximumDepth = 3
+
+    private func maskedParts(
+        _ bytes: [UInt8], in range: Range<Int>, boundary: [UInt8], depth: Int
+    ) -> [UInt8]? {
+        var replacements = Replacements(of: bytes, in: range)
+        var delimiters = MultipartScanner.delimiters(bytes, in: range, boundary: boundary)[...]
+        let preamble = range.lowerBound..<(delimiters.first?.lowerBound ?? range.upperBound)
+        if let masked = SecretScanner.masked(bytes, in: preamble, names: names) {
+            replacements.replace(preamble, with: masked)
+        }
+        while let delimiter = delimiters.popFirst() {
+            let end = delimiters.first?.lowerBound ?? range.upperBound
+            let part = MultipartScanner.Part(bytes, in: delimiter.upperBound..<end)
+            if part.content.isEmpty { continue }
+            if let shown = shown(part, of: bytes, depth: depth) { replacements.replace(part.content, with: shown) }
+        }
+        return replacements.result()
+    }
+
+    /// What to show for a part, or nil to show it as it is.
+    private func shown(_ part: MultipartScanner.Part, of bytes: [UInt8], depth: Int) -> [UInt8]? {
+        if let name = part.name, names.contains(name[...]) { return Self.maskBytes }
+        if part.isBinary || bytes[part.content].contains(0) { return Array("<\(part.content.count) bytes>".utf8) }
+        let type = MediaType(part.contentType, bytes, part.content)
+        return masked(bytes, in: part.content, as: type, depth: depth)
+    }
+}

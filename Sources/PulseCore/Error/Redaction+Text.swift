@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+extension Redaction {
+    /// Any text as it may be shown: an error's message, a line of a log. Masks the user info and secret items of URLs,
+    /// the values of pairs such as `name=value`, `name: value` and `"name": "value"`, credentials behind `Bearer`,
+    /// `Basic` or `Digest`, lines such as `Authorization: …` and `Cookie: …`, JSON Web Tokens and PEM private keys.
+    public func text(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        guard let masked = SecretScanner.masked(bytes, in: 0..<bytes.count, names: names) else { return text }
+        return String(decoding: masked, as: UTF8.self)
+    }
+
+    /// A URL as it may be shown: its user info masked, the values of secret items of query and fragment as well.
+    public func url(_ url: URL) -> String {
+        self.url(url.absoluteString)
+    }
+
+    /// The same for a URL, whole or relative, that is text.
+    public func url(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        let masked: [UInt8]?
+        if let authority = Self.authorityStart(bytes) {
+            masked = SecretScanner.maskedURL(bytes, in: authority..<bytes.count, names: names, depth: 0)
+                .map { bytes[..<authority] + $0 }
+        } else {
+            var replacements = Replacements(of: bytes, in: 0..<bytes.count)
+            SecretScanner.maskPathAndQuery(bytes, in: 0..<bytes.count, names: names, depth: 0, &replacements)
+            masked = replacements.result()
+        }
+        return masked.map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    /// Behind the `//` that follows the scheme or begins the text.
+    private static func authorityStart(_ bytes: [UInt8]) -> Int? {
+        let end = bytes.firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
+        guard end + 1 < bytes.count, bytes[end] == UInt8(ascii: "/"), bytes[end + 1] == UInt8(ascii: "/"),
+            end == 0 || bytes[end - 1] == UInt8(ascii: ":"),
+            bytes[..<end].dropLast().allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) })
+        else { return nil }
+        return end + 2
+    }
+}

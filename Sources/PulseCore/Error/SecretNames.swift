@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+/// The names under which secrets travel. ASCII case is ignored, and so is everything in ASCII that is neither letter
+/// nor digit. `user[pin]`, a form field, is looked at whole and by its parts.
+struct SecretNames: Sendable {
+    private enum Anchor: Sendable {
+        case anywhere
+        /// The name ends there.
+        case end
+        /// The name is nothing else: for words too short or too common to be looked for inside others.
+        case whole
+    }
+
+    private struct Pattern: Sendable {
+        let text: [UInt8]
+        let anchor: Anchor
+
+        init(_ text: String, _ anchor: Anchor) {
+            self.text = Array(text.utf8)
+            self.anchor = anchor
+        }
+    }
+
+    private static let anywhere = [
+        "accesskey", "apikey", "applicationkey", "authkey", "cardnumber", "codeverifier", "credential", "csrf",
+        "encryptionkey", "functionskey", "hmac", "jwt", "passcode", "passphrase", "passwd", "password", "privatekey",
+        "secret", "sessid", "sessionid", "sessionkey", "sharedkey", "signature", "signingkey", "subscriptionkey",
+        "token", "xsrf",
+    ]
+    private static let end = ["authorization", "cookie", "pwd"]
+    private static let whole = [
+        "assertion", "auth", "bearer", "clientassertion", "connectsid", "cookie2", "cookies", "cvc", "cvv", "cvv2",
+        "otp", "pass", "pin",
+        "samlresponse", "session", "setcookie2", "sid", "sig", "totp", "xauth",
+    ]
+
+    /// By first letter.
+    private static let standard: [[Pattern]] = {
+        var table = [[Pattern]](repeating: [], count: 26)
+        let all =
+            anywhere.map { Pattern($0, .anywhere) } + end.map { Pattern($0, .end) } + whole.map { Pattern($0, .whole) }
+        for pattern in all { table[letter(pattern.text[0])].append(pattern) }
+        return table
+    }()
+
+    /// For each first letter the second ones, a bit each: two letters tell of most places in most names that nothing
+    /// begins there, and a name is looked at for every header of every request.
+    private static let secondLetters: [UInt32] = standard.map { patterns in
+        patterns.reduce(0) { $0 | 1 << letter($1.text[1]) }
+    }
+
+    /// Says whether credentials may be sent, and holds none.
+    private static let exempt = Pattern("accesscontrolallowcredentials", .whole)
+
+    /// Each of at least one letter or digit.
+    private let added: [Pattern]
+
+    init(adding names: some Sequence<String>) {
+        added = names.map { name in
+            let significant = name.utf8.lazy.map(\.asciiLowercased).filter { !Self.isIgnored($0) }
+            return Pattern(String(decoding: Array(significant), as: UTF8.self), .whole)
+        }
+        .filter { !$0.text.isEmpty }
+    }
+
+    func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        let secondLetters = Self.secondLetters
+        var isStart = true
+        // The letter before, if it may begin a pattern.
+        var first: (index: Int, letter: Int, isStart: Bool)?
+        var index = 0
+        while index < name.count {
+            let byte = name[index].asciiLowercased
+            let letter = Self.letter(byte)
+            if let begun = first, letter < 26, secondLetters[begun.letter] & 1 << letter != 0,
+                matchesStandard(name, at: begun.index, letter: begun.letter, isStart: begun.isStart)
+            {
+                return !Self.matches(Self.exempt, name, at: 0)
+            }
+            if letter >= 26, Self.isIgnored(byte) {
+                // The parts of `a[b][c]` are names as well.
+                if Self.isBracket(byte) { isStart = true }
+            } else {
+                if isStart, added.contains(where: { Self.matches($0, name, at: index) }) { return true }
+                first = letter < 26 && secondLetters[letter] != 0 ? (index, letter, isStart) : nil
+                isStart = false
+            }
+            index += 1
+        }
+        return false
+    }
+
+    func contains(_ name: ArraySlice<UInt8>) -> Bool {
+        name.withUnsafeBufferPointer { contains($0) }
+    }
+
+    private func matchesStandard(
+        _ name: UnsafeBufferPointer<UInt8>, at index: Int, letter: Int, isStart: Bool
+    ) -> Bool {
+        for pattern in Self.standard[letter] where isStart || pattern.anchor != .whole {
+            if Self.matches(pattern, name, at: index) { return true }
+        }
+        return false
+    }
+
+    private static func matches(_ pattern: Pattern, _ name: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {
+        var index = start
+        for byte in pattern.text {
+            while index < name.count, isIgnored(name[index]) { index += 1 }
+            guard index < name.count, name[index].asciiLowercased == byte else { return false }
+            index += 1
+        }
+        if pattern.anchor == .anywhere { return true }
+        while index < name.count, isIgnored(name[index]) {
+            if isBracket(name[index]) { return true }
+            index += 1
+        }
+        return index == name.count
+    }
+
+    /// 0 for `a`; 26 or more if it is no lower-case letter.
+    private static func letter(_ byte: UInt8) -> Int {
+        Int(byte &- UInt8(ascii: "a"))
+    }
+
+    private static func isIgnored(_ byte: UInt8) -> Bool {
+        byte < 0x80 && !byte.isASCIILetter && !byte.isASCIIDigit
+    }
+
+    private static func isBracket(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+/// `Bearer …`, `Basic …`, `Digest …` wherever they stand (RFC 9110, section 11.4).
+extension SecretScanner {
+    static let schemes = ["bearer", "basic", "digest", "negotiate", "ntlm", "apikey"].map { Array($0.utf8) }
+
+    /// Words that follow a scheme in prose: "the Bearer token is missing".
+    private static let prose = Set(
+        [
+            "and", "auth", "authentication", "authorization", "challenge", "credential", "credentials", "error", "for",
+            "format", "from", "header", "headers", "in", "is", "not", "of", "or", "scheme", "the", "to", "token",
+            "tokens",
+            "was", "with",
+        ].map { Array($0.utf8) })
+
+    private static let challengeParameters = [
+        "realm", "scope", "error", "error_description", "charset", "resource_metadata",
+    ]
+    .map { Array($0.utf8) }
+
+    /// - Parameter width: 3 for a percent-encoded blank.
+    mutating func scanCredentials(width: Int) {
+        let blank = position
+        position += width
+        guard let scheme = scheme(before: blank) else { return }
+        let start = skipBlanks(position)
+        let stop = credentialEnd(start)
+        guard start < stop else { return }
+        if scheme == Array("digest".utf8), bytes[start..<stop].contains(UInt8(ascii: "=")) {
+            // Its parameters give away a password to whoever can guess.
+            replace(start..<lineEnd(start))
+        } else if !isChallenge(start..<stop),
+            isCredential(bytes[start..<stop], of: bytes[(blank - scheme.count)..<blank])
+        {
+            replace(start..<stop)
+        }
+    }
+
+    private func scheme(before blank: Int) -> [UInt8]? {
+        guard blank > floor, isAlphanumeric(blank - 1) else { return nil }
+        for scheme in Self.schemes where scheme.last == bytes[blank - 1].asciiLowercased {
+            let start = blank - scheme.count
+            guard matches(scheme, at: start) else { continue }
+            return start == floor || !isAlphanumeric(start - 1) || isEscaped(start) ? scheme : nil
+        }
+        return nil
+    }
+
+    private func credentialEnd(_ start: Int) -> Int {
+        var index = start
+        while index < end {
+            let kind = kind(index)
+            if kind.isBlank || kind.isLineBreak || kind.isQuote || ",;)]}<>&\\".utf8.contains(bytes[index]) { break }
+            index += 1
+        }
+        return index
+    }
+
+    /// `Bearer realm="…", error="…"`, which a server sends and anybody may see.
+    private func isChallenge(_ word: Range<Int>) -> Bool {
+        guard let sign = bytes[word].firstIndex(of: UInt8(ascii: "=")) else { return false }
+        return Self.challengeParameters.contains(bytes[word.lowerBound..<sign].map(\.asciiLowercased))
+    }
+
+    private func isCredential(_ text: ArraySlice<UInt8>, of scheme: ArraySlice<UInt8>) -> Bool {
+        var word = text
+        while let last = word.last, ".:!?".utf8.contains(last) { word.removeLast() }
+        if Self.prose.contains(word.map(\.asciiLowercased)) { return false }
+        // `Bearer` with a capital is hardly prose; `Basic` begins sentences.
+        if scheme.elementsEqual("Bearer".utf8) { return true }
+        return word.count >= 20
+            || word.dropFirst().contains {
+                $0.isASCIIDigit || $0 &- UInt8(ascii: "A") < 26 || "+/=_.~|:*".utf8.contains($0)
+            }
+    }
+}

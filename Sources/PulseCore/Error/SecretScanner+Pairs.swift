@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+
+/// `name=value`, `name: value`, `"name": "value"` and their like.
+extension SecretScanner {
+    /// What stands before a separator.
+    private struct Name {
+        let range: Range<Int>
+        /// What closes the name if it is quoted: backslashes, if the text is itself quoted in another, and the quote.
+        let closing: [UInt8]
+
+        var isQuoted: Bool { !closing.isEmpty }
+    }
+
+    /// Names longer than that are looked at from there on.
+    private static let maximumNameLength = 256
+
+    /// - Parameter width: 3 for a percent-encoded separator.
+    mutating func scanSeparator(width: Int) {
+        let separator = position
+        position += width
+        let isColon = byte(separator) == UInt8(ascii: ":")
+        if isColon, byte(position) == UInt8(ascii: ":") {
+            position += 1
+            return
+        }
+        if isColon, byte(position) == UInt8(ascii: "/"), byte(position + 1) == UInt8(ascii: "/") {
+            return scanURL(from: position + 2)
+        }
+        let name = name(before: separator)
+        // No name spans a separator: nothing is looked at twice.
+        nameFloor = position
+        guard let name, isSecret(name) else { return }
+        let start = valueStart(after: position, name)
+        guard start < end else { return }
+        if isColon, !name.isQuoted, isHeaderLine(name) {
+            maskLine(from: start, name)
+        } else {
+            maskValue(from: start, name, isEncoded: width == 3)
+        }
+    }
+
+    // MARK: The name
+
+    private func name(before separator: Int) -> Name? {
+        let nameFloor = max(nameFloor, floor)
+        var upper = separator
+        while upper > nameFloor, separator - upper < 8, kind(upper - 1).isBlank { upper -= 1 }
+        var lower = upper
+        guard upper > nameFloor, kind(upper - 1).isQuote else {
+            while lower > nameFloor, upper - lower < Self.maximumNameLength, kind(lower - 1).isName { lower -= 1 }
+            return lower == upper ? nil : Name(range: lower..<upper, closing: [])
+        }
+        let quote = bytes[upper - 1]
+        var closing = [quote]
+        upper -= 1
+        while upper > nameFloor, bytes[upper - 1] == UInt8(ascii: "\\"), closing.count < 64 {
+            closing.insert(UInt8(ascii: "\\"), at: 0)
+            upper -= 1
+        }
+        lower = upper
+        // A star is where a mask ends, of this pass or of one before.
+        while lower > nameFloor, upper - lower < Self.maximumNameLength, bytes[lower - 1] != quote,
+            bytes[lower - 1] != UInt8(ascii: "*")
+        { lower -= 1 }
+        return lower == upper ? nil : Name(range: lower..<upper, closing: closing)
+    }
+
+    private func isSecret(_ name: Name) -> Bool {
+        let text = bytes[name.range]
+        if text.contains(UInt8(ascii: "%")) {
+            // The name may follow other escaped text: `next=%2Fpath%3Ftoken%3D…`.
+            let decoded = PercentEncoding.lenientlyDecoded(bytes, in: name.range)
+            let before = decoded.lastIndex { "&?#/;,".utf8.contains($0) }
+            return names.contains(decoded[(before.map { $0 + 1 } ?? 0)...])
+        }
+        if name.isQuoted, text.contains(UInt8(ascii: "\\")) {
+            return names.contains(JSONText.unescaped(bytes, in: name.range)[...])
+        }
+        return names.contains(text) || !name.isQuoted && endsTwoWords(name)
+    }
+
+    /// `API key: …`, two words, of which the first alone is no secret: that would be prose about one.
+    private func endsTwoWords(_ name: Name) -> Bool {
+        var lower = name.range.lowerBound
+        guard lower - 1 > floor, kind(lower - 1).isBlank else { return false }
+        let upper = lower - 1
+        lower = upper
+        while lower > floor, upper - lower < 16, isAlphanumeric(lower - 1) { lower -= 1 }
+        return !names.contains(bytes[lower..<upper]) && names.contains(bytes[lower..<name.range.upperBound])
+    }
+
+    // MARK: The value
+
+    private func valueStart(after separatorEnd: Int, _ name: Name) -> Int {
+        var start = separatorEnd
+        // `:=`, `==`, `=>`
+        while start - separatorEnd < 2, byte(start) == UInt8(ascii: "=") || byte(start) == UInt8(ascii: ">") {
+            start += 1
+        }
+        return skipBlanks(start, alsoLines: name.isQuoted)
+    }
+
+    private func isHeaderLine(_ name: Name) -> Bool {
+        let letters = bytes[name.range].filter(\.isASCIILetter).map(\.asciiLowercased)
+        return letters.suffix(13) == Array("authorization".utf8) || letters.suffix(6) == Array("cookie".utf8)
+    }
+
+    /// The rest of the line, which ends early if it is itself quoted: `-H 'Cookie: a=b; c=d' https://…`.
+    private mutating func maskLine(from start: Int, _ name: Name) {
+        let before = name.range.lowerBound - 1
+        let quote = before >= floor && kind(before).isQuote ? bytes[before] : nil
+        var stop = start
+        while stop < end, !kind(stop).isLineBreak, bytes[stop] != quote { stop += 1 }
+        if stop < end, bytes[stop] == quote {
+            while stop > start, bytes[stop - 1] == UInt8(ascii: "\\") { stop -= 1 }
+        }
+        if start < stop { replace(start..<stop) }
+    }
+
+    private mutating func maskValue(from start: Int, _ name: Name, isEncoded: Bool) {
+        var open = start
+        while byte(open) == UInt8(ascii: "\\") { open += 1 }
+        if open < end, kind(open).isQuote {
+            let (contentEnd, next) = quotedEnd(open, backslashes: open - start)
+            replace((open + 1)..<contentEnd)
+            position = next
+            return
+        }
+        let isComposite = byte(start) == UInt8(ascii: "{") || byte(start) == UInt8(ascii: "[")
+        var stop = isComposite ? compositeEnd(start) : start
+        if !isComposite || !name.isQuoted { stop = bareEnd(stop, isEncoded: isEncoded) }
+        guard start < stop else { return }
+        // A number or an object under a quoted name is JSON, and stays JSON.
+        replace(start..<stop, with: name.closing + Redaction.maskBytes + name.closing)
+    }
+
+    /// Where the content of a quoted text ends, and what is behind its closing quote.
+    ///
+    /// - Parameter backslashes: how many stand before the opening quote, when the text is quoted within another.
+    private func quotedEnd(_ open: Int, backslashes: Int) -> (contentEnd: Int, next: Int) {
+        let quote = bytes[open]
+        var index = open + 1
+        var run = 0
+        while index < end {
+            if bytes[index] == UInt8(ascii: "\\") {
+                run += 1
+            } else {
+                // Each level of quoting doubles the backslashes of the level within, and adds one for the quote.
+                let isEscaped = run > backslashes && (run - backslashes) / (backslashes + 1) % 2 == 1
+                if bytes[index] == quote, !isEscaped { return (index - min(run, backslashes), index + 1) }
+                run = 0
+            }
+            index += 1
+        }
+        return (end, end)
+    }
+
+    /// Behind the bracket that closes the one at `start`, or the end of the text.
+    private func compositeEnd(_ start: Int) -> Int {
+        var index = start
+        var depth = 0
+        var run = 0
+        while index < end {
+            switch bytes[index] {
+            case UInt8(ascii: "\\"):
+                run += 1
+                index += 1
+                continue
+            case UInt8(ascii: "\""):
+                index = quotedEnd(index, backslashes: run).next - 1
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth == 0 { return index + 1 }
+            default: break
+            }
+            run = 0
+            index += 1
+        }
+        return end
+    }
+
+    /// Where a value without quotes ends. A byte that could as well be part of a password ends it only if what follows
+    /// looks like something else.
+    private func bareEnd(_ start: Int, isEncoded: Bool) -> Int {
+        var stop = wordEnd(start, isEncoded: isEncoded)
+        // `token=Bearer abc`: the scheme is not the secret.
+        let word = bytes[start..<stop].map(\.asciiLowercased)
+        if Self.schemes.contains(word), kind(stop).isBlank {
+            stop = wordEnd(skipBlanks(stop), isEncoded: isEncoded)
+        }
+        return stop
+    }
+
+    private func wordEnd(_ start: Int, isEncoded: Bool) -> Int {
+        var index = start
+        while index < end {
+            let kind = kind(index)
+            if kind.isBlank || kind.isLineBreak { return index }
+            switch bytes[index] {
+            case UInt8(ascii: "&"):
+                return index
+            case UInt8(ascii: ","), UInt8(ascii: ";"):
+                if endsValue(index) { return index }
+            case UInt8(ascii: "("):
+                // `Optional("…")`
+                if self.kind(index + 1).isQuote {
+                    index = quotedEnd(index + 1, backslashes: 0).next
+                    if byte(index) == UInt8(ascii: ")") { index += 1 }
+                    continue
+                }
+            case UInt8(ascii: "\\"):
+                let first = index
+                while byte(index) == UInt8(ascii: "\\") { index += 1 }
+                if self.kind(index).isQuote { return first }
+                continue
+            case UInt8(ascii: "%"):
+                if isEncoded, PercentEncoding.escape(in: bytes, at: index, end: end) == UInt8(ascii: "&") {
+                    return index
+                }
+            case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: "<"), UInt8(ascii: ">"),
+                UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
+                if !isAlphanumeric(index + 1) { return index }
+            default: break
+            }
+            index += 1
+        }
+        return end
+    }
+
+    /// Whether a comma or semicolon is punctuation: the next pair follows, or nothing does.
+    private func endsValue(_ index: Int) -> Bool {
+        var next = index + 1
+        let kind = kind(next)
+        if next >= end || kind.isBlank || kind.isLineBreak || kind.isQuote { return true }
+        while next - index < 64, self.kind(next).isName || byte(next) == UInt8(ascii: "*") { next += 1 }
+        return next > index + 1 && (byte(next) == UInt8(ascii: "=") || byte(next) == UInt8(ascii: ":"))
+    }
+}

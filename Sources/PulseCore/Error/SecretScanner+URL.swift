@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+/// URLs, by their own syntax (RFC 3986) rather than that of prose.
+extension SecretScanner {
+    /// URLs within URLs are looked into this deep; each level is another pass over what it contains.
+    private static let maximumDepth = 3
+
+    /// Masks in the URL whose authority begins at `start`, in the middle of a text.
+    mutating func scanURL(from start: Int) {
+        let stop = urlEnd(start)
+        position = stop
+        guard depth < Self.maximumDepth else {
+            // Whoever nests that deep has something to hide, or wants to be expensive.
+            if bytes[start..<stop].contains(where: { "@=%".utf8.contains($0) }) { replace(start..<stop) }
+            return
+        }
+        if let masked = Self.maskedURL(bytes, in: start..<stop, names: names, depth: depth) {
+            replace(start..<stop, with: masked)
+        }
+    }
+
+    /// Quotes, brackets and punctuation belong to the text around a URL if no more of the URL follows.
+    private func urlEnd(_ start: Int) -> Int {
+        var index = start
+        while index < end {
+            let kind = kind(index)
+            if kind.isBlank || kind.isLineBreak || "<>".utf8.contains(bytes[index]) { return index }
+            if "\"'`)]},;".utf8.contains(bytes[index]), !continuesURL(index + 1) { return index }
+            if bytes[index] == UInt8(ascii: "\\"), self.kind(index + 1).isQuote { return index }
+            index += 1
+        }
+        return end
+    }
+
+    private func continuesURL(_ index: Int) -> Bool {
+        index < end && (isAlphanumeric(index) || "/?#&=%@:+-_~*!$".utf8.contains(bytes[index]))
+    }
+
+    /// A URL from its authority on, its secrets masked; nil if it has none.
+    static func maskedURL(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int) -> [UInt8]? {
+        var replacements = Replacements(of: bytes, in: range)
+        let authorityEnd = bytes[range].firstIndex { "/?#\\".utf8.contains($0) } ?? range.upperBound
+        let userInfo = userInfo(bytes, authority: range.lowerBound..<authorityEnd, end: range.upperBound)
+        if let userInfo { replacements.replace(userInfo) }
+        maskPathAndQuery(
+            bytes, in: max(authorityEnd, userInfo?.upperBound ?? 0)..<range.upperBound, names: names, depth: depth,
+            &replacements)
+        return replacements.result()
+    }
+
+    /// What stands before the last `@` of the authority. If there is none but a port that is no number, a password
+    /// with a raw `/`, `?` or `#` has cut the authority short, and the `@` is further on.
+    private static func userInfo(_ bytes: [UInt8], authority: Range<Int>, end: Int) -> Range<Int>? {
+        var sign = bytes[authority].lastIndex(of: UInt8(ascii: "@"))
+        if sign == nil, let colon = bytes[authority].firstIndex(of: UInt8(ascii: ":")),
+            bytes[authority.lowerBound] != UInt8(ascii: "["),
+            !bytes[(colon + 1)..<authority.upperBound].allSatisfy(\.isASCIIDigit)
+        {
+            sign = bytes[colon..<end].lastIndex(of: UInt8(ascii: "@"))
+        }
+        guard let sign, sign > authority.lowerBound else { return nil }
+        return authority.lowerBound..<sign
+    }
+
+    static func maskPathAndQuery(
+        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int, _ replacements: inout Replacements
+    ) {
+        let pathEnd = bytes[range].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? range.upperBound
+        let path = range.lowerBound..<pathEnd
+        if let masked = masked(bytes, in: path, names: names, depth: depth + 1) {
+            replacements.replace(path, with: masked)
+        }
+        var start = pathEnd
+        while start < range.upperBound {
+            // The query, then the fragment, in which OAuth hands out tokens (RFC 6749, section 4.2.2).
+            let next = bytes[(start + 1)..<range.upperBound].firstIndex(of: UInt8(ascii: "#")) ?? range.upperBound
+            maskItems(bytes, in: (start + 1)..<next, names: names, depth: depth, &replacements)
+            start = next
+        }
+    }
+
+    /// Masks in `name=value&name=value`, the syntax of queries and forms.
+    static func maskItems(
+        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int, _ replacements: inout Replacements
+    ) {
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
+            let sign = bytes[start..<end].firstIndex(of: UInt8(ascii: "="))
+            if let sign, isSecretItem(bytes, start..<sign, names) {
+                if sign + 1 < end { replacements.replace((sign + 1)..<end) }
+            } else {
+                maskItemText(
+                    bytes, in: start..<end, valueStart: sign.map { $0 + 1 } ?? start, names, depth, &replacements)
+            }
+            start = end + 1
+        }
+    }
+
+    private static func isSecretItem(_ bytes: [UInt8], _ name: Range<Int>, _ names: SecretNames) -> Bool {
+        // The fragment of a page with routes of its own has a query in it: `#/login?token=…`.
+        let decoded = PercentEncoding.lenientlyDecoded(bytes, in: name)
+        let start = decoded.lastIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "/") }
+        return names.contains(decoded[(start.map { $0 + 1 } ?? 0)...])
+    }
+
+    /// What an item carries under a name that is no secret: another URL, a token by itself.
+    private static func maskItemText(
+        _ bytes: [UInt8], in item: Range<Int>, valueStart: Int, _ names: SecretNames, _ depth: Int,
+        _ replacements: inout Replacements
+    ) {
+        let value = valueStart..<item.upperBound
+        let masked = masked(bytes, in: value, names: names, depth: depth + 1)
+        guard bytes[value].contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
+            if let masked { replacements.replace(value, with: masked) }
+            return
+        }
+        // What is found behind escapes has no place in the escaped text: the value goes as a whole.
+        let decoded = PercentEncoding.lenientlyDecoded(bytes, in: value, plusIsSpace: true)
+        let isSecret =
+            masked != nil
+            || Self.masked(decoded, in: 0..<decoded.count, names: names, depth: depth + 1) != nil
+        if isSecret { replacements.replace(value) }
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+
+/// Finds secrets in any text, in one pass: it stops at the few bytes that can end the beginning of a secret (`=` and
+/// `:` after a name, the blank after `Bearer`), looks back a bounded number of bytes, and jumps behind what it masks.
+/// So no input makes it slow, and what it has masked it does not look at again.
+struct SecretScanner {
+    let names: SecretNames
+    let bytes: [UInt8]
+    let end: Int
+    let depth: Int
+    var position: Int
+    /// Names begin behind this.
+    var nameFloor: Int
+    private var replacements: Replacements
+
+    private init(names: SecretNames, bytes: [UInt8], range: Range<Int>, depth: Int) {
+        self.names = names
+        self.bytes = bytes
+        self.depth = depth
+        end = range.upperBound
+        position = range.lowerBound
+        nameFloor = range.lowerBound
+        replacements = Replacements(of: bytes, in: range)
+    }
+
+    /// The text with its secrets masked, or nil if there are none.
+    static func masked(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int = 0) -> [UInt8]? {
+        var scanner = SecretScanner(names: names, bytes: bytes, range: range, depth: depth)
+        return scanner.run()
+    }
+
+    private mutating func run() -> [UInt8]? {
+        while position < end {
+            switch ByteClass.table[Int(bytes[position])].trigger {
+            case .none: position += 1
+            case .separator: scanSeparator(width: 1)
+            case .blank: scanCredentials(width: 1)
+            case .percent: scanEscape()
+            case .tagEnd: scanElement()
+            case .letterJ: scanWebToken()
+            case .letterB: scanPrivateKey()
+            }
+        }
+        return replacements.result()
+    }
+
+    /// Nothing looks back beyond this: what has been masked is done with.
+    var floor: Int { replacements.replacedEnd }
+
+    /// Writes `replacement` in place of those bytes and goes on behind them.
+    mutating func replace(_ range: Range<Int>, with replacement: [UInt8] = Redaction.maskBytes) {
+        replacements.replace(range, with: replacement)
+        position = range.upperBound
+    }
+
+    private mutating func scanEscape() {
+        switch PercentEncoding.escape(in: bytes, at: position, end: end) {
+        case UInt8(ascii: "="), UInt8(ascii: ":"): scanSeparator(width: 3)
+        case UInt8(ascii: " "): scanCredentials(width: 3)
+        default: position += 1
+        }
+    }
+
+    // MARK: What the rules look at
+
+    /// The byte there, or 0 beyond the end: NUL is no part of anything that is looked for.
+    func byte(_ index: Int) -> UInt8 {
+        index < end ? bytes[index] : 0
+    }
+
+    func kind(_ index: Int) -> ByteClass {
+        ByteClass.table[Int(byte(index))]
+    }
+
+    func isAlphanumeric(_ index: Int) -> Bool {
+        kind(index).isAlphanumeric
+    }
+
+    /// Whether the text there is `word`, which is in lower case, in any case.
+    func matches(_ word: [UInt8], at start: Int) -> Bool {
+        guard start >= floor, start + word.count <= end else { return false }
+        for (offset, expected) in word.enumerated() where bytes[start + offset].asciiLowercased != expected {
+            return false
+        }
+        return true
+    }
+
+    func skipBlanks(_ start: Int, alsoLines: Bool = false) -> Int {
+        var index = start
+        while kind(index).isBlank || alsoLines && kind(index).isLineBreak { index += 1 }
+        return index
+    }
+
+    func lineEnd(_ start: Int) -> Int {
+        var index = start
+        while index < end, !kind(index).isLineBreak { index += 1 }
+        return index
+    }
+
+    // MARK: Rules that stand alone
+
+    /// `eyJ….….…`: a JWS or JWE in compact form (RFC 7515, section 7.1). `eyJ` is `{"` in base64.
+    private mutating func scanWebToken() {
+        let start = position - 2
+        position += 1
+        guard matches(Array("eyj".utf8), at: start), bytes[start] == UInt8(ascii: "e"),
+            start == floor || !kind(start - 1).isBase64URL || isEscaped(start)
+        else { return }
+        var dots = 0
+        while kind(position).isBase64URL || byte(position) == UInt8(ascii: ".") {
+            if bytes[position] == UInt8(ascii: ".") { dots += 1 }
+            position += 1
+        }
+        // Cut short in a log it may have lost its signature; the claims are in the second part.
+        if dots >= 2 || dots == 1 && position - start >= 24 { replace(start..<position) }
+    }
+
+    /// Whether the byte before is the end of an escape, `%20` or `\n`, and no part of the word that begins there.
+    func isEscaped(_ start: Int) -> Bool {
+        if start - 2 >= floor, bytes[start - 2] == UInt8(ascii: "\\") { return true }
+        return start - 3 >= floor && bytes[start - 3] == UInt8(ascii: "%")
+    }
+
+    /// What is between the lines of a PEM private key (RFC 7468), or the rest of the text if the last line is missing.
+    private mutating func scanPrivateKey() {
+        let start = position
+        position += 1
+        guard matches(Array("-----begin ".utf8), at: start - 5) else { return }
+        var index = start + 6
+        let limit = min(end, start + 64)
+        while index < limit, byte(index) != UInt8(ascii: "-") { index += 1 }
+        guard matches(Array("private key-----".utf8), at: index - 11) else { return }
+        let first = index + 5
+        let last = Array("-----end".utf8)
+        index = first
+        while index < end, !(bytes[index] == UInt8(ascii: "-") && matches(last, at: index)) { index += 1 }
+        replace(first..<index)
+    }
+
+    /// `<password>…</password>` and CDATA within; attributes are pairs like others.
+    private mutating func scanElement() {
+        let close = position
+        position += 1
+        guard close > floor, bytes[close - 1] != UInt8(ascii: "/") else { return }
+        // An element's name and attributes longer than that are not looked at.
+        let limit = max(floor, close - 256)
+        var open = close - 1
+        while open >= limit, bytes[open] != UInt8(ascii: "<"), bytes[open] != UInt8(ascii: ">") { open -= 1 }
+        guard open >= limit, bytes[open] == UInt8(ascii: "<") else { return }
+        var nameEnd = open + 1
+        while kind(nameEnd).isName || byte(nameEnd) == UInt8(ascii: ":") { nameEnd += 1 }
+        let name = bytes[(open + 1)..<min(nameEnd, close)]
+        let local = name.lastIndex(of: UInt8(ascii: ":")).map { name[($0 + 1)...] } ?? name
+        guard names.contains(local) else { return }
+        let data = Array("<![cdata[".utf8)
+        var index = close + 1
+        if matches(data, at: index) {
+            index += data.count
+            let first = index
+            let last = Array("]]>".utf8)
+            while index < end, !(bytes[index] == UInt8(ascii: "]") && matches(last, at: index)) { index += 1 }
+            return replace(first..<index)
+        }
+        while index < end, bytes[index] != UInt8(ascii: "<") { index += 1 }
+        if skipBlanks(close + 1, alsoLines: true) < index { replace((close + 1)..<index) }
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension HTTPURLResponse {
+    /// A response of that status with those headers: `.mock(statusCode: 404)`.
+    ///
+    /// Never nil and never a trap: if Foundation refuses the parts, the headers are left out, and failing that it is an
+    /// empty response of status 200.
+    ///
+    /// - Parameter url: what the response says it came from; a made-up one by default.
+    public static func mock(
+        statusCode: Int = 200, headers: [String: String] = [:], url: URL? = nil
+    ) -> HTTPURLResponse {
+        // A file URL is the one kind that Foundation makes without an optional.
+        let url = url ?? URL(string: "http://mock.test/") ?? URL(fileURLWithPath: "/")
+        return HTTPURLResponse(url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers)
+            ?? HTTPURLResponse(url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: nil)
+            ?? .blank
+    }
+
+    #if canImport(FoundationNetworking)
+    private static var blank: HTTPURLResponse {
+        // Here the initializer is optional in name only: swift-corelibs-foundation refuses no parts, and has no other.
+        HTTPURLResponse(url: URL(fileURLWithPath: "/"), statusCode: 200, httpVersion: nil, headerFields: nil)!
+    }
+    #else
+    private static var blank: HTTPURLResponse { HTTPURLResponse() }
+    #endif
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Gives an answer the form in which it was asked for, by the rules that every transport keeps.
+struct MockDelivery: Sendable {
+    /// Of an error's body in a stream or download, in bytes.
+    private static let errorBodyLimit = 64 << 10
+
+    private let delivery: TransportRequest.Delivery
+    private let progress: (@Sendable (TransferProgress) -> Void)?
+
+    init(_ request: TransportRequest) {
+        delivery = request.delivery
+        progress = request.progress
+    }
+
+    func deliver(_ response: PulseResponse) async throws -> PulseResponse {
+        var response = response
+        if response.origin == .network { response.origin = .mock }
+        let isSuccess = (200..<300).contains(response.statusCode)
+        switch delivery {
+        case .buffered(let limit):
+            if let stream = response.bytes {
+                response.data = try await stream.collect(upTo: limit)
+                response.bytes = nil
+            }
+            guard response.data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
+        case .streamed where isSuccess:
+            if response.bytes == nil {
+                response.bytes = ByteStream(response.data.isEmpty ? [] : [response.data])
+                response.data = Data()
+            }
+        case .file(let url, let offset) where isSuccess:
+            if response.file == nil { try await write(&response, to: url, from: offset) }
+        case .streamed, .file:
+            try await cut(&response)
+        case .upgrade:
+            break
+        }
+        return response
+    }
+
+    private func cut(_ response: inout PulseResponse) async throws {
+        if let stream = response.bytes {
+            response.bytes = nil
+            for try await chunk in stream {
+                response.data.append(chunk)
+                if response.data.count > Self.errorBodyLimit { break }
+            }
+        }
+        guard response.data.count > Self.errorBodyLimit else { return }
+        response.data = Data(response.data.prefix(Self.errorBodyLimit))
+        response.isTruncated = true
+    }
+
+    /// A 206 continues the file at `offset`; any other answer is the whole of it.
+    private func write(_ response: inout PulseResponse, to url: URL, from offset: Int64) async throws {
+        let body = try await response.bytes?.collect(upTo: .max) ?? response.data
+        let start = response.statusCode == 206 ? max(0, offset) : 0
+        do {
+            if start > 0 {
+                let handle = try FileHandle(forWritingTo: url)
+                try handle.truncate(atOffset: UInt64(start))
+                try handle.seekToEnd()
+                try handle.write(contentsOf: body)
+                try handle.close()
+            } else {
+                try body.write(to: url)
+            }
+        } catch {
+            throw TransportFailure(code: .cannotWriteToFile, phase: .responseStarted, underlying: error)
+        }
+        response.bytes = nil
+        response.data = Data()
+        response.file = url
+        let size = start + Int64(body.count)
+        progress?(TransferProgress(completed: size, total: size))
+    }
+}

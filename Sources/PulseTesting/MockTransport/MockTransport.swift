@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A transport without a wire: a closure, or stubs, answer each request.
+///
+/// ```swift
+/// let transport = MockTransport { request in
+///     PulseResponse(statusCode: 200, data: Data("[]".utf8), request: request)
+/// }
+/// let client = PulseClient(configuration: configuration, transport: transport)
+/// ```
+///
+/// It keeps a transport's contract: it enforces the limit of a buffered body, hands out streams and files for 2xx
+/// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. What the closure throws passes as it
+/// is; the chain turns it into a ``PulseError``. Safe from any thread; calls run concurrently.
+public final class MockTransport: Transport {
+    private struct State {
+        var requests: [TransportRequest] = []
+        var isShutDown = false
+    }
+
+    private let respond: @Sendable (URLRequest) async throws -> PulseResponse
+    private let recordsRequests: Bool
+    private let state = Locked(State())
+
+    /// Answers with what the closure gives or throws. It runs once for every request, in the call's own task: a wait in it
+    /// ends with the call if it heeds cancellation, as `PulseClock.sleep` does.
+    ///
+    /// - Parameter recordsRequests: false for long runs, which ``requests`` would fill the memory with.
+    public init(
+        recordsRequests: Bool = true, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+    ) {
+        self.recordsRequests = recordsRequests
+        self.respond = respond
+    }
+
+    /// Answers with the first stub that matches. A request that none matches fails with ``PulseError/custom(_:)`` over
+    /// an ``UnmatchedRequest``, whose text says why each stub did not.
+    public convenience init(stubs: [Stub]) {
+        self.init { request in
+            try await Stub.answer(request, from: stubs)
+        }
+    }
+
+    /// Every policy is satisfied: there is no wire on which it could be broken.
+    public var capabilities: TransportCapabilities { .simulated }
+
+    /// What was sent, in order. A call that is cancelled while it waits for its answer is among them; one that was
+    /// cancelled before is not.
+    public var requests: [URLRequest] {
+        state.withLock { $0.requests.map(\.urlRequest) }
+    }
+
+    /// The same with all that a transport is told: file and stream bodies, timeouts, pins.
+    public var transportRequests: [TransportRequest] {
+        state.withLock { $0.requests }
+    }
+
+    /// Answers, throws what the closure throws, or throws `CancellationError`; also
+    /// ``PulseError/responseTooLarge(limit:)``, and ``PulseError/unsupported(_:)`` for an upgrade.
+    public func send(_ request: TransportRequest) async throws -> PulseResponse {
+        if case .upgrade = request.delivery {
+            throw PulseError.unsupported("MockTransport has no sockets")
+        }
+        try Task.checkCancellation()
+        try state.withLock { state in
+            guard !state.isShutDown else { throw PulseError.cancelled }
+            if recordsRequests { state.requests.append(request) }
+        }
+        let response = try await respond(request.urlRequest)
+        try Task.checkCancellation()
+        return try await MockDelivery(request).deliver(response)
+    }
+
+    /// Refuses what comes later, with ``PulseError/cancelled``.
+    public func shutdown() async {
+        state.withLock { $0.isShutDown = true }
+    }
+}

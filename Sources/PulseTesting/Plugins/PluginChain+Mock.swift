@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension PluginChain {
+    /// A chain of these plugins around a closure that stands for the wire: `next` for a plugin's `intercept`, or a
+    /// whole chain to call.
+    ///
+    /// The plugins are ordered by scope as in a client. There is no retry loop but a plugin of scope `.retry`. Before
+    /// the closure runs, each plugin's `willSend` sees the request. No plugin's `didComplete` runs: see
+    /// ``PulsePlugin/run(_:in:answering:)`` for that.
+    ///
+    /// - Parameter context: what the plugins and `next(request)` work with.
+    public static func mock(
+        _ plugins: [any PulsePlugin] = [], context: PluginContext = .mock(),
+        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+    ) -> PluginChain {
+        PluginChain(Links(mocking: plugins, respond), context: context)
+    }
+}
+
+extension PulsePlugin {
+    /// Runs one request through this plugin alone, as a client would: its hooks or `intercept`, `willSend`, and in the
+    /// end `didComplete`, for a streamed answer once the stream has ended.
+    ///
+    /// - Parameter request: what comes from further out.
+    /// - Parameter context: for that request by default.
+    /// - Parameter respond: stands for all that is further in.
+    ///
+    /// Throws ``PulseError``.
+    public func run(
+        _ request: URLRequest = .mock(), in context: PluginContext? = nil,
+        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+    ) async throws -> PulseResponse {
+        let context = context ?? .mock(for: request)
+        let links = PluginChain.Links(mocking: [self], respond)
+        let result = await PluginChain(links, context: context).result(request)
+        guard let stream = (try? result.get())?.bytes else {
+            await PluginChain.complete(context.call, links)
+            return try result.get()
+        }
+        stream.onEnd { _ in
+            Task { await PluginChain.complete(context.call, links) }
+        }
+        return try result.get()
+    }
+}
+
+extension PluginChain.Links {
+    fileprivate convenience init(
+        mocking plugins: [any PulsePlugin],
+        _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+    ) {
+        self.init(client: plugins, retry: nil, configured: .never) { request, context, plugins in
+            let context = context.onWire()
+            for plugin in plugins { await plugin.willSend(request, for: context) }
+            return try await respond(request)
+        }
+    }
+}

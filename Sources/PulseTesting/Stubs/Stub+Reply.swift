@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension Stub {
+    /// What a request gets from a stub: an answer or a failure, perhaps after a while.
+    public struct Reply: Sendable {
+        let answer: @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
+
+        /// What the closure gives or throws; the dictionary has the values of the template's `{name}` segments.
+        public static func closure(
+            _ answer: @escaping @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
+        ) -> Reply {
+            Reply(answer: answer)
+        }
+
+        /// An answer without a body.
+        public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> Reply {
+            data(Data(), status: status, headers: headers)
+        }
+
+        /// Bytes as they are; `contentType` is set unless nil or in `headers`.
+        public static func data(
+            _ data: Data, contentType: String? = nil, status: Int = 200, headers: HTTPHeaders = [:]
+        ) -> Reply {
+            var headers = headers
+            if let contentType, !headers.contains("Content-Type") { headers["Content-Type"] = contentType }
+            return closure { [headers] request, _ in
+                PulseResponse(statusCode: status, headers: headers, data: data, request: request, origin: .mock)
+            }
+        }
+
+        /// Text in UTF-8, with its `Content-Type`.
+        public static func text(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
+            data(Data(text.utf8), contentType: "text/plain; charset=utf-8", status: status, headers: headers)
+        }
+
+        /// A value as JSON, keys sorted, with its `Content-Type`. A value that cannot be encoded fails the request with
+        /// ``PulseError/encodingFailed(underlying:)``.
+        public static func json(_ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            do {
+                let body = try encoder.encode(value)
+                return data(body, contentType: "application/json", status: status, headers: headers)
+            } catch {
+                return failure(PulseError.encodingFailed(underlying: error))
+            }
+        }
+
+        /// No answer, but that error.
+        public static func failure(_ error: any Error) -> Reply {
+            closure { _, _ in throw error }
+        }
+
+        /// The same, that many seconds of `clock` later.
+        public func delayed(by seconds: TimeInterval, on clock: any PulseClock = SystemClock()) -> Reply {
+            Reply { request, parameters in
+                try await clock.sleep(seconds)
+                return try await answer(request, parameters)
+            }
+        }
+    }
+}

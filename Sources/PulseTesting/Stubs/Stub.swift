@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A rule for a ``MockTransport``: which requests it is for, and what they get.
+///
+/// ```swift
+/// let users = Stub(.get, "/users/{id}").header("Accept", "application/json")
+///     .reply(.status(503), .json(User(id: 7)))               // the first time, then ever after
+/// let fails = Stub(.post, "/users").reply(.failure(URLError(.networkConnectionLost)))
+/// let transport = MockTransport(stubs: [users, fails])
+/// …
+/// #expect(users.count == 2)
+/// ```
+///
+/// A request must satisfy all that the stub asks for. Without a reply it gets an empty 200. Each of the methods gives a
+/// stub that counts for itself; copies of the same stub share their count.
+public struct Stub: Sendable {
+    /// What happens when every reply has been given.
+    public enum Exhaustion: Sendable, Hashable {
+        /// The last one is given again and again.
+        case repeatsLast
+        /// The stub matches no more: the next one may, and without one the request fails.
+        case stopsMatching
+    }
+
+    struct Match: Sendable {
+        let reply: Reply
+        let parameters: [String: String]
+    }
+
+    private struct Usage {
+        var count = 0
+    }
+
+    private let method: HTTPMethod?
+    private let target: StubTarget?
+    private var conditions: [StubCondition] = []
+    private var replies: [Reply] = []
+    private var exhaustion = Exhaustion.repeatsLast
+    private var usage = Locked(Usage())
+
+    /// - Parameter method: nil for any.
+    /// - Parameter pathTemplate: compared with the whole path of the URL, percent-decoded, segment by segment;
+    ///   `{name}` takes a segment, `{name...}` at the end the rest. A query in it asks for these items, an absolute URL
+    ///   for its scheme, host and port too. Nil for any.
+    public init(_ method: HTTPMethod? = nil, _ pathTemplate: String? = nil) {
+        self.method = method
+        target = pathTemplate.map { StubTarget($0) }
+    }
+
+    // MARK: Which requests
+
+    /// Asks for a query item of that name and value; without a value, for any of that name.
+    public func query(_ name: String, _ value: String? = nil) -> Stub {
+        adding(.query(name, value))
+    }
+
+    /// Asks for a header of that name, in any case, and that value; without a value, for any of that name.
+    public func header(_ name: String, _ value: String? = nil) -> Stub {
+        adding(.header(name, value))
+    }
+
+    /// Asks for that host, in any case.
+    public func host(_ host: String) -> Stub {
+        adding(.host(host))
+    }
+
+    /// Asks for those bytes as the body. File and stream bodies are not looked into.
+    public func body(_ body: Data) -> Stub {
+        matching("the body has other bytes") { $0.httpBody ?? Data() == body }
+    }
+
+    /// Asks for a JSON body of that value, however it is spelled.
+    public func body(json: JSONValue) -> Stub {
+        matching("the body is other JSON") { request in
+            request.httpBody.flatMap { try? JSONDecoder().decode(JSONValue.self, from: $0) } == json
+        }
+    }
+
+    /// Asks for whatever the closure says.
+    ///
+    /// - Parameter otherwise: says in the failure why a request did not match.
+    public func matching(
+        _ otherwise: String = "a condition of its own does not hold",
+        _ condition: @escaping @Sendable (URLRequest) -> Bool
+    ) -> Stub {
+        adding(StubCondition { condition($0) ? nil : otherwise })
+    }
+
+    // MARK: What they get
+
+    /// Gives these in turn, after those it had before.
+    public func reply(_ replies: Reply...) -> Stub {
+        changed { $0.replies += replies }
+    }
+
+    /// What happens when every reply has been given; ``Exhaustion/repeatsLast`` by default.
+    public func whenExhausted(_ exhaustion: Exhaustion) -> Stub {
+        changed { $0.exhaustion = exhaustion }
+    }
+
+    /// How many requests it has answered.
+    public var count: Int {
+        usage.withLock { $0.count }
+    }
+
+    private func adding(_ condition: StubCondition) -> Stub {
+        changed { $0.conditions.append(condition) }
+    }
+
+    private func changed(_ change: (inout Stub) -> Void) -> Stub {
+        var copy = self
+        copy.usage = Locked(Usage())
+        change(&copy)
+        return copy
+    }
+
+    // MARK: Matching
+
+    /// Takes the next reply, or says why not.
+    func take(_ request: URLRequest) -> Result<Match, StubMismatch> {
+        let asked = request.httpMethod ?? "GET"
+        if let method, method.rawValue != asked { return .failure(StubMismatch("the method is \(asked)")) }
+        var parameters: [String: String] = [:]
+        switch target?.match(request.url) {
+        case .success(let found)?: parameters = found
+        case .failure(let mismatch)?: return .failure(mismatch)
+        case nil: break
+        }
+        for condition in conditions {
+            if let reason = condition.mismatch(request) { return .failure(StubMismatch(reason)) }
+        }
+        let index = usage.withLock { usage -> Int? in
+            let isExhausted = usage.count >= max(1, replies.count)
+            if isExhausted, exhaustion == .stopsMatching { return nil }
+            defer { usage.count += 1 }
+            return usage.count
+        }
+        guard let index else { return .failure(StubMismatch("it has given all its replies")) }
+        let reply = replies.isEmpty ? .status(200) : replies[min(index, replies.count - 1)]
+        return .success(Match(reply: reply, parameters: parameters))
+    }
+
+    static func answer(_ request: URLRequest, from stubs: [Stub]) async throws -> PulseResponse {
+        var reasons: [String] = []
+        for (index, stub) in stubs.enumerated() {
+            switch stub.take(request) {
+            case .success(let match): return try await match.reply.answer(request, match.parameters)
+            case .failure(let mismatch): reasons.append("\(index + 1). \(stub): \(mismatch.reason)")
+            }
+        }
+        throw PulseError.custom(UnmatchedRequest(request, reasons: reasons))
+    }
+}
+
+extension Stub: CustomStringConvertible {
+    /// Method and path template.
+    public var description: String {
+        "\(method?.rawValue ?? "any method") \(target?.description ?? "any path")"
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Why a stub is not for a request. Names what differs and shows no value of the request, which may be a secret.
+struct StubMismatch: Error, Sendable {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// One thing that a stub asks for.
+struct StubCondition: Sendable {
+    /// nil if it holds.
+    let mismatch: @Sendable (URLRequest) -> String?
+
+    init(_ mismatch: @escaping @Sendable (URLRequest) -> String?) {
+        self.mismatch = mismatch
+    }
+
+    static func query(_ name: String, _ value: String?) -> StubCondition {
+        StubCondition { request in
+            let components = request.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+            let found = [URLQueryItem](percentEncodedQuery: components?.percentEncodedQuery).filter { $0.name == name }
+            if found.isEmpty { return "the query has no \(name)" }
+            guard let value else { return nil }
+            return found.contains { $0.value ?? "" == value } ? nil : "the query's \(name) has another value"
+        }
+    }
+
+    static func header(_ name: String, _ value: String?) -> StubCondition {
+        StubCondition { request in
+            guard let found = request.value(forHTTPHeaderField: name) else { return "there is no header \(name)" }
+            return value == nil || value == found ? nil : "the header \(name) has another value"
+        }
+    }
+
+    static func host(_ host: String) -> StubCondition {
+        StubCondition { request in
+            let found = request.url?.host ?? ""
+            return found.equalsIgnoringASCIICase(host) ? nil : "the host is \(found.isEmpty ? "missing" : found)"
+        }
+    }
+}
+
+/// The URL that a stub is for: a path template, perhaps with an origin before it and query items behind it.
+struct StubTarget: Sendable, CustomStringConvertible {
+    let description: String
+    private let origin: Origin?
+    private let template: PathTemplate
+    private let items: [URLQueryItem]
+
+    init(_ text: String) {
+        description = text
+        var rest = text[...]
+        var origin: Origin?
+        if let scheme = rest.range(of: "://") {
+            let end = rest[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+            origin = URL(string: String(rest[..<end])).flatMap { Origin($0) }
+            rest = rest[end...]
+        }
+        self.origin = origin
+        let mark = rest.firstIndex(of: "?")
+        let path = rest[..<(mark ?? rest.endIndex)]
+        template = PathTemplate(path.isEmpty ? "/" : String(path))
+        items = [URLQueryItem](percentEncodedQuery: mark.map { String(rest[rest.index(after: $0)...]) })
+    }
+
+    func match(_ url: URL?) -> Result<[String: String], StubMismatch> {
+        guard let url, let components = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
+            return .failure(StubMismatch("the request has no URL"))
+        }
+        if let origin, Origin(url) != origin { return .failure(StubMismatch("the origin is another")) }
+        let path = components.percentEncodedPath
+        guard let parameters = template.match(path.isEmpty ? "/" : path) else {
+            return .failure(StubMismatch("the path is another"))
+        }
+        for item in items {
+            let condition = StubCondition.query(item.name, item.value)
+            if let reason = condition.mismatch(URLRequest(url: url)) { return .failure(StubMismatch(reason)) }
+        }
+        return .success(parameters)
+    }
+}
+
+/// A request that none of the stubs is for.
+public struct UnmatchedRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
+    /// What came, with its URL redacted, which stubs there are, and why each is not for it.
+    public let description: String
+
+    public var errorDescription: String? { description }
+
+    init(_ request: URLRequest, reasons: [String]) {
+        let url = request.url.map { Redaction.standard.url($0) } ?? "(no URL)"
+        let came = "no stub for \(request.httpMethod ?? "GET") \(url)"
+        description = reasons.isEmpty ? "\(came): there are none" : ([came] + reasons).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RedactionBodyTests {
+    @Test(arguments: [
+        (#"{"a":1,"token":"x"}"#, #"{"a":1,"token":"***"}"#),
+        (#"{ "token" : null , "a" : [ 1.5e+3, true ] }"#, #"{ "token" : "***" , "a" : [ 1.5e+3, true ] }"#),
+        (#"{"token":{"a":[1,{"b":2}]},"c":3}"#, #"{"token":"***","c":3}"#),
+        (
+            #"[{"token":[]},{"token":{}},{"token":false},{"pin":-1}]"#,
+            #"[{"token":"***"},{"token":"***"},{"token":"***"},{"pin":"***"}]"#
+        ),
+        (#"{"\u0074oken":"x","a":"\u0074oken"}"#, #"{"\u0074oken":"***","a":"\u0074oken"}"#),
+        (#"{"note":"Authorization: Bearer x","a":1}"#, #"{"note":"Authorization: ***","a":1}"#),
+        (#"{"url":"https:\/\/u:p@h\/?token=x","a":1}"#, #"{"url":"https://***@h/?token=***","a":1}"#),
+        (
+            #"{"log":"line\npassword=x\n\u00e9\u0001","a":1}"#,
+            "{\"log\":\"line\\npassword=***\\n\u{E9}\\u0001\",\"a\":1}"
+        ),
+        (#"{"inner":"{\"token\":\"a\\\"b\",\"c\":1}"}"#, #"{"inner":"{\"token\":\"***\",\"c\":1}"}"#),
+        ("{\"a\":1}\n{\"token\":\"x\"}\n", "{\"a\":1}\n{\"token\":\"***\"}\n"),
+        ("\u{1E}{\"token\":1}\n", "\u{1E}{\"token\":\"***\"}\n"),
+        (#""token""#, #""token""#),
+        (#"{"token":"x","a"#, #"{"token":"***","a"#),
+        (#"{"a":[{"token":["x",{"#, #"{"a":[{"token":"***""#),
+        (#"{"a":1,"token":"x\"#, #"{"a":1,"token":"***"#),
+        (#"et","token":"x","a":1}"#, #"et","token":"***","a":1}"#),
+        (#"{token:"x",'pin':'y',"a":1,}"#, #"{token:"***",'pin':'***',"a":1,}"#),
+        (#"{"a":1}}{"token":"x"}"#, #"{"a":1}}{"token":"***"}"#),
+        ("", ""),
+    ])
+    func masksJSONByKeyAndKeepsItsText(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        for type in ["application/json", "application/problem+json; charset=utf-8", "application/x-ndjson"] {
+            #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
+        }
+        #expect(Redaction.standard.body(Data(expected.utf8), contentType: "application/json") == expected)
+    }
+
+    @Test
+    func masksJSONHoweverDeep() {
+        let deep =
+            String(repeating: "[", count: 50_000) + "{\"token\":\"hunter2\"}" + String(repeating: "]", count: 50_000)
+        let shown = Redaction.standard.body(Data(deep.utf8), contentType: "application/json")
+        #expect(shown?.contains("hunter2") == false)
+    }
+
+    @Test(arguments: [
+        ("a=1&token=x&b=2", "a=1&token=***&b=2"),
+        ("%74oken=x&api+key=y&user%5Bpin%5D=1", "%74oken=***&api+key=***&user%5Bpin%5D=***"),
+        ("u=https%3A%2F%2Fa%3Ab%40c%2F&a=b+c%26d", "u=***&a=b+c%26d"),
+        ("password=a+b%26c;d,e=f#g", "password=***"),
+    ])
+    func masksFormsByField(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        let type = "application/x-www-form-urlencoded; charset=utf-8"
+        #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
+    }
+
+    @Test(arguments: [
+        "multipart/form-data; boundary=\"x y\"", "multipart/form-data; charset=utf-8;boundary=\"x y\"", nil,
+    ])
+    func masksMultipartByTheNameOfThePart(contentType: String?) throws {
+        func body(_ parts: [(headers: String, content: String)]) -> String {
+            parts.map { "--x y\r\n\($0.headers)\r\n\r\n\($0.content)\r\n" }.joined() + "--x y--\r\n"
+        }
+        let parts = [
+            ("Content-Disposition: form-data; name=\"note\"", "hello"),
+            ("Content-Disposition: form-data; name=\"pass\\word\"", "line 1\r\nline 2"),
+            ("content-disposition: form-data; filename=\"name=a;b\"; name=client_secret", "s1"),
+            (
+                "Content-Disposition: form-data; name=\"meta\"\r\nContent-Type: application/json",
+                "{\"token\":\"s2\",\"a\":1}"
+            ),
+            ("Content-Disposition: form-data; name=\"f\"\r\nContent-Type: application/octet-stream", "\u{0}\u{1}\u{2}"),
+            ("Content-Disposition: form-data; name*=UTF-8''to%6ben", "s3"),
+            ("Content-Disposition: form-data; name=\"empty-token\"", ""),
+        ]
+        let mask = Redaction.mask
+        let expected = zip(
+            parts, ["hello", mask, mask, "{\"token\":\"\(mask)\",\"a\":1}", "<3 bytes>", mask, ""]
+        ).map { ($0.0, $1) }
+        let shown = Redaction.standard.body(
+            Data(body(parts).utf8), contentType: contentType ?? "multipart/form-data")
+        #expect(shown == body(expected))
+    }
+
+    @Test
+    func masksMultipartHoweverDeep() {
+        let nested = String(repeating: "--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", count: 20_000)
+        for text in [nested + "token=hunter2", String(repeating: "--b\r\n\r\n", count: 50_000) + "token=hunter2"] {
+            let shown = Redaction.standard.body(Data(text.utf8), contentType: nil)
+            #expect(shown?.contains("hunter2") == false)
+        }
+    }
+
+    @Test
+    func masksMultipartThatIsCutShort() {
+        let text = "preamble token=s1\r\n--b\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\nhunter2\r\nhunt"
+        let shown = Redaction.standard.body(Data(text.utf8), contentType: "multipart/form-data; boundary=b")
+        #expect(shown?.contains("hunt") == false)
+        #expect(shown?.contains("s1") == false)
+    }
+
+    @Test
+    func showsOnlyText() {
+        #expect(Redaction.standard.body(Data([0xFF, 0xD8, 0x00]), contentType: "image/jpeg") == nil)
+        #expect(Redaction.standard.body(Data([0xFF, 0xD8]), contentType: nil) == nil)
+        // UTF-16: its NULs would hide the names.
+        #expect(
+            Redaction.standard.body(
+                Data("{\"token\":1}".utf16.flatMap { [UInt8($0), 0] }), contentType: "application/json") == nil)
+        #expect(Redaction.isText(Data("<svg/>".utf8), contentType: "image/svg+xml"))
+        #expect(Redaction.isText(Data("a".utf8), contentType: nil))
+        #expect(
+            Redaction.standard.body(Data("data: {\"token\":\"x\"}\n\n".utf8), contentType: "text/event-stream")
+                == "data: {\"token\":\"\(Redaction.mask)\"}\n\n")
+        // Not quite UTF-8 is shown, and masked, all the same.
+        #expect(
+            Redaction.standard.body(Data([0xFF] + Array("token=x".utf8)), contentType: "text/plain")
+                == "\u{FFFD}token=\(Redaction.mask)")
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RedactionTextTests {
+    @Test(arguments: [
+        ("token=abc", "token=***"),
+        ("a=1&token=abc&b=2", "a=1&token=***&b=2"),
+        ("a=1&token=&b=2", "a=1&token=&b=2"),
+        ("/p?token=abc HTTP/1.1", "/p?token=*** HTTP/1.1"),
+        ("password = 'a b c' user = 'd'", "password = '***' user = 'd'"),
+        ("password: abc, user: bob", "password: ***, user: bob"),
+        ("(password: abc)", "(password: ***)"),
+        ("{token:abc}", "{token:***}"),
+        ("\"token\" : \"a\\\"b\", \"x\": \"y\"", "\"token\" : \"***\", \"x\": \"y\""),
+        ("\"pin\":1234,\"x\":5", "\"pin\":\"***\",\"x\":5"),
+        ("\"tokens\":[\"a\",{\"b\":\"]\"}],\"x\":5", "\"tokens\":\"***\",\"x\":5"),
+        ("\"tokens\":[\"a\",{\"b", "\"tokens\":\"***\""),
+        ("\"token\":\"abc", "\"token\":\"***"),
+        (
+            "\"x\":\"{\\\"token\\\":\\\"a\\\\\\\"b\\\",\\\"y\\\":1}\"",
+            "\"x\":\"{\\\"token\\\":\\\"***\\\",\\\"y\\\":1}\""
+        ),
+        ("token => abc, x => y", "token => ***, x => y"),
+        ("token=a,b,c;d x", "token=*** x"),
+        ("token=a,x=b;y=c", "token=***,x=b;y=c"),
+        ("token=Bearer abc x", "token=*** x"),
+        ("token: Optional(\"a b\"))", "token: ***)"),
+        ("API key: abc", "API key: ***"),
+        ("the token type: JWT", "the token type: JWT"),
+        ("token%3Dabc%26x%3Dy", "token%3D***%26x%3Dy"),
+        ("a%3D1%26api%5Fkey%3Dabc", "a%3D1%26api%5Fkey%3D***"),
+        ("Authorization: Basic abc def\nx", "Authorization: ***\nx"),
+        ("< Set-Cookie: a=b; Path=/\r\n< X: y", "< Set-Cookie: ***\r\n< X: y"),
+        ("curl -H 'Cookie: a=b; c=d' -H 'X: y'", "curl -H 'Cookie: ***' -H 'X: y'"),
+        ("\"Authorization: Bearer a b\" x", "\"Authorization: ***\" x"),
+        ("Bearer abc", "Bearer ***"),
+        ("Bearer abc.", "Bearer ***"),
+        ("Bearer%20abc123 x", "Bearer%20*** x"),
+        ("the Bearer token was bad, so is bearer auth", "the Bearer token was bad, so is bearer auth"),
+        ("Basic usage", "Basic usage"),
+        ("basic dXNlcjpwYXNz!", "basic ***"),
+        ("Negotiate YIIabc123", "Negotiate ***"),
+        ("WWW-Authenticate: Basic realm=\"x\"", "WWW-Authenticate: Basic realm=\"x\""),
+        ("X: Digest username=\"bob\", response=\"abc\"\nY: z", "X: Digest ***\nY: z"),
+        (
+            "AWS4-HMAC-SHA256 Credential=AK/x/y, SignedHeaders=host;date, Signature=abc",
+            "AWS4-HMAC-SHA256 Credential=***, SignedHeaders=host;date, Signature=***"
+        ),
+        ("jwt eyJhbGci.eyJzdWIi.c2ln!", "jwt ***!"),
+        ("%20eyJhbGci.eyJzdWIi.c2ln", "%20***"),
+        ("eyJhbGci", "eyJhbGci"),
+        ("heyJude.was.here", "heyJude.was.here"),
+        ("https://bob@h/ x", "https://***@h/ x"),
+        ("postgres://u:p/w?#@h/db?x=1", "postgres://***@h/db?x=1"),
+        ("https://h:8080/@bob", "https://h:8080/@bob"),
+        ("https://[::1]:80/@bob", "https://[::1]:80/@bob"),
+        ("(https://h/?token=abc).", "(https://h/?token=***)."),
+        ("<https://h/;jsessionid=abc?x=1>", "<https://h/;jsessionid=***?x=1>"),
+        ("mailto:bob@h.example", "mailto:bob@h.example"),
+        ("<password>a b</password><x>c</x>", "<password>***</password><x>c</x>"),
+        ("<ns:Token a=\"1\"><![CDATA[a<b]]></ns:Token>", "<ns:Token a=\"1\"><![CDATA[***]]></ns:Token>"),
+        ("<token/><x>c</x>", "<token/><x>c</x>"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA PRIVATE KEY-----\nx",
+            "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nx"
+        ),
+        ("-----BEGIN CERTIFICATE-----\nab\n", "-----BEGIN CERTIFICATE-----\nab\n"),
+        ("refreshToken(_:completion:) Token::new", "refreshToken(_:completion:) Token::new"),
+        (
+            "The operation could not be completed. (NSURLErrorDomain error -1009.)",
+            "The operation could not be completed. (NSURLErrorDomain error -1009.)"
+        ),
+        ("at 10:30:00 host: h.example, port: 80", "at 10:30:00 host: h.example, port: 80"),
+        ("", ""),
+    ])
+    func masksTheSecretAndNothingElse(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        #expect(Redaction.standard.text(text) == expected)
+        #expect(Redaction.standard.text(expected) == expected)
+    }
+
+    @Test(arguments: [
+        ("https://h/p?q=1", "https://h/p?q=1"),
+        (
+            "https://u:p@h/p?token=a%20b&q=1&token=c#token=d&e=f",
+            "https://***@h/p?token=***&q=1&token=***#token=***&e=f"
+        ),
+        ("HTTPS://u@h", "HTTPS://***@h"),
+        ("//u:p@h/x", "//***@h/x"),
+        ("/p?user%5Bpassword%5D=a&q=1", "/p?user%5Bpassword%5D=***&q=1"),
+        ("?api+key=a", "?api+key=***"),
+        ("https://h/#/login?token=a&x=1", "https://h/#/login?token=***&x=1"),
+        ("https://h/?token", "https://h/?token"),
+        ("https://h/?token=", "https://h/?token="),
+        ("https://h/?a=b=token=c", "https://h/?a=b=token=***"),
+        ("https://h/?u=https://a:b@c/", "https://h/?u=https://***@c/"),
+        ("https://h/?u=https%3A%2F%2Fa:b@c%2F&x=1", "https://h/?u=***&x=1"),
+        ("https://h/?eyJhbGci.eyJzdWIi.c2ln", "https://h/?***"),
+        ("https://h/v/eyJhbGci.eyJzdWIi.c2ln/x", "https://h/v/***/x"),
+        ("https://proxy/https://a:b@c/", "https://proxy/https://***@c/"),
+        (
+            "https://h/?X-Amz-Credential=a%2Fb&X-Amz-Date=2&X-Amz-Signature=c",
+            "https://h/?X-Amz-Credential=***&X-Amz-Date=2&X-Amz-Signature=***"
+        ),
+        ("", ""),
+        ("?", "?"),
+        ("://@", "://@"),
+    ])
+    func masksURLs(text: String, shown: String) throws {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        #expect(Redaction.standard.url(text) == expected)
+        #expect(Redaction.standard.url(expected) == expected)
+        if let url = URL(string: text) { #expect(Redaction.standard.url(url) == expected) }
+    }
+
+    @Test
+    func neverTrapsAndLeavesAloneWhatItMasked() {
+        var random = SplitMix64(seed: 0x5EC2E7)
+        for _ in 0..<4000 {
+            let text = Hostile.text(&random)
+            let once = Redaction.standard.text(text)
+            let twice = Redaction.standard.text(once)
+            #expect(twice == once, "\(text.debugDescription)")
+            let url = Redaction.standard.url(text)
+            let again = Redaction.standard.url(url)
+            #expect(again == url, "\(text.debugDescription)")
+            for type in [
+                nil, "application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b",
+            ] {
+                _ = Redaction.standard.body(Data(text.utf8), contentType: type)
+            }
+        }
+    }
+
+    /// A scan that looks at anything twice takes minutes for these.
+    @Test(arguments: [
+        "=", ":", "token=", "token:", "token:{", "token=[\"", "token=\"", "\"", "\\", "\\\"", "\"token\":\\\"",
+        "'Cookie:",
+        "Authorization: ", "Bearer ", "Digest a=", "eyJ", "eyJ.", "<token>", "<", ">", "<![CDATA[", "-----BEGIN ", "-",
+        "https://", "a://?b=", "a://@", "%3D", "a%3D", "%25", "token%3D%26", "token=,", "token=(\"", "a", "a b ",
+        "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----",
+    ])
+    func takesLinearTime(piece: String) {
+        let text = String(repeating: piece, count: 100_000 / piece.utf8.count)
+        _ = Redaction.standard.text(text)
+        _ = Redaction.standard.text("token=\"" + text)
+        _ = Redaction.standard.url("https://h/?" + text)
+        for type in ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"] {
+            _ = Redaction.standard.body(Data(text.utf8), contentType: type)
+        }
+    }
+}
+
+enum Hostile {
+    private static let pieces = [
+        "token", "a", "x1", "Bearer", "Basic", "Digest", "Cookie", "Authorization", "password", "API key", "eyJ",
+        "eyJa.b.c",
+        "=", "=", ":", ":", "\"", "\"", "'", "`", "\\", "\\\"", " ", " ", "\t", "\n", "\r\n", "&", ",", ";", "{", "}",
+        "[", "]",
+        "(", ")", "<", ">", "</", "<token>", "<![CDATA[", "]]>", "/", "//", "://", "https://", "@", "?", "#", "%",
+        "%3D", "%3A",
+        "%20", "%26", "%2", "+", "-----BEGIN PRIVATE KEY-----", "-----END", ".", "*", "***REDACTED***", "\u{0}",
+        "\u{E9}",
+        "\u{1F511}", "--b", "Content-Disposition: form-data; name=\"token\"", "null", "1.5",
+    ]
+
+    static func text(_ random: inout SplitMix64) -> String {
+        (0..<Int.random(in: 0...24, using: &random)).map { _ in
+            pieces[Int.random(in: pieces.indices, using: &random)]
+        }.joined()
+    }
+}

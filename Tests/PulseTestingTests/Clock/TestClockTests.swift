@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct TestClockTests {
+    @Test func standsStillUntilItIsMoved() async {
+        let clock = TestClock(now: Date(timeIntervalSince1970: 1000), uptime: 50)
+        #expect(clock.now == Date(timeIntervalSince1970: 1000))
+        #expect(clock.uptime == 50)
+        await clock.advance(by: 2.5)
+        #expect(clock.now == Date(timeIntervalSince1970: 1002.5))
+        #expect(clock.uptime == 52.5)
+    }
+
+    @Test func wakesSleepersInTheOrderOfTheirTimeAndEachAtIt() async throws {
+        let clock = TestClock()
+        let log = Locked<[String]>([])
+        let tasks = [3.0, 1.0, 2.0].map { seconds in
+            Task {
+                try await clock.sleep(seconds)
+                log.withLock { $0.append("\(seconds) at \(clock.uptime)") }
+            }
+        }
+        await clock.sleepers(atLeast: 3)
+        await clock.advance(by: 10)
+        #expect(log.withLock { $0 } == ["1.0 at 1.0", "2.0 at 2.0", "3.0 at 3.0"])
+        #expect(clock.uptime == 10)
+        for task in tasks { try await task.value }
+    }
+
+    @Test func wakesEqualSleepersInTheOrderTheyCame() async throws {
+        let clock = TestClock()
+        let log = Locked<[Int]>([])
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<5 {
+            tasks.append(
+                Task {
+                    try await clock.sleep(1)
+                    log.withLock { $0.append(number) }
+                })
+            await clock.sleepers(atLeast: number + 1)
+        }
+        await clock.advance(by: 1)
+        #expect(log.withLock { $0 } == [0, 1, 2, 3, 4])
+    }
+
+    @Test func letsAWokenTaskSleepAgainBeforeTimeMovesOn() async throws {
+        let clock = TestClock()
+        let log = Locked<[TimeInterval]>([])
+        let task = Task {
+            for seconds in [0.25, 0.5, 1, 2] {
+                try await clock.sleep(seconds)
+                log.withLock { $0.append(clock.uptime) }
+            }
+        }
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 1)
+        #expect(log.withLock { $0 } == [0.25, 0.75])
+        await clock.advance(by: 0.75)
+        #expect(log.withLock { $0 } == [0.25, 0.75, 1.75])
+        await clock.advance(by: 100)
+        #expect(log.withLock { $0 } == [0.25, 0.75, 1.75, 3.75])
+        #expect(clock.sleeps == [0.25, 0.5, 1, 2])
+        try await task.value
+    }
+
+    @Test func isExactForManySleepersThatSleepAgainAndAgain() async throws {
+        let clock = TestClock()
+        let randomness = SeededRandomness(seed: 1)
+        let wakings = Locked<[TimeInterval]>([])
+        let plans = (0..<40).map { _ in (0..<8).map { _ in Double(1 + randomness.next() % 16) / 4 } }
+        let tasks = plans.map { plan in
+            Task {
+                var due: TimeInterval = 0
+                for seconds in plan {
+                    due += seconds
+                    try await clock.sleep(seconds)
+                    #expect(clock.uptime == due)
+                    wakings.withLock { $0.append(clock.uptime) }
+                }
+            }
+        }
+        await clock.sleepers(atLeast: plans.count)
+        await clock.advance(by: 100)
+        for task in tasks { try await task.value }
+        let times = wakings.withLock { $0 }
+        #expect(times.count == 320)
+        #expect(times == times.sorted())
+    }
+
+    @Test func leavesASleeperAloneWhoseTimeHasNotCome() async {
+        let clock = TestClock()
+        let task = Task { try await clock.sleep(10) }
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 9.999)
+        #expect(clock.sleeperCount == 1)
+        await clock.advance(by: 0.001)
+        #expect(clock.sleeperCount == 0)
+        await #expect(throws: Never.self) { try await task.value }
+    }
+
+    @Test func endsASleepAtOnceWhenItsTaskIsCancelled() async {
+        let clock = TestClock()
+        let task = Task { try await clock.sleep(.infinity) }
+        await clock.sleepers(atLeast: 1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(clock.sleeperCount == 0)
+        #expect(clock.uptime == 0)
+    }
+
+    @Test func doesNotSleepInATaskThatIsCancelled() async {
+        let clock = TestClock(autoAdvances: true)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await clock.sleep(1)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(clock.sleeps.isEmpty)
+    }
+
+    @Test(arguments: [0, -1, .nan, -TimeInterval.infinity])
+    func returnsAtOnceFromASleepOfNoLength(_ seconds: TimeInterval) async throws {
+        let clock = TestClock()
+        try await clock.sleep(seconds)
+        #expect(clock.sleeps.count == 1)
+        await clock.advance(by: seconds)
+        #expect(clock.uptime == 0)
+    }
+
+    @Test func setsTheWallClockWithoutTouchingUptimeOrSleepers() async throws {
+        let clock = TestClock(uptime: 7)
+        let task = Task { try await clock.sleep(5) }
+        await clock.sleepers(atLeast: 1)
+        clock.setWallClock(to: Date(timeIntervalSince1970: 0))
+        #expect(clock.now == Date(timeIntervalSince1970: 0))
+        clock.shiftWallClock(by: -3600)
+        #expect(clock.now == Date(timeIntervalSince1970: -3600))
+        #expect(clock.uptime == 7)
+        #expect(clock.sleeperCount == 1)
+        await clock.advance(by: 5)
+        #expect(clock.now == Date(timeIntervalSince1970: -3595))
+        try await task.value
+    }
+
+    @Test func movesByItselfIfToldSo() async throws {
+        let clock = TestClock(autoAdvances: true)
+        try await clock.sleep(30)
+        try await clock.sleep(0.5)
+        #expect(clock.uptime == 30.5)
+        #expect(clock.sleeps == [30, 0.5])
+    }
+
+    @Test func stopsWaitingForSleepersWhenItsTaskIsCancelled() async {
+        let clock = TestClock()
+        let task = Task { await clock.sleepers(atLeast: 1) }
+        task.cancel()
+        await task.value
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MockTransportTests {
+    private static let body = Data("0123456789".utf8)
+
+    private static func transport(status: Int = 200, data: Data = body) -> MockTransport {
+        MockTransport { PulseResponse(statusCode: status, headers: ["A": "b"], data: data, request: $0) }
+    }
+
+    private static func request(
+        _ delivery: TransportRequest.Delivery = .buffered(limit: 100), _ target: String = "/"
+    ) -> TransportRequest {
+        TransportRequest(urlRequest: .mock(.get, target), delivery: delivery)
+    }
+
+    @Test func answersWithWhatTheClosureGives() async throws {
+        let transport = MockTransport { request in
+            PulseResponse(
+                data: Data((request.url?.path ?? "").utf8), httpResponse: .mock(statusCode: 201), request: request,
+                latency: 0.01)
+        }
+        let response = try await transport.send(Self.request(.buffered(limit: 100), "/users"))
+        #expect(response.statusCode == 201)
+        #expect(response.data == Data("/users".utf8))
+        #expect(response.latency == 0.01)
+        #expect(response.origin == .mock)
+        #expect(transport.capabilities == .simulated)
+    }
+
+    @Test func recordsRequestsInTheirOrder() async throws {
+        let transport = Self.transport()
+        for path in ["/1", "/2", "/3"] { _ = try await transport.send(Self.request(.streamed, path)) }
+        #expect(transport.requests.map { $0.url?.path } == ["/1", "/2", "/3"])
+        #expect(transport.transportRequests.map(\.delivery) == [.streamed, .streamed, .streamed])
+    }
+
+    @Test func passesTheClosuresErrorAsItIs() async {
+        struct Broken: Error, Equatable { let code: Int }
+        let transport = MockTransport { _ in throw Broken(code: 7) }
+        await #expect(throws: Broken(code: 7)) { try await transport.send(Self.request()) }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func refusesAnUpgrade() async {
+        let transport = Self.transport()
+        await #expect { try await transport.send(Self.request(.upgrade)) } throws: {
+            ($0 as? PulseError)?.kind == .unsupported
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    // MARK: Cancellation
+
+    @Test func endsACancelledCallWhileItsClosureRunsOn() async throws {
+        let (reached, reach) = AsyncStream<Void>.makeStream()
+        let gate = AsyncStream<Void>.makeStream()
+        let transport = MockTransport { request in
+            reach.yield()
+            // Deaf to cancellation, as a closure may be.
+            await Task.detached { for await _ in gate.stream {} }.value
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let call = Task { try await transport.send(Self.request()) }
+        for await _ in reached { break }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(transport.requests.count == 1)
+        gate.continuation.finish()
+    }
+
+    @Test func cancelsTheClosureWithTheCall() async throws {
+        let clock = TestClock()
+        let wasCancelled = AsyncStream<Bool>.makeStream()
+        let transport = MockTransport { request in
+            defer {
+                wasCancelled.continuation.yield(Task.isCancelled)
+                wasCancelled.continuation.finish()
+            }
+            try await clock.sleep(60)
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let call = Task { try await transport.send(Self.request()) }
+        await clock.sleepers(atLeast: 1)
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        for await value in wasCancelled.stream { #expect(value) }
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func neverSendsACallThatIsCancelledBefore() async {
+        let transport = Self.transport()
+        let call = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await transport.send(Self.request())
+        }
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func endsCallsAtShutdownAndTakesNoMore() async {
+        let clock = TestClock()
+        let transport = MockTransport { request in
+            try await clock.sleep(60)
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let call = Task { try await transport.send(Self.request()) }
+        await clock.sleepers(atLeast: 1)
+        await transport.shutdown()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        await #expect(throws: PulseError.self) { try await transport.send(Self.request()) }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func answersManyCallsAtOnce() async throws {
+        let transport = Self.transport()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<500 { group.addTask { try await transport.send(Self.request()).data.count } }
+            for try await count in group { #expect(count == 10) }
+        }
+        #expect(transport.requests.count == 500)
+    }
+
+    // MARK: Delivery
+
+    @Test(arguments: [9, 10])
+    func enforcesTheLimitOfABufferedBody(_ limit: Int) async throws {
+        let streamed = MockTransport { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            response.bytes = ByteStream([Data("01234".utf8), Data("56789".utf8)])
+            return response
+        }
+        for transport in [Self.transport(), streamed] {
+            if limit == 10 {
+                let response = try await transport.send(Self.request(.buffered(limit: limit)))
+                #expect(response.data == Self.body && response.bytes == nil)
+            } else {
+                await #expect { try await transport.send(Self.request(.buffered(limit: limit))) } throws: {
+                    guard case PulseError.responseTooLarge(limit: 9) = $0 else { return false }
+                    return true
+                }
+            }
+        }
+    }
+
+    @Test func streamsTheBodyOfA2xx() async throws {
+        let response = try await Self.transport(status: 206).send(Self.request(.streamed))
+        #expect(response.data.isEmpty)
+        #expect(try await response.bytes?.collect(upTo: 100) == Self.body)
+    }
+
+    @Test func handsOnAStreamThatTheClosureGave() async throws {
+        let stream = ByteStream([Data("a".utf8)])
+        let transport = MockTransport { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            response.bytes = stream
+            return response
+        }
+        #expect(try await transport.send(Self.request(.streamed)).bytes === stream)
+    }
+
+    @Test func writesTheBodyOfA2xxToAFile() async throws {
+        try await withTemporaryFile { file in
+            try Data("old and longer than the new".utf8).write(to: file)
+            let response = try await Self.transport().send(Self.request(.file(file, resumeOffset: 0)))
+            #expect(response.file == file && response.data.isEmpty)
+            #expect(try Data(contentsOf: file) == Self.body)
+        }
+    }
+
+    @Test(arguments: [(206, "oh0123456789"), (200, "0123456789")])
+    func continuesAFileOnlyIfTheAnswerIsPartial(_ status: Int, content: String) async throws {
+        try await withTemporaryFile { file in
+            try Data("ohne".utf8).write(to: file)
+            let progress = Locked<[TransferProgress]>([])
+            var request = Self.request(.file(file, resumeOffset: 2))
+            request.progress = { step in progress.withLock { $0.append(step) } }
+            _ = try await Self.transport(status: status).send(request)
+            #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == content)
+            let size = Int64(content.utf8.count)
+            #expect(progress.withLock { $0 } == [TransferProgress(completed: size, total: size)])
+        }
+    }
+
+    @Test func saysThatAFileCannotBeWritten() async {
+        let file = URL(fileURLWithPath: "/nowhere/at/all")
+        await #expect { try await Self.transport().send(Self.request(.file(file, resumeOffset: 0))) } throws: {
+            ($0 as? TransportFailure)?.code == .cannotWriteToFile
+        }
+    }
+
+    @Test(arguments: [64 << 10, 64 << 10 + 1])
+    func cutsTheBodyOfAnErrorInAStreamOrDownload(_ size: Int) async throws {
+        try await withTemporaryFile { file in
+            for delivery in [TransportRequest.Delivery.streamed, .file(file, resumeOffset: 0)] {
+                let transport = Self.transport(status: 404, data: Data(count: size))
+                let response = try await transport.send(Self.request(delivery))
+                #expect(response.data.count == 64 << 10)
+                #expect(response.isTruncated == (size > 64 << 10))
+                #expect(response.bytes == nil && response.file == nil)
+                #expect(!FileManager.default.fileExists(atPath: file.path))
+            }
+        }
+    }
+
+    @Test func cutsAnEndlessErrorBody() async throws {
+        let transport = MockTransport { request in
+            var response = PulseResponse(statusCode: 500, request: request)
+            response.bytes = ByteStream(next: { Data(count: 1000) })
+            return response
+        }
+        let response = try await transport.send(Self.request(.streamed))
+        #expect(response.data.count == 64 << 10 && response.isTruncated)
+    }
+
+    private func withTemporaryFile(_ body: (URL) async throws -> Void) async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await body(file)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct HTTPURLResponseMockTests {
+    @Test func hasTheStatusAndHeadersItWasMadeOf() {
+        let response = HTTPURLResponse.mock(statusCode: 429, headers: ["Retry-After": "3"])
+        #expect(response.statusCode == 429)
+        #expect(response.value(forHTTPHeaderField: "retry-after") == "3")
+        #expect(HTTPURLResponse.mock().statusCode == 200)
+    }
+
+    @Test(arguments: [-1, 0, 99, 1000, Int.max, Int.min])
+    func makesAResponseOfAnyParts(_ status: Int) {
+        let response = HTTPURLResponse.mock(
+            statusCode: status, headers: ["": "", "a\r\nb": "\0", "Content-Length": "-5", "Content-Type": ";;"])
+        #expect(response.url != nil)
+    }
+}
