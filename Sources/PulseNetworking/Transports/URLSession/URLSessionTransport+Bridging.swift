@@ -3,28 +3,102 @@
 import PulseCore
 
 // Where Foundation's two implementations differ, and nothing else.
+#if canImport(FoundationNetworking)
+
 extension URLSessionTransport {
-    #if canImport(FoundationNetworking)
     /// Measured on Swift 6.3.1: a POST on a kept-alive connection that died is sent again, without its body.
     static let repeatsOnDeadConnections = true
-    #else
-    static let repeatsOnDeadConnections = false
-    #endif
+
+    /// Measured on Swift 6.3.1: a 401 that asks for Basic credentials waits for them, or is cancelled, but never comes.
+    static let withholdsChallenges = true
+
+    /// Measured on Swift 6.3.1: while one server floods a session, the session starts and ends nothing, for seconds.
+    static let floodsBlockSessions = true
+
+    /// Foundation cuts fractions off: 0.9 would be 0, which strikes at once. What is no number of milliseconds ends the
+    /// process.
+    static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval {
+        min(max(1, seconds.rounded(.up)), 1_000_000_000)
+    }
 }
 
-extension HTTPHeaders {
-    /// Without the fields that told about the coding, which `URLSession` has undone and both implementations leave in.
-    mutating func removeDecodedContentFields() {
-        guard let coding = self["Content-Encoding"]?.asciiLowercased, !coding.isEmpty else { return }
-        let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        guard codings.allSatisfy(Self.decodedCodings.contains) else { return }
-        remove("Content-Encoding")
-        remove("Content-Length")
+extension HTTPURLResponse {
+    /// RFC 9112, section 6.3: with a Content-Length that is no number, or several that differ, the end of the body
+    /// cannot be told. libcurl goes by the last of them and by the digits in front.
+    var hasValidLength: Bool {
+        guard value(forHTTPHeaderField: "Transfer-Encoding") == nil,
+            let value = value(forHTTPHeaderField: "Content-Length")
+        else { return true }
+        let lengths = Set(value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
+        return lengths.count == 1 && lengths.allSatisfy { Int64($0).map { $0 >= 0 } ?? false }
     }
+}
 
+extension URLError {
+    /// The code that this error stands for, and whether nothing can have been sent.
+    ///
+    /// Foundation has codes for few of libcurl's errors and some of these are wrong: what is no HTTP is
+    /// `unsupportedURL`, and whatever fails after one of the host's addresses refused is `cannotConnectToHost`. libcurl's
+    /// text, which it keeps, tells them apart. What is not known is a bad answer: the request may have been processed.
+    var meaning: (code: Code, isBeforeSend: Bool) {
+        guard let cause = errorUserInfo[NSUnderlyingErrorKey] as? NSError else {
+            // Foundation's own errors. A timeout may have struck while connecting, which cannot be told.
+            return (code, code == .badURL)
+        }
+        let text = cause.localizedDescription
+        func says(_ parts: String...) -> Bool { parts.contains { text.contains($0) } }
+
+        if says("Could not resolve", "Couldn't resolve") { return (.cannotFindHost, true) }
+        if says("Failed to connect", "Couldn't connect", "Connection timed out") {
+            // libcurl does not say why, but of the reasons Foundation knows the two that concern the host alone.
+            return (code == .unknown ? .notConnectedToInternet : .cannotConnectToHost, true)
+        }
+        if says("transfer closed", "Empty reply", "Recv failure", "Send failure", "SSL_read", "SSL_write") {
+            return (.networkConnectionLost, false)
+        }
+        if says("certificate") { return (.serverCertificateUntrusted, true) }
+        if says("SSL", "TLS") { return (.secureConnectionFailed, true) }
+        if says("content unencoding", "content encoding") { return (.cannotDecodeContentData, false) }
+        return (code == .networkConnectionLost ? code : .badServerResponse, false)
+    }
+}
+
+#else
+
+extension URLSessionTransport {
+    static let repeatsOnDeadConnections = false
+    static let withholdsChallenges = false
+    static let floodsBlockSessions = false
+
+    static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { seconds }
+}
+
+extension HTTPURLResponse {
+    /// Judged before it gets here.
+    var hasValidLength: Bool { true }
+}
+
+extension URLError {
+    /// The code that this error stands for, and whether nothing can have been sent. A timeout may have struck while
+    /// connecting, which cannot be told.
+    var meaning: (code: Code, isBeforeSend: Bool) {
+        switch code {
+        case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet, .dataNotAllowed,
+            .internationalRoamingOff, .callIsActive, .secureConnectionFailed, .serverCertificateUntrusted,
+            .serverCertificateHasBadDate, .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot,
+            .clientCertificateRejected, .clientCertificateRequired, .badURL, .unsupportedURL:
+            (code, true)
+        default: (code, false)
+        }
+    }
+}
+
+#endif
+
+extension HTTPHeaders {
     #if canImport(FoundationNetworking)
-    private static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd", "identity"]
+    static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd", "identity"]
     #else
-    private static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "identity"]
+    static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "identity"]
     #endif
 }

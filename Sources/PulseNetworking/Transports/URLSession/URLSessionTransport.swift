@@ -10,15 +10,11 @@ public import PulseCore
 ///
 /// On Linux see `Docs/Conformance.md` for what Foundation's implementation cannot do.
 public final class URLSessionTransport: Transport {
-    private struct State {
-        var session: URLSession?
-        var isShutDown = false
-    }
-
     private let settings: @Sendable () -> URLSessionConfiguration
     private let slots: HostSlots
     private let exchanges = SessionDelegate()
-    private let state = Locked(State())
+    /// What requests share; the first of them makes it.
+    private let shared = Locked<SessionLease?>(nil)
 
     /// - Parameter maximumConnectionsPerHost: requests to one host at a time; more wait in their order.
     /// - Parameter configure: changes the session's configuration before the session is made, at the first request.
@@ -42,10 +38,6 @@ public final class URLSessionTransport: Transport {
         }
     }
 
-    deinit {
-        state.withLock { $0.session }?.invalidateAndCancel()
-    }
-
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         guard case .buffered(let limit) = request.delivery else {
             throw PulseError.unsupported("URLSessionTransport delivers buffered bodies only")
@@ -53,42 +45,45 @@ public final class URLSessionTransport: Transport {
         if case .stream = request.body {
             throw PulseError.unsupported("URLSessionTransport sends bodies of bytes and files only")
         }
+        if (request.urlRequest.httpMethod ?? "GET") == "GET", request.body.isPresent {
+            throw PulseError.unsupported("URLSession sends no body with GET")
+        }
         guard let url = request.urlRequest.url, let origin = Origin(url) else {
             throw PulseError.invalidURL("an http or https URL with a host is needed")
         }
         try await slots.acquire(origin)
         defer { slots.release(origin) }
         try Task.checkCancellation()
-        let session = try session(for: request)
-        defer { session.finish() }
+        let session = session(for: request)
         let start = SystemClock().uptime
-        var response = try await exchanges.run(task(for: request, in: session.session), limit: limit)
-        response.request = request.urlRequest
-        response.latency = SystemClock().uptime - start
-        return response
+        do {
+            var response = try await exchanges.run(task(for: request, in: session.session), limit: limit)
+            response.request = request.urlRequest
+            response.latency = SystemClock().uptime - start
+            return response
+        } catch PulseError.responseTooLarge(let limit) {
+            if Self.floodsBlockSessions { leave(session) }
+            throw PulseError.responseTooLarge(limit: limit)
+        }
     }
 
     public func shutdown() async {
-        let session = state.withLock { state in
-            state.isShutDown = true
-            defer { state.session = nil }
-            return state.session
-        }
-        exchanges.cancelAll()
-        session?.invalidateAndCancel()
+        exchanges.shutdown()
+        shared.withLock { $0 = nil }
     }
 
     private func task(for request: TransportRequest, in session: URLSession) -> URLSessionTask {
         var urlRequest = request.urlRequest
-        urlRequest.timeoutInterval = request.idleTimeout
+        urlRequest.timeoutInterval = Self.timeoutInterval(request.idleTimeout)
         urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
         urlRequest.httpShouldHandleCookies = false
         switch request.body {
         case .none, .stream:
             return session.dataTask(with: urlRequest)
         case .bytes(let data):
-            urlRequest.httpBody = data
-            return session.dataTask(with: urlRequest)
+            // A data task invents a Content-Type for a POST.
+            urlRequest.httpBody = nil
+            return session.uploadTask(with: urlRequest, from: data)
         case .file(let file):
             return session.uploadTask(with: urlRequest, fromFile: file)
         }
@@ -96,29 +91,47 @@ public final class URLSessionTransport: Transport {
 
     // MARK: Sessions
 
-    private struct Lease {
-        let session: URLSession
-        let isOwn: Bool
-
-        func finish() {
-            if isOwn { session.finishTasksAndInvalidate() }
-        }
-    }
-
     /// The shared session; for a request that must not be repeated a session of its own where the engine would repeat it
     /// on a kept-alive connection that died.
-    private func session(for request: TransportRequest) throws -> Lease {
-        let repeats = Self.repeatsOnDeadConnections && !request.mayBeResent
-        return try state.withLock { state in
-            guard !state.isShutDown else { throw CancellationError() }
-            if repeats { return Lease(session: newSession(), isOwn: true) }
-            let session = state.session ?? newSession()
-            state.session = session
-            return Lease(session: session, isOwn: false)
+    private func session(for request: TransportRequest) -> SessionLease {
+        if Self.repeatsOnDeadConnections, !request.mayBeResent { return newSession() }
+        return shared.withLock { shared in
+            let session = shared ?? newSession()
+            shared = session
+            return session
         }
     }
 
-    private func newSession() -> URLSession {
-        URLSession(configuration: settings(), delegate: exchanges, delegateQueue: nil)
+    /// Lets later requests have another session.
+    private func leave(_ session: SessionLease) {
+        shared.withLock { shared in
+            if shared === session { shared = nil }
+        }
+    }
+
+    private func newSession() -> SessionLease {
+        let session = URLSession(configuration: settings(), delegate: exchanges, delegateQueue: nil)
+        return SessionLease(session, of: exchanges)
+    }
+}
+
+/// A session for as long as somebody may start a task in it: doing so after its end would end the process.
+private final class SessionLease: Sendable {
+    let session: URLSession
+    private let owner: SessionDelegate
+
+    init(_ session: URLSession, of owner: SessionDelegate) {
+        self.session = session
+        self.owner = owner
+    }
+
+    deinit {
+        owner.dispose(session)
+    }
+}
+
+extension TransportRequest.Body {
+    fileprivate var isPresent: Bool {
+        if case .none = self { false } else { true }
     }
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+// What both of Foundation's implementations leave to put right in the fields of an answer.
+extension HTTPHeaders {
+    /// Without the fields that told about the coding, which `URLSession` has undone and leaves in.
+    mutating func removeDecodedContentFields() {
+        guard let coding = self["Content-Encoding"]?.asciiLowercased, !coding.isEmpty else { return }
+        let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        guard codings.allSatisfy(Self.decodedCodings.contains) else { return }
+        remove("Content-Encoding")
+        remove("Content-Length")
+    }
+
+    /// With a line for each cookie: `URLSession` joins them with commas, which also stand in dates and values.
+    mutating func separateCookies() {
+        guard let joined = self["Set-Cookie"] else { return }
+        remove("Set-Cookie")
+        for cookie in Self.cookies(in: joined) { add(name: "Set-Cookie", value: cookie) }
+    }
+
+    /// A comma ends a cookie if a name and `=` follow it. In a date a space stands before any `=`.
+    private static func cookies(in joined: String) -> [String] {
+        var cookies: [String] = []
+        for piece in joined.components(separatedBy: ", ") {
+            let name = piece.utf8.prefix { $0 != UInt8(ascii: "=") }
+            let beginsCookie = name.count < piece.utf8.count && String(Substring(name)).isHTTPToken
+            if beginsCookie || cookies.isEmpty {
+                cookies.append(piece)
+            } else {
+                cookies[cookies.count - 1] += ", " + piece
+            }
+        }
+        return cookies
+    }
+}

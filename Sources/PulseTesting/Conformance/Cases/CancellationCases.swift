@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension TransportConformance.Case {
+    static let cancellation: [Self] = [
+        .semantics("a task cancelled before it starts sends nothing") { _ in
+            .text("answer")
+        } play: { stage in
+            for index in 0..<10 {
+                let request = try stage.request(.get, "/cancelled/\(index)")
+                let task = Task { [transport = stage.transport] in
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return try await transport.send(request)
+                }
+                try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
+            }
+            // What had been sent in spite of it would have come before or beside this one.
+            _ = try await stage.get("/control")
+            try Check.equal(stage.requests.map(\.path), ["/control"], "the requests that came")
+        },
+        .semantics("a cancel while the server thinks ends the wait and the wire") { _ in
+            .raw([.stall])
+        } play: { stage in
+            let request = try stage.request()
+            let task = stage.start(request)
+            try await stage.requests(atLeast: 1)
+            task.cancel()
+            try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
+            try await stage.departures(atLeast: 1)
+        },
+        .semantics("a cancel within the body ends the wait and the wire") { _ in
+            .data(.everyByte).fault(.stall, at: .body(100))
+        } play: { stage in
+            let request = try stage.request(.post, body: .bytes(.everyByte))
+            let task = stage.start(request)
+            try await stage.requests(atLeast: 1)
+            task.cancel()
+            try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
+            try await stage.departures(atLeast: 1)
+        },
+        .semantics("a cancel ends that one request and no other") { request in
+            request.path == "/stalls" ? .raw([.stall]) : .text(request.path, headers: ["X-A": "b"])
+        } play: { stage in
+            let stalled = try stage.request(.get, "/stalls")
+            let tasks = (0..<5).map { _ in stage.start(stalled) }
+            try await stage.requests(atLeast: 5)
+            let others = try (0..<5).map { stage.start(try stage.request(.get, "/\($0)")) }
+            tasks.forEach { $0.cancel() }
+            for (index, task) in others.enumerated() {
+                try Check.equal(try await task.value.text, "/\(index)", "the answer to another request")
+            }
+            for task in tasks {
+                try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: stalled))
+            }
+            try await stage.departures(atLeast: 5)
+        },
+    ]
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension TransportConformance.Case {
+    static let connecting: [Self] = [
+        .wire("a refused connection cannot be made, and nothing was sent") { _ in
+            .status(200)
+        } play: { stage in
+            // A port that was free a moment ago.
+            let closed = try await MockServer.run { $0.baseURL }
+            for method in [HTTPMethod.get, .post] {
+                let request = try stage.request(method, at: closed.absoluteString)
+                try await stage.expect(.transport(.cannotConnectToHost, .beforeSend), of: request)
+            }
+        },
+        .wire("a name that does not resolve cannot be found, and nothing was sent") { _ in
+            .status(200)
+        } play: { stage in
+            // Longer than a label may be, so that no name server is asked.
+            let name = String(repeating: "a", count: 70) + ".invalid"
+            let request = try stage.request(at: "http://\(name)/")
+            try await stage.expect(.transport(.cannotFindHost, .beforeSend), of: request)
+        },
+        .wire("a connection that hangs ends with a timeout") { _ in
+            .status(200)
+        } play: { stage in
+            try await FullBacklog.with { address in
+                let request = try stage.request(at: address, connectTimeout: 0.3, idleTimeout: 0.3)
+                _ = try await stage.failure(of: request)
+            }
+        },
+        .wire("a connection that hangs cannot be made, and nothing was sent") { _ in
+            .status(200)
+        } play: { stage in
+            try await FullBacklog.with { address in
+                let request = try stage.request(at: address, connectTimeout: 0.3, idleTimeout: 0.3)
+                try await stage.expect(.transport(.cannotConnectToHost, .beforeSend), of: request)
+            }
+        },
+        .wire("a cancel while connecting ends the wait") { _ in
+            .status(200)
+        } play: { stage in
+            try await FullBacklog.with { address in
+                let request = try stage.request(at: address)
+                let task = stage.start(request)
+                // Something to do in the meantime, so that it has begun to connect.
+                _ = try await stage.get()
+                task.cancel()
+                try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
+            }
+        },
+    ]
+
+    static let connections: [Self] = [
+        .wire("requests one after another share a connection") { _ in
+            .data(.everyByte)
+        } play: { stage in
+            for _ in 0..<5 { _ = try await stage.get() }
+            try Check.equal(Set(stage.requests.map(\.connection)).count, 1, "the number of connections")
+        },
+        .wire("a connection that the server closed is not used again") { _ in
+            .text("answer").fault(.close, at: .end)
+        } play: { stage in
+            for count in 1...3 {
+                try Check.equal(try await stage.get().text, "answer", "the answer")
+                try await stage.server.wait { $0.connections.count == count && $0.openConnectionCount == 0 }
+            }
+        },
+        .wire("Connection: close is heeded") { _ in
+            .text("answer", headers: ["Connection": "close"])
+        } play: { stage in
+            for _ in 0..<3 { try Check.equal(try await stage.get().text, "answer", "the answer") }
+            try Check.equal(Set(stage.requests.map(\.connection)).count, 3, "the number of connections")
+        },
+        .wire("no host gets more connections at a time than it may", connections: 2) { request in
+            .text("answer", headers: ["X-Connection": "\(request.connection)"]).fault(.delay(0.02), at: .start)
+        } play: { stage in
+            let peak = Locked(0)
+            // Asked after every change, and never true.
+            let watch = Task {
+                try await stage.server.wait { activity in
+                    peak.withLock { $0 = max($0, activity.openConnectionCount) }
+                    return false
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<12 {
+                    group.addTask { try Check.equal(try await stage.get().text, "answer", "the answer") }
+                }
+                try await group.waitForAll()
+            }
+            watch.cancel()
+            try Check.equal(peak.withLock { $0 }, 2, "the most connections at a time")
+        },
+        .wire("a wait for a connection is no idle time", connections: 1) { _ in
+            .text("answer").fault(.delay(0.2), at: .start)
+        } play: { stage in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<6 {
+                    // Five times the server's delay is more, and once is far less, than this.
+                    let request = try stage.request(idleTimeout: 0.8)
+                    group.addTask { try Check.equal(try await stage.send(request).text, "answer", "the answer") }
+                }
+                try await group.waitForAll()
+            }
+        },
+        .wire("a cancel while waiting for a connection sends nothing and leaves no hole", connections: 1) { request in
+            request.path == "/held" ? .raw([.stall]) : .text("answer")
+        } play: { stage in
+            let held = stage.start(try stage.request(.get, "/held"))
+            try await stage.requests(atLeast: 1)
+            let waiting = try stage.request(.get, "/waiting")
+            let tasks = (0..<5).map { _ in stage.start(waiting) }
+            tasks.forEach { $0.cancel() }
+            for task in tasks {
+                try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: waiting))
+            }
+            held.cancel()
+            try Check.equal(try await stage.get("/after").text, "answer", "the answer after all were cancelled")
+            try Check.equal(stage.requests.map(\.path), ["/held", "/after"], "the requests that came")
+        },
+        .wire("a shutdown closes every connection") { _ in
+            .text("answer")
+        } play: { stage in
+            for method in [HTTPMethod.get, .post] { _ = try await stage.send(stage.request(method)) }
+            await stage.transport.shutdown()
+            try await stage.server.wait { $0.openConnectionCount == 0 }
+        },
+    ]
+}

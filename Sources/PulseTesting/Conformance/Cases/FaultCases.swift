@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension TransportConformance.Case {
+    private static let lostWithin = ExpectedFailure.transport(.networkConnectionLost, .responseStarted)
+    private static let lostBefore = ExpectedFailure.transport(.networkConnectionLost, .maybeSent)
+    /// Whether the beginning of a head is the beginning of an answer is left open.
+    private static let lostInHead = ExpectedFailure.transport(.networkConnectionLost, .maybeSent, .responseStarted)
+
+    static let brokenBodies: [Self] = [
+        .wire(
+            "a body that is cut by the end of the connection is an error",
+            answer: .data(.megabyte).truncated(after: 1000),
+            fails: lostWithin),
+        .wire(
+            "a chunked body that is cut within a chunk is an error",
+            answer: .data(.everyByte).framed(.chunked(sizes: [100])).truncated(after: 150), fails: lostWithin),
+        .wire(
+            "a chunked body that is cut between chunks is an error",
+            answer: .data(.everyByte).framed(.chunked(sizes: [100])).truncated(after: 200), fails: lostWithin),
+        .wire(
+            "a connection reset within the body is an error",
+            answer: .data(.everyByte).fault(.reset, at: .body(100)), fails: lostWithin),
+        .wire(
+            "a connection reset within a chunked body is an error",
+            answer: .data(.everyByte).framed(.chunked(sizes: [100])).fault(.reset, at: .body(150)), fails: lostWithin),
+        .wire(
+            "two Content-Lengths that differ are an error",
+            answer: .data(.everyByte).framed(.conflictingLengths(100, 256)), fails: .badAnswer),
+        raw("a Content-Length that is no number", "HTTP/1.1 200 OK\r\nContent-Length: 12x\r\n\r\n0123456789ab"),
+        raw("a Content-Length below 0", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n01234"),
+        raw(
+            "a chunk size that is no number",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n0\r\n\r\n"),
+        raw(
+            "a chunk size beyond all bounds",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nabc\r\n0\r\n\r\n"),
+    ]
+
+    static let brokenHeads: [Self] = [
+        raw("garbage instead of a head", "\u{1}\u{2}garbage\u{3}\r\nmore of it\r\n\r\n"),
+        raw("another protocol instead of HTTP", "220 mail.test ESMTP ready\r\n"),
+        raw("a status that is no number", "HTTP/1.1 abc OK\r\nContent-Length: 2\r\n\r\nok"),
+        .wire(
+            "a head that is cut within a line is an error",
+            answer: .raw([.text("HTTP/1.1 200 OK\r\nContent-Le"), .close]), fails: lostInHead),
+        .wire(
+            "a header block without its blank line is an error",
+            answer: .raw([.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"), .close]), fails: lostInHead),
+        .wire(
+            "a head that is cut after its status line is an error",
+            answer: .raw([.text("HTTP/1.1 200 OK\r\n"), .close]), fails: lostInHead),
+    ]
+
+    static let lostConnections: [Self] =
+        [.get, .post].flatMap { (method: HTTPMethod) -> [Self] in
+            [
+                .wire(
+                    "a connection reset before the head of an answer to \(method) is an error",
+                    answer: .raw([.reset]), method: method, fails: lostBefore),
+                .wire(
+                    "a connection closed before an answer to \(method) is an error",
+                    answer: .unanswered, method: method, fails: lostBefore),
+            ]
+        } + [
+            .wire("a connection closed after another address of the host refused may have taken the request") { _ in
+                .unanswered
+            } play: { stage in
+                // Where there is IPv6, ::1 comes first and nobody listens there.
+                let address = stage.baseURL.absoluteString.replacingOccurrences(of: "127.0.0.1", with: "localhost")
+                let request = try stage.request(.post, at: address, body: .bytes(.everyByte))
+                try await stage.expect(lostBefore, of: request)
+            },
+            .wire("a POST reaches a server once that closes the connection after reading it") { request in
+                request.path == "/warm" ? .text("warm") : .unanswered
+            } play: { stage in
+                try await stage.expectOneArrival(ofPOSTTo: "/once")
+            },
+            .wire("a POST reaches a server once that resets the connection after reading it") { request in
+                request.path == "/warm" ? .text("warm") : .raw([.reset])
+            } play: { stage in
+                try await stage.expectOneArrival(ofPOSTTo: "/once")
+            },
+        ]
+
+    static let timeouts: [Self] = [
+        .wire(
+            "a server that never answers is a timeout", answer: .raw([.stall]), idleTimeout: 0.3,
+            fails: .kind(.timeout)),
+        .wire(
+            "a server that stalls within the head is a timeout",
+            answer: .data(.everyByte).fault(.stall, at: .head(20)), idleTimeout: 0.3, fails: .kind(.timeout)),
+        .wire(
+            "a server that stalls within the body is a timeout",
+            answer: .data(.everyByte).fault(.stall, at: .body(100)), idleTimeout: 0.3, fails: .kind(.timeout)),
+        .wire("a timeout lets the server go") { _ in
+            .raw([.stall])
+        } play: { stage in
+            try await stage.expect(.kind(.timeout), of: stage.request(.post, idleTimeout: 0.3))
+            try await stage.departures(atLeast: 1)
+        },
+        .wire("an answer that takes longer than the idle timeout comes, as long as it goes on") { _ in
+            .text("12345").fault(.delay(0.25), at: .body(1)).fault(.delay(0.25), at: .body(2))
+                .fault(.delay(0.25), at: .body(3)).fault(.delay(0.25), at: .body(4)).fault(.delay(0.25), at: .head(20))
+        } play: { stage in
+            // No timeout is to strike: it is as long as a slow machine may need between two bytes, and shorter than all.
+            let request = try stage.request(idleTimeout: 1)
+            try await stage.expect(status: 200, body: Data("12345".utf8), of: request)
+        },
+    ]
+
+    private static func raw(_ name: String, _ answer: String) -> Self {
+        .wire("\(name) is an error", answer: .raw([.text(answer), .close]), fails: .badAnswer)
+    }
+}
+
+extension ConformanceStage {
+    /// On a connection that has served before: there, engines repeat by themselves.
+    fileprivate func expectOneArrival(ofPOSTTo target: String) async throws {
+        for _ in 0..<3 { _ = try await get("/warm") }
+        let request = try request(.post, target, body: .bytes(.everyByte))
+        try await expect(.transport(.networkConnectionLost, .maybeSent), of: request)
+        // What was sent again would have come before this one.
+        _ = try await get("/warm")
+        let arrived = requests.filter { $0.path == target }
+        try Check.equal(arrived.count, 1, "the number of times that the POST arrived")
+        try Check.equal(arrived[0].body, .everyByte, "its body")
+    }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The record of who plays the server in a case: a ``MockServer``, or the log of a ``SimulatedServer``.
+protocol ConformanceServer: Sendable {
+    var activity: MockServer.Activity { get }
+    @discardableResult
+    func wait(until condition: @escaping @Sendable (MockServer.Activity) -> Bool) async throws -> MockServer.Activity
+}
+
+extension MockServer: ConformanceServer {}
+extension ActivityLog: ConformanceServer {}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What a case plays on: the transport under test and the server it talks to.
+struct ConformanceStage: Sendable {
+    let transport: any Transport
+    let server: any ConformanceServer
+    let baseURL: URL
+
+    // MARK: Requests
+
+    /// - Parameter target: path and query, percent-encoded.
+    func request(
+        _ method: HTTPMethod = .get, _ target: String = "/", headers: [String: String] = [:],
+        body: TransportRequest.Body = .none, delivery: TransportRequest.Delivery = .buffered(limit: 16 << 20),
+        idleTimeout: TimeInterval = 10
+    ) throws -> TransportRequest {
+        try request(
+            method, at: baseURL.absoluteString + target, headers: headers, body: body, delivery: delivery,
+            idleTimeout: idleTimeout)
+    }
+
+    func request(
+        _ method: HTTPMethod = .get, at address: String, headers: [String: String] = [:],
+        body: TransportRequest.Body = .none, delivery: TransportRequest.Delivery = .buffered(limit: 16 << 20),
+        connectTimeout: TimeInterval = 10, idleTimeout: TimeInterval = 10
+    ) throws -> TransportRequest {
+        guard let url = URL(string: address) else { throw Check.Failure(reason: "no URL: \(address)") }
+        var urlRequest = URLRequest(url: url)
+        urlRequest.httpMethod = method.rawValue
+        for (name, value) in headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
+        if case .bytes(let data) = body { urlRequest.httpBody = data }
+        return TransportRequest(
+            urlRequest: urlRequest, body: body, delivery: delivery, connectTimeout: connectTimeout,
+            idleTimeout: idleTimeout, mayBeResent: method.isIdempotent)
+    }
+
+    // MARK: Sending
+
+    /// The answer. An error of the transport breaks the promise.
+    func send(_ request: TransportRequest) async throws -> PulseResponse {
+        do {
+            return try await transport.send(request)
+        } catch {
+            throw Check.Failure(reason: "\(request.method) failed: \(PulseError(wrapping: error))")
+        }
+    }
+
+    /// The answer to a GET.
+    func get(_ target: String = "/") async throws -> PulseResponse {
+        try await send(request(.get, target))
+    }
+
+    /// The error of a request that must fail, as the client would hand it on.
+    func failure(of request: TransportRequest) async throws -> PulseError {
+        try await failure(of: start(request), for: request)
+    }
+
+    func failure(
+        of task: Task<PulseResponse, any Error>, for request: TransportRequest
+    ) async throws -> PulseError {
+        switch await task.result {
+        case .success(let response):
+            throw Check.Failure(reason: "it succeeded: \(response.statusCode) with \(response.data.count) bytes")
+        case .failure(let error): return PulseError(wrapping: error, request: request.urlRequest)
+        }
+    }
+
+    func expect(_ expected: ExpectedFailure, of request: TransportRequest) async throws {
+        try await expected.verify(failure(of: request))
+    }
+
+    /// Sends in a task of its own, for cases that go on meanwhile.
+    func start(_ request: TransportRequest) -> Task<PulseResponse, any Error> {
+        Task { [transport] in try await transport.send(request) }
+    }
+
+    // MARK: The server's record
+
+    var requests: [RecordedRequest] { server.activity.requests }
+
+    /// The one request that has come.
+    func onlyRequest() throws -> RecordedRequest {
+        try Check.equal(requests.count, 1, "the number of requests that came")
+        return requests[0]
+    }
+
+    func requests(atLeast count: Int) async throws {
+        try await server.wait { $0.requests.count >= count }
+    }
+
+    /// Returns when the server has seen that many connections end from the client's side.
+    func departures(atLeast count: Int) async throws {
+        try await server.wait { $0.connectionsClosedByClient.count >= count }
+    }
+}
+
+extension TransportRequest {
+    var method: String { urlRequest.httpMethod ?? "GET" }
+}

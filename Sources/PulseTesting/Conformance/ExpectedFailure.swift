@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What a failure must look like to the caller.
+struct ExpectedFailure: Sendable {
+    let kind: PulseError.Kind
+    /// Of a ``PulseError/transport(_:underlying:)``.
+    let code: URLError.Code?
+    /// How far the request may be said to have got; empty if the kind alone tells.
+    let phases: Set<PulseError.Phase>
+
+    static func kind(_ kind: PulseError.Kind) -> Self { Self(kind: kind, code: nil, phases: []) }
+
+    static func transport(_ code: URLError.Code, _ phases: PulseError.Phase...) -> Self {
+        Self(kind: .transport, code: code, phases: Set(phases))
+    }
+
+    /// The server has the request and its answer is none. Whether a broken head counts as the beginning of an answer is
+    /// left open: the request may not be repeated either way.
+    static let badAnswer = transport(.badServerResponse, .maybeSent, .responseStarted)
+
+    func verify(_ error: PulseError) throws {
+        try Check.equal(error.kind, kind, "the kind of \(error)")
+        if let code {
+            guard case .transport(let actual, _) = error else { return }
+            try Check.equal(actual.rawValue, code.rawValue, "the code of \(error)")
+        }
+        guard !phases.isEmpty else { return }
+        try Check.that(
+            error.phase.map(phases.contains) ?? false,
+            "the phase of \(error) is \(error.phase.map { "\($0)" } ?? "nil"), not one of \(phases)")
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A listener that nobody accepts from and whose queue is full: connecting to it neither succeeds nor fails.
+enum FullBacklog {
+    static func with(_ body: (_ address: String) async throws -> Void) async throws {
+        let (listener, port) = try SocketDescriptor.listening(on: .ipv4, backlog: 0)
+        // A queue of 0 takes one on Linux and some more elsewhere; what comes on top waits like everybody else.
+        let fillers = try (0..<8).map { _ in try SocketDescriptor.connecting(toLoopbackPort: port) }
+        defer { (fillers + [listener]).forEach { $0.dispose() } }
+        try await body("http://127.0.0.1:\(port)/")
+    }
+}
+
+extension SocketDescriptor {
+    /// A socket that has begun to connect.
+    fileprivate static func connecting(toLoopbackPort port: Int) throws -> SocketDescriptor {
+        #if canImport(Glibc)
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        let number = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        guard number >= 0 else { throw SocketFailure(operation: "socket") }
+        _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL, 0) | O_NONBLOCK)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        _ = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return SocketDescriptor(number: number)
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Answers in place of a ``MockServer`` where there is no wire: the same values, the same record. Each request counts as
+/// a connection of its own, which the client closes if it cancels.
+final class SimulatedServer: Sendable {
+    typealias Responder = @Sendable (URLRequest) async throws -> PulseResponse
+
+    static let baseURL = URL(string: "http://server.test") ?? URL(fileURLWithPath: "/")
+
+    let log = ActivityLog()
+    private let answer: TransportConformance.Case.Answer
+
+    init(_ answer: @escaping TransportConformance.Case.Answer) {
+        self.answer = answer
+    }
+
+    func respond(to request: URLRequest) async throws -> PulseResponse {
+        let connection = log.accepted()
+        let recorded = RecordedRequest(simulated: request, connection: connection)
+        log.began(recorded)
+        log.completed(recorded)
+        defer { log.closed(connection) }
+        return try await withTaskCancellationHandler {
+            try await play(answer(recorded), to: recorded, for: request)
+        } onCancel: {
+            log.ending(.closedByClient, of: connection)
+        }
+    }
+
+    private func play(
+        _ response: MockServer.Response, to recorded: RecordedRequest, for request: URLRequest
+    ) async throws -> PulseResponse {
+        for step in (response.script ?? []) + response.faults.map(\.step) {
+            switch step.action {
+            case .stall: try await Self.untilCancelled()
+            case .delay(let seconds): try await SystemClock().sleep(seconds)
+            case .halfClose, .close, .reset: throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+            case .bytes, .repeating, .stream, .converse: continue
+            }
+        }
+        let isHead = recorded.method == .head
+        var headers = response.headers
+        BodyLayout(response, isHead: isHead).framingFields.forEach { headers.add(name: $0.name, value: $0.value) }
+        let hasBody = !isHead && response.status != 204 && response.status != 304
+        return PulseResponse(
+            statusCode: response.status, headers: headers, data: hasBody ? response.body.simulated : Data(),
+            request: request, origin: .mock)
+    }
+
+    private static func untilCancelled() async throws {
+        let (stream, continuation) = AsyncStream<Void>.makeStream()
+        defer { continuation.finish() }
+        for await _ in stream {}
+        try Task.checkCancellation()
+    }
+}
+
+extension MockServer.Response.Body {
+    /// Without a wire a body comes at once, so that one without an end cannot come: such cases are of the wire.
+    fileprivate var simulated: Data {
+        switch self {
+        case .data(let data): data
+        case .repeating(let unit, let times): Data((0..<(times ?? 0)).map { _ in unit }.joined())
+        case .stream: Data()
+        }
+    }
+}
+
+extension RecordedRequest {
+    fileprivate init(simulated request: URLRequest, connection: Int) {
+        let url = request.url
+        let path =
+            url.map { URLComponents(url: $0, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? $0.path } ?? ""
+        let query = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true)?.percentEncodedQuery }
+        let head = RequestHead(
+            method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? .get,
+            target: (path.isEmpty ? "/" : path) + (query.map { "?" + $0 } ?? ""),
+            isVersion10: false,
+            headers: HTTPHeaders(request.allHTTPHeaderFields ?? [:]),
+            framing: .none)
+        self.init(head, connection: connection, indexOnConnection: 0)
+        body = request.httpBody ?? Data()
+        bodyByteCount = body.count
+        isComplete = true
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Bounds a case by the clock, also if the transport ignores cancellation.
+enum TimeLimit {
+    /// Returns when `body` does, or throws ``Check/Failure`` when the time is up and leaves `body` behind, cancelled.
+    static func run(seconds: TimeInterval, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        let work = Task { try await body() }
+        let first = Locked<CheckedContinuation<Void, any Error>?>(nil)
+        @Sendable func finish(with result: Result<Void, any Error>) {
+            let continuation = first.withLock { first in
+                defer { first = nil }
+                return first
+            }
+            continuation?.resume(with: result)
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                first.withLock { $0 = continuation }
+                let watchdog = Task {
+                    try await SystemClock().sleep(seconds)
+                    work.cancel()
+                    finish(with: .failure(Check.Failure(reason: "it has not ended within \(seconds) s")))
+                }
+                Task {
+                    let result = await work.result
+                    watchdog.cancel()
+                    finish(with: result)
+                }
+            }
+        } onCancel: {
+            work.cancel()
+        }
+    }
+}

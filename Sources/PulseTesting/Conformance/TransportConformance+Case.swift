@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension TransportConformance {
+    /// What every transport promises, with sockets or without: the meaning of requests and answers.
+    public static let semantics: [Case] =
+        Case.methods + Case.bodies + Case.requestHeaders + Case.answers + Case.statuses + Case.redirects
+        + Case.limits + Case.deliveries + Case.cancellation + Case.concurrency + Case.memory
+
+    /// What a transport with sockets promises besides: to read what is legal on the wire, and to tell each fault by its
+    /// error and by how far the request had got.
+    public static let wire: [Case] =
+        Case.framings + Case.codings + Case.oddities + Case.endlessBodies + Case.brokenBodies + Case.brokenHeads
+        + Case.lostConnections + Case.timeouts + Case.connecting + Case.connections
+
+    /// One promise: what a server does, and what must come of it.
+    public struct Case: Sendable {
+        /// Which part of the list a case belongs to.
+        public enum Kind: String, Sendable, Hashable {
+            /// Runs on every transport.
+            case semantics
+            /// Runs on transports with sockets.
+            case wire
+        }
+
+        /// How the server answers: a value for each request, the same over a socket and simulated.
+        typealias Answer = @Sendable (RecordedRequest) async throws -> MockServer.Response
+
+        /// The promise as a sentence. It is what an exclusion names, and unique.
+        public let name: String
+        public let kind: Kind
+        let maximumConnectionsPerHost: Int
+        let isUnknownExclusion: Bool
+        let answer: Answer
+        /// Throws ``Check/Failure`` if the promise is broken.
+        let play: @Sendable (ConformanceStage) async throws -> Void
+
+        private init(
+            _ name: String, _ kind: Kind, connections: Int, isUnknownExclusion: Bool = false,
+            answer: @escaping Answer, play: @escaping @Sendable (ConformanceStage) async throws -> Void
+        ) {
+            self.name = name
+            self.kind = kind
+            self.maximumConnectionsPerHost = connections
+            self.isUnknownExclusion = isUnknownExclusion
+            self.answer = answer
+            self.play = play
+        }
+    }
+}
+
+extension TransportConformance.Case {
+    static func semantics(
+        _ name: String, connections: Int = 64, answer: @escaping Answer,
+        play: @escaping @Sendable (ConformanceStage) async throws -> Void
+    ) -> Self {
+        Self(name, .semantics, connections: connections, answer: answer, play: play)
+    }
+
+    static func wire(
+        _ name: String, connections: Int = 64, answer: @escaping Answer,
+        play: @escaping @Sendable (ConformanceStage) async throws -> Void
+    ) -> Self {
+        Self(name, .wire, connections: connections, answer: answer, play: play)
+    }
+
+    /// A case in which a single GET meets `response` and fails.
+    static func wire(
+        _ name: String, answer response: MockServer.Response, method: HTTPMethod = .get, idleTimeout: TimeInterval = 10,
+        fails failure: ExpectedFailure
+    ) -> Self {
+        wire(name) { _ in
+            response
+        } play: { stage in
+            try await stage.expect(failure, of: stage.request(method, idleTimeout: idleTimeout))
+        }
+    }
+
+    static func unknownExclusion(_ name: String) -> Self {
+        Self(
+            name, .semantics, connections: 1, isUnknownExclusion: true, answer: { _ in .status(200) },
+            play: { _ in throw Check.Failure(reason: "this exclusion names no case of the list") })
+    }
+}
+
+extension TransportConformance.Case: CustomStringConvertible, Identifiable {
+    public var id: String { name }
+    public var description: String { name }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// The promises of a ``PulseCore/Transport``, as a list of cases that every transport runs.
+///
+/// With Swift Testing, a parameterized test is all it takes:
+///
+/// ```swift
+/// static let conformance = TransportConformance("MyTransport") { maximumConnectionsPerHost in
+///     MyTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+/// }
+///
+/// @Test(arguments: conformance.cases)
+/// func keeps(_ promise: TransportConformance.Case) async throws {
+///     if case .excluded(let reason) = try await Self.conformance.run(promise) { … }
+/// }
+/// ```
+///
+/// ``report()`` runs all of them for other test frameworks. What a transport cannot do it excludes by the name of the
+/// case, with a reason; an excluded case is not run, and is told as excluded wherever it would have passed or failed.
+public struct TransportConformance: Sendable {
+    /// What a case of ``run(_:)`` that did not fail came to.
+    public enum Outcome: Sendable, Hashable {
+        case passed
+        /// Not run.
+        case excluded(reason: String)
+    }
+
+    /// The transport's name, for reports.
+    public let transport: String
+    /// Reasons by the names of cases that are not run.
+    public let exclusions: [String: String]
+    /// Seconds after which a case that has not ended has failed.
+    public let timeLimit: TimeInterval
+
+    private let theater: Theater
+
+    private enum Theater: Sendable {
+        case sockets(@Sendable (Int) -> any Transport)
+        case simulation(@Sendable (@escaping SimulatedServer.Responder) -> any Transport)
+    }
+
+    /// The whole list for a transport with sockets. Each case has a transport and a ``MockServer`` of its own.
+    ///
+    /// - Parameter makeTransport: gets the number of connections that the transport may have to one host.
+    public init(
+        _ transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
+        makeTransport: @escaping @Sendable (_ maximumConnectionsPerHost: Int) -> any Transport
+    ) {
+        self.transport = transport
+        self.exclusions = exclusions
+        self.timeLimit = timeLimit
+        theater = .sockets(makeTransport)
+    }
+
+    /// The semantics part for a transport without sockets.
+    ///
+    /// - Parameter makeTransport: gets the function that plays the server: it takes a request as it would go out, with
+    ///   its body in `httpBody`, and gives the answer, throws, or waits until it is cancelled.
+    public init(
+        simulated transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
+        makeTransport:
+            @escaping @Sendable (
+                _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+            ) -> any Transport
+    ) {
+        self.transport = transport
+        self.exclusions = exclusions
+        self.timeLimit = timeLimit
+        theater = .simulation(makeTransport)
+    }
+
+    /// All cases that concern this transport, the excluded ones too. An exclusion that names none of them stands at the
+    /// end as a case of its own, which fails.
+    public var cases: [Case] {
+        let promises = isSimulated ? Self.semantics : Self.semantics + Self.wire
+        let unknown = Set(exclusions.keys).subtracting(promises.map(\.name)).sorted()
+        return promises + unknown.map(Case.unknownExclusion)
+    }
+
+    /// Whether the transport has no sockets and runs the semantics part alone.
+    public var isSimulated: Bool {
+        if case .simulation = theater { true } else { false }
+    }
+
+    /// Runs one case against a transport of its own, which it shuts down afterwards. Throws
+    /// ``TransportConformance/Failure`` if the transport breaks the promise.
+    @discardableResult
+    public func run(_ promise: Case) async throws -> Outcome {
+        if let reason = exclusions[promise.name], !promise.isUnknownExclusion { return .excluded(reason: reason) }
+        do {
+            try await perform(promise)
+            return .passed
+        } catch let failure as Check.Failure {
+            throw Failure(promise: promise.name, transport: transport, reason: failure.reason)
+        } catch {
+            throw Failure(promise: promise.name, transport: transport, reason: "unexpected error: \(error)")
+        }
+    }
+
+    private func perform(_ promise: Case) async throws {
+        switch theater {
+        case .sockets(let makeTransport):
+            let server = try await MockServer.start()
+            server.fallback(promise.answer)
+            let stage = ConformanceStage(
+                transport: makeTransport(promise.maximumConnectionsPerHost), server: server, baseURL: server.baseURL)
+            try await perform(promise, on: stage) { await server.shutdown() }
+        case .simulation(let makeTransport):
+            let server = SimulatedServer(promise.answer)
+            let stage = ConformanceStage(
+                transport: makeTransport { try await server.respond(to: $0) }, server: server.log,
+                baseURL: SimulatedServer.baseURL)
+            try await perform(promise, on: stage) { server.log.finish() }
+        }
+    }
+
+    /// Closes the theater whatever the outcome, and first if the time is up: then the transport may hang in a call, and
+    /// a server that is gone is what ends it.
+    private func perform(
+        _ promise: Case, on stage: ConformanceStage, close: @escaping @Sendable () async -> Void
+    ) async throws {
+        do {
+            try await TimeLimit.run(seconds: timeLimit) {
+                do {
+                    try await promise.play(stage)
+                    await stage.transport.shutdown()
+                } catch {
+                    await stage.transport.shutdown()
+                    throw error
+                }
+            }
+            await close()
+        } catch {
+            await close()
+            throw error
+        }
+    }
+}
