@@ -85,9 +85,7 @@ public struct RedirectPolicy: Sendable {
         let location = response.headers.values(for: "Location").first?.trimmingCharacters(in: .whitespaces)
         guard let location, !location.isEmpty,
             let url = URL(string: legal(location), relativeTo: current)?.absoluteURL,
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
-            // A port too large to hold is none to Foundation: another origin would pass for this one.
-            parts.port != nil || parts.rangeOfPort == nil || parts.rangeOfPort?.isEmpty == true
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return nil }
         parts.user = nil
         parts.password = nil
