@@ -30,7 +30,7 @@ let package = Package(
         .testTarget(
             name: "PulseNetworkingTests",
             dependencies: ["PulseNetworking", "PulsePlugins", "PulseObservability", "PulseTesting"]),
-        .testTarget(name: "PulseTestingTests", dependencies: ["PulseTesting"]),
+        .testTarget(name: "PulseTestingTests", dependencies: ["PulseTesting", "PulseNetworking"]),
         .testTarget(name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting"]),
     ],
     swiftLanguageModes: [.v6]

@@ -58,12 +58,17 @@ public struct RedirectPolicy: Sendable {
         next.url = target
         next.httpMethod = rewritesTo
         if dropsBody { Self.removeBody(from: &next) }
+        if Origin(target) != Origin(current) {
+            // A Host of one's own names the host that has just sent the client elsewhere.
+            next.setValue(nil, forHTTPHeaderField: "Host")
+        }
         var maximumHops = 10
         switch mode {
         case .refuse: return .stop
         case .follow(let limit): maximumHops = limit
         case .custom(let decide):
-            guard let decided = decide(response, next), decided.url.flatMap(Origin.init) != nil else { return .stop }
+            guard let decided = decide(response, next), let url = decided.url, Self.mayFollow(from: current, to: url)
+            else { return .stop }
             next = decided
         }
         return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
@@ -89,11 +94,15 @@ public struct RedirectPolicy: Sendable {
         else { return nil }
         parts.user = nil
         parts.password = nil
-        guard let target = parts.url, let origin = Origin(target), url.scheme?.lowercased().hasPrefix("http") == true
-        else {
-            return nil
+        return parts.url.flatMap { mayFollow(from: current, to: $0) ? $0 : nil }
+    }
+
+    /// Not to a socket or anything else that is no http, and not back from https.
+    private static func mayFollow(from current: URL, to target: URL) -> Bool {
+        guard let origin = Origin(target), target.scheme?.asciiLowercased.hasPrefix("http") == true else {
+            return false
         }
-        return origin.scheme == "http" && Origin(current)?.scheme == "https" ? nil : target
+        return origin.scheme == "https" || Origin(current)?.scheme != "https"
     }
 
     /// Servers write spaces and other text raw: what is no URI character in its place is encoded, a valid escape stays.
@@ -136,7 +145,9 @@ public struct RedirectPolicy: Sendable {
         request.httpBody = nil
         for name in (request.allHTTPHeaderFields ?? [:]).keys {
             let lowercased = name.asciiLowercased
-            if lowercased.hasPrefix("content-") || lowercased == "idempotency-key" {
+            if lowercased.hasPrefix("content-")
+                || ["idempotency-key", "transfer-encoding", "trailer", "expect"].contains(lowercased)
+            {
                 request.setValue(nil, forHTTPHeaderField: name)
             }
         }

@@ -68,16 +68,21 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         // A trailing dot names the same host.
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
         guard hosts.isEmpty || hosts.contains(where: { Self.matches(host, $0) }) else { return nil }
-        for hash in publicKeyHashes {
-            guard hash.hasPrefix("sha256/"), Data(base64Encoded: String(hash.dropFirst(7)))?.count == 32 else {
-                throw PulseError.invalidRequest(reason: "a pin is not sha256/ and the base64 of 32 bytes: \(hash)")
-            }
-        }
+        let hashes = try publicKeyHashes.map(Self.canonical)
         guard !publicKeyHashes.isEmpty || !certificates.isEmpty else {
             throw PulseError.invalidRequest(reason: "a pinning policy without a pin")
         }
         return PinSet(
-            publicKeyHashes: Set(publicKeyHashes), certificates: certificates, isReportOnly: isReportOnly)
+            publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
+    }
+
+    /// The pin as it is computed from a key: base64 has several spellings of the same bytes, and only one is compared.
+    private static func canonical(_ hash: String) throws -> String {
+        guard hash.hasPrefix("sha256/"), let bytes = Data(base64Encoded: String(hash.dropFirst(7))), bytes.count == 32
+        else {
+            throw PulseError.invalidRequest(reason: "a pin is not sha256/ and the base64 of 32 bytes: \(hash)")
+        }
+        return "sha256/" + bytes.base64EncodedString()
     }
 
     /// What a developer should know about the policy.

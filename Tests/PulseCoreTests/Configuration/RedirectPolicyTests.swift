@@ -20,6 +20,25 @@ struct RedirectPolicyTests {
         policy.decision(for: response, hop: hop, isBodyReplayable: isBodyReplayable).request
     }
 
+    @Test
+    func keepsAHostOfOnesOwnAtItsOriginOnly() throws {
+        let headers = ["Host": "tenant.example", "Accept": "c/d"]
+        for (location, host) in [
+            ("/x", "tenant.example"), ("https://b.example/x", nil), ("https://a.example:8443/", nil),
+        ] {
+            let next = followed(try redirect(307, to: location, headers: headers))
+            #expect(next?.value(forHTTPHeaderField: "Host") == host)
+            #expect(next?.value(forHTTPHeaderField: "Accept") == "c/d")
+        }
+    }
+
+    @Test
+    func saysNothingAboutABodyThatIsGone() throws {
+        let headers = ["Transfer-Encoding": "chunked", "Expect": "100-continue", "Trailer": "Digest", "Accept": "c/d"]
+        let next = followed(try redirect(303, to: "/x", method: .post, headers: headers))
+        #expect(next?.allHTTPHeaderFields == ["Accept": "c/d"])
+    }
+
     // MARK: Method and body
 
     /// The method to go on with, and whether the body goes; nil where the answer stands.
@@ -220,7 +239,7 @@ struct RedirectPolicyTests {
         #expect(policy.decision(for: try redirect(307, to: "/x"), hop: 0, isBodyReplayable: false).isStop)
     }
 
-    @Test(arguments: ["relative", "ftp://x/", "file:///etc/passwd", "mailto:a@b"])
+    @Test(arguments: ["relative", "ftp://x/", "file:///etc/passwd", "mailto:a@b", "wss://x/", "http://a.example/x"])
     func aCustomDecisionCannotLeaveTheWeb(text: String) throws {
         let target = try url(text)
         let policy = RedirectPolicy.custom { _, proposed in

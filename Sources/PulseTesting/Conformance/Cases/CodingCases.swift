@@ -42,7 +42,7 @@ extension TransportConformance.Case {
     private static func decoding(
         _ name: String, _ coded: Data, by answer: @escaping @Sendable (Data) -> MockServer.Response
     ) -> Self {
-        .wire("\(name): is decoded, and the headers that told about it are gone") { _ in
+        .wire("\(name) is decoded, and the headers that told about it are gone") { _ in
             answer(coded).header("X-A", "b")
         } play: { stage in
             let response = try await stage.expect(status: 200, body: Coded.plain, of: stage.request())

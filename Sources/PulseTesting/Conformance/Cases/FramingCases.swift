@@ -8,20 +8,20 @@ extension TransportConformance.Case {
         chunks("one byte", of: .everyByte, sizes: [1]),
         chunks("uneven sizes", of: .megabyte, sizes: [1, 4096, 7, 65_536, 100_000]),
         chunks("one size for all", of: .megabyte, sizes: []),
-        .delivering("chunks with trailers", .everyByte) {
+        .delivering("an answer in chunks with trailers", .everyByte) {
             .data($0).framed(.chunked(sizes: [100], trailers: ["X-Checksum": "abc"]))
         },
-        .delivering("chunks with extensions and sizes in any case", Data("0123456789abcdef".utf8)) { _ in
+        .delivering("an answer in chunks with extensions, and sizes in any case,", Data("0123456789abcdef".utf8)) { _ in
             .raw([
                 .text(
                     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                         + "0A;a=b;c=\"d\"\r\n0123456789\r\n006\r\nabcdef\r\n0\r\n\r\n")
             ])
         },
-        .delivering("a body that ends with the connection", .megabyte) { .data($0).framed(.untilClose) },
-        .delivering("an empty chunked body", Data()) { .data($0).framed(.chunked()) },
+        .delivering("an answer that ends with the connection", .megabyte) { .data($0).framed(.untilClose) },
+        .delivering("an empty answer in chunks", Data()) { .data($0).framed(.chunked()) },
         .delivering("an answer that comes byte for byte", .everyByte) { .data($0).header("X-A", "b").dripping(1) },
-        .delivering("a chunked answer that comes byte for byte", .everyByte) {
+        .delivering("an answer in chunks that comes byte for byte", .everyByte) {
             .data($0).framed(.chunked(sizes: [10])).dripping(1)
         },
         .wire("bytes beyond the Content-Length belong to no answer") { request in
@@ -36,21 +36,25 @@ extension TransportConformance.Case {
     ]
 
     private static func chunks(_ name: String, of body: Data, sizes: [Int]) -> Self {
-        .delivering("chunks of \(name)", body) { .data($0).framed(.chunked(sizes: sizes)) }
+        .delivering("an answer in chunks of \(name)", body) { .data($0).framed(.chunked(sizes: sizes)) }
     }
 
     /// What is seldom seen and must be read (RFC 9112, sections 2.2 to 5).
     static let oddities: [Self] = [
-        odd("a status line without a reason", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"),
-        odd("a status line with an empty reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok"),
+        odd("an answer with a status line without a reason", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"),
+        odd("an answer with a status line with an empty reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok"),
         odd("an answer of HTTP/1.0", "HTTP/1.0 200 OK\r\nX-A: b\r\n\r\nok", isLast: true),
-        odd("a field without a space after its colon", "HTTP/1.1 200 OK\r\nContent-Length:2\r\n\r\nok"),
-        odd("a field with spaces around its value", "HTTP/1.1 200 OK\r\nContent-Length: \t 2 \t\r\n\r\nok"),
-        odd("field names in lower case", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"),
-        odd("an empty field value", "HTTP/1.1 200 OK\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok"),
-        odd("the same Content-Length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
+        odd("an answer with a field without a space after its colon", "HTTP/1.1 200 OK\r\nContent-Length:2\r\n\r\nok"),
         odd(
-            "a header value that is Latin-1 and no UTF-8",
+            "an answer with a field with spaces around its value",
+            "HTTP/1.1 200 OK\r\nContent-Length: \t 2 \t\r\n\r\nok"),
+        odd("an answer with field names in lower case", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"),
+        odd("an answer with an empty field value", "HTTP/1.1 200 OK\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok"),
+        odd(
+            "an answer with the same Content-Length twice",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
+        odd(
+            "an answer with a header value that is Latin-1 and no UTF-8",
             Data("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Name: caf".utf8) + [0xE9] + Data("\r\n\r\nok".utf8)),
         .wire("a header value in UTF-8 is read as it was sent") { _ in
             .status(200, headers: ["X-Text": "Grüße, 世界"])
@@ -72,7 +76,7 @@ extension TransportConformance.Case {
     static func delivering(
         _ name: String, _ body: Data, by answer: @escaping @Sendable (Data) -> MockServer.Response
     ) -> Self {
-        .wire("\(name): is read to its end") { _ in
+        .wire("\(name) is read whole") { _ in
             answer(body)
         } play: { stage in
             // Twice, since a body that was read wrongly spoils the connection for the next.

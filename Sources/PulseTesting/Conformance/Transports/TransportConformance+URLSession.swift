@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+
+extension TransportConformance {
+    /// How `URLSessionTransport` stands to the list on this platform.
+    package static let urlSessionTransport = TransportConformance(
+        "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }
+    ) { maximumConnectionsPerHost in
+        URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+    }
+
+    private static let ofURLSession = [
+        "GET carries a body of bytes": "`URLSession` refuses it; told as `.unsupported`, before anything is sent",
+        "a connection that hangs cannot be made, and nothing was sent":
+            "connecting falls under the idle timeout, and nothing tells whether it was over: `.timeout`",
+    ]
+
+    #if canImport(FoundationNetworking)
+    private static let endsTheProcess = "**ends the process** (NativeProtocol.swift:240, no response)"
+
+    /// Measured with Swift 6.3.1 over libcurl 7.88.
+    private static let ofFoundation = [
+        "header lines that repeat in another case come in their order":
+            "Foundation collects fields by their spelling, and the order between spellings is lost",
+        "a status from 301 to 308 without a Location keeps its body":
+            "Foundation keeps the bodies of these statuses back, and drops them where there is no Location",
+        "an answer in chunks with trailers is read whole": endsTheProcess,
+        "an answer with a status line without a reason is read whole":
+            "Foundation's parser wants the space before the reason: `badServerResponse`",
+        "an answer with a field without a space after its colon is read whole":
+            "Foundation's parser wants a space there: `badServerResponse`",
+        "an answer with a header value that is Latin-1 and no UTF-8 is read whole":
+            "Foundation's parser wants UTF-8: `badServerResponse`",
+        "bytes beyond the Content-Length belong to no answer":
+            "libcurl leaves them in the connection, where the next answer is looked for: `badServerResponse`",
+        "an endless body with the greatest length of 64 bits is cut at the limit":
+            "**ends the process**: Foundation has the length as a Double, which is then too large for an Int64",
+        "an endless body of a redirect is cut at the limit":
+            "Foundation keeps it back until it ends, in memory; a deadline is the only bound",
+        "a head that is cut within a line is an error": endsTheProcess,
+        "a head that is cut after its status line is an error": endsTheProcess,
+    ]
+    #else
+    private static let ofFoundation: [String: String] = [:]
+    #endif
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct URLSessionTransportStressTests {
+    /// 200 calls in flight for as long as there are calls left; of every three one is cancelled at a moment that the seed
+    /// decides.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func everyCallEndsOnceWhateverIsCancelledAndWhen(seed: UInt64) async throws {
+        try await MockServer.run { server in
+            let switchboard = Switchboard()
+            server.fallback { request in
+                switchboard.cancel(request.path)
+                return .text(request.path)
+            }
+            let transport = URLSessionTransport()
+            let tally = Locked(Tally())
+            await withTaskGroup(of: Void.self) { group in
+                for index in 0..<700 {
+                    if index >= 200 { await group.next() }
+                    group.addTask {
+                        let call = Call(index, url: server.baseURL, SeededRandomness(seed: seed << 32 + UInt64(index)))
+                        let end = await call.run(over: transport, switchboard)
+                        tally.withLock { $0.add(end) }
+                    }
+                }
+            }
+            let result = tally.withLock { $0 }
+            #expect(result.wrong == [])
+            #expect(result.answered + result.cancelled == 700)
+            // Both kinds came up, else this would prove little.
+            #expect(result.answered >= 466)
+            #expect(result.cancelled > 50)
+
+            await transport.shutdown()
+            try await server.wait { $0.openConnectionCount == 0 }
+        }
+    }
+
+    @Test(arguments: [4, 5] as [UInt64])
+    func shutdownAtAnyMomentEndsEveryCall(seed: UInt64) async throws {
+        for round in 0..<5 as Range<UInt64> {
+            try await MockServer.run { server in
+                server.fallback { request in
+                    request.path.hasSuffix("3") ? .raw([.stall]) : .text(request.path)
+                }
+                let transport = URLSessionTransport()
+                let randomness = SeededRandomness(seed: seed << 32 + round)
+                let calls = (0..<40).map { index in
+                    let request = Call(index, url: server.baseURL, randomness).request
+                    return Task { try await transport.send(request) }
+                }
+                for _ in 0..<randomness.next() % 50 { await Task.yield() }
+                await transport.shutdown()
+                // Each has a result; a continuation that leaked would keep this waiting.
+                for call in calls {
+                    guard case .failure(let error) = await call.result else { continue }
+                    #expect(PulseError(wrapping: error).kind == .cancelled)
+                }
+                try await server.wait { $0.openConnectionCount == 0 }
+            }
+        }
+    }
+}
+
+extension URLSessionTransportStressTests {
+    enum End: Sendable {
+        case answered, cancelled
+        case wrong(String)
+    }
+
+    struct Tally: Sendable {
+        var answered = 0
+        var cancelled = 0
+        var wrong: [String] = []
+
+        mutating func add(_ end: End) {
+            switch end {
+            case .answered: answered += 1
+            case .cancelled: cancelled += 1
+            case .wrong(let what): wrong.append(what)
+            }
+        }
+    }
+
+    /// Lets the server cancel the call whose request it has just read.
+    final class Switchboard: Sendable {
+        private let calls = Locked<[String: Task<PulseResponse, any Error>]>([:])
+
+        func connect(_ path: String, to call: Task<PulseResponse, any Error>) {
+            calls.withLock { $0[path] = call }
+        }
+
+        func cancel(_ path: String) {
+            calls.withLock { $0[path] }?.cancel()
+        }
+    }
+
+    struct Call: Sendable {
+        enum Cancel {
+            case never
+            case after(yields: UInt64)
+            case onceTheServerHasIt
+        }
+
+        let request: TransportRequest
+        private let path: String
+        private let cancel: Cancel
+
+        init(_ index: Int, url: URL, _ randomness: SeededRandomness) {
+            path = "/\(index)"
+            var urlRequest = URLRequest(url: url.appendingPathComponent(path))
+            // A request that may not be resent has a session of its own.
+            let isPost = randomness.next() % 4 == 0
+            urlRequest.httpMethod = isPost ? "POST" : "GET"
+            let body = Data(repeating: 1, count: Int(randomness.next() % 5000))
+            urlRequest.httpBody = isPost ? body : nil
+            request = TransportRequest(
+                urlRequest: urlRequest, body: isPost ? .bytes(body) : .none, mayBeResent: !isPost)
+            switch (index % 3, randomness.next() % 2) {
+            case (0, 0): cancel = .after(yields: randomness.next() % 20)
+            case (0, _): cancel = .onceTheServerHasIt
+            default: cancel = .never
+            }
+        }
+
+        func run(over transport: URLSessionTransport, _ switchboard: Switchboard) async -> End {
+            let task = Task { try await transport.send(request) }
+            var mayFail = true
+            switch cancel {
+            case .never:
+                mayFail = false
+            case .onceTheServerHasIt:
+                switchboard.connect(path, to: task)
+            case .after(let yields):
+                for _ in 0..<yields { await Task.yield() }
+                task.cancel()
+            }
+            switch await task.result {
+            case .success(let response) where String(decoding: response.data, as: UTF8.self) == path: return .answered
+            case .success(let response): return .wrong("\(path) got \(response)")
+            case .failure(is CancellationError) where mayFail: return .cancelled
+            case .failure(let error): return .wrong("\(path) failed: \(error)")
+            }
+        }
+    }
+}

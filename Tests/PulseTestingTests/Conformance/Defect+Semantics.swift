@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension Defect {
+    /// What a transport may do wrong without a socket.
+    static let ofSemantics: [Defect] = [
+        Defect(
+            "makes a GET of everything", noticedBy: "PURGE arrives as such, and its answer comes back",
+            "HEAD arrives as such, and its answer comes back", "PROPFIND carries a body of bytes",
+            sending: { $0.httpMethod = "GET" }),
+        Defect(
+            "drops the query", noticedBy: "GET arrives as such, and its answer comes back",
+            "the target arrives as it was encoded",
+            sending: { $0.url = $0.url.flatMap { URL(string: $0.absoluteString.components(separatedBy: "?")[0]) } }),
+        Defect(
+            "loses the body", noticedBy: "DELETE carries a body of bytes", "a body of 1 MB arrives whole",
+            sending: { $0.httpBody = nil }),
+        Defect(
+            "cuts long bodies", noticedBy: "a body of 1 MB arrives whole",
+            sending: { $0.httpBody = $0.httpBody?.prefix(1 << 16) }),
+        Defect(
+            "drops a header", noticedBy: "header values arrive as given",
+            sending: { $0.setValue(nil, forHTTPHeaderField: "X-Signs") }),
+        Defect(
+            "says it is somebody else", noticedBy: "header values arrive as given",
+            sending: { $0.setValue("Other/1.0", forHTTPHeaderField: "User-Agent") }),
+        Defect(
+            "drops long headers", noticedBy: "a header value of 32 KB arrives whole",
+            sending: { $0.setValue(nil, forHTTPHeaderField: "X-Long") }),
+        Defect(
+            "drops empty headers", noticedBy: "an empty header value arrives empty",
+            sending: { $0.setValue(nil, forHTTPHeaderField: "X-Empty") }),
+        Defect(
+            "invents a type for bodies",
+            noticedBy: "a body goes without a Content-Type and an Expect that nobody set",
+            sending: { request in
+                guard request.httpBody != nil, request.value(forHTTPHeaderField: "Content-Type") == nil else { return }
+                request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+            }),
+        Defect(
+            "asks caches for fresh answers", noticedBy: "nothing is added that the client has to decide about",
+            sending: { $0.setValue("no-cache", forHTTPHeaderField: "Cache-Control") }),
+        Defect(
+            "drops a header of the answer", noticedBy: "200 header fields come",
+            returning: { $0.headers.remove("X-Field-150") }),
+        Defect(
+            "joins cookies", noticedBy: "repeated Set-Cookie lines stay apart",
+            returning: { response in
+                let joined = response.headers.values(for: "Set-Cookie").joined(separator: ", ")
+                response.headers["Set-Cookie"] = joined
+            }),
+        Defect(
+            "keeps the last of repeated lines", noticedBy: "repeated header lines come in their order",
+            returning: { response in
+                response.headers["X-Multi"] = response.headers.values(for: "X-Multi").last
+            }),
+        Defect(
+            "has a length for HEAD that is the body's",
+            noticedBy: "HEAD has the headers of the answer and no body",
+            returning: { $0.headers["Content-Length"] = String($0.data.count) }),
+        Defect(
+            "decodes text", noticedBy: "a body comes byte for byte",
+            returning: { $0.data = Data(String(decoding: $0.data, as: UTF8.self).utf8) }),
+        Defect(
+            "makes one status of all that are fine",
+            noticedBy: "every status from 200 to 299 is handed over",
+            "204 ends with its head, and the next answer is its own",
+            returning: { if $0.statusCode < 300 { $0.statusCode = 200 } }),
+        Defect(
+            "takes errors for failures", noticedBy: "every status from 400 to 499 is handed over",
+            "401 that asks for Bearer is handed over, and asked once",
+            fault: { base, request in
+                let response = try await base.send(request)
+                guard response.statusCode < 400 else { throw PulseError.http(response) }
+                return response
+            }),
+        Defect(
+            "retries when it is told to wait",
+            noticedBy: "425, 429 and 503 with Retry-After are handed over, and asked once",
+            fault: { base, request in
+                let response = try await base.send(request)
+                return response.headers.contains("Retry-After") ? try await base.send(request) : response
+            }),
+        Defect(
+            "follows redirects",
+            noticedBy: "301 to GET is handed over with body and Location, and not followed",
+            "308 to POST is handed over with body and Location, and not followed",
+            fault: { base, request in
+                let response = try await base.send(request)
+                guard let location = response.headers["Location"], let url = request.urlRequest.url else {
+                    return response
+                }
+                var next = request
+                next.urlRequest.url = URL(string: location, relativeTo: url)
+                return try await base.send(next)
+            }),
+        Defect(
+            "ignores the limit", noticedBy: "a body of one byte more than the limit is too large",
+            "an error's body is limited too", "a transport serves on after a body that was too large",
+            fault: { base, request in
+                var request = request
+                request.delivery = .buffered(limit: .max)
+                return try await base.send(request)
+            }),
+        Defect(
+            "is off by one at the limit", noticedBy: "a body of exactly the limit is handed over",
+            fault: { base, request in
+                let response = try await base.send(request)
+                if case .buffered(let limit) = request.delivery, response.data.count >= limit {
+                    throw PulseError.responseTooLarge(limit: limit)
+                }
+                return response
+            }),
+        Defect(
+            "buffers what was to be streamed", noticedBy: "a streamed delivery comes whole, or is refused unsent",
+            "a delivery to a file comes whole, or is refused unsent",
+            fault: { base, request in
+                var request = request
+                request.delivery = .buffered(limit: .max)
+                return try await base.send(request)
+            }),
+        Defect(
+            "refuses a stream after sending", noticedBy: "a streamed delivery comes whole, or is refused unsent",
+            fault: { base, request in
+                let response = try await base.send(request)
+                if case .streamed = request.delivery { throw PulseError.unsupported("streams") }
+                return response
+            }),
+        Defect(
+            "ignores cancellation", noticedBy: "a task cancelled before it starts sends nothing",
+            "a cancel while the server thinks ends the wait and the wire",
+            fault: { base, request in
+                try await Task { try await base.send(request) }.value
+            }),
+        Defect(
+            "remembers answers", noticedBy: "an answer that may be cached is asked for again",
+            fault: remembering()),
+        Defect(
+            "sends cookies back", noticedBy: "Set-Cookie is handed over and not sent back",
+            fault: sendingCookies()),
+        Defect(
+            "mixes up answers", noticedBy: "two hundred requests at once get each its own answer",
+            fault: mixingAnswersUp()),
+    ]
+
+    private static func remembering() -> @Sendable (any Transport, TransportRequest) async throws -> PulseResponse {
+        let answers = Locked<[URL: PulseResponse]>([:])
+        return { base, request in
+            guard let url = request.urlRequest.url, request.urlRequest.httpMethod == "GET" else {
+                return try await base.send(request)
+            }
+            if let answer = answers.withLock({ $0[url] }) { return answer }
+            let answer = try await base.send(request)
+            answers.withLock { $0[url] = answer }
+            return answer
+        }
+    }
+
+    private static func sendingCookies() -> @Sendable (any Transport, TransportRequest) async throws -> PulseResponse {
+        let cookie = Locked<String?>(nil)
+        return { base, request in
+            var request = request
+            if let value = cookie.withLock({ $0 }) { request.urlRequest.setValue(value, forHTTPHeaderField: "Cookie") }
+            let answer = try await base.send(request)
+            if let value = answer.headers["Set-Cookie"] { cookie.withLock { $0 = value } }
+            return answer
+        }
+    }
+
+    private static func mixingAnswersUp() -> @Sendable (any Transport, TransportRequest) async throws -> PulseResponse {
+        let last = Locked<PulseResponse?>(nil)
+        return { base, request in
+            let answer = try await base.send(request)
+            return last.withLock { last in
+                defer { last = answer }
+                return last ?? answer
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MockTransportConformanceTests {
+    static let conformance = TransportConformance.mockTransport
+
+    @Test(arguments: conformance.cases)
+    func keeps(_ promise: TransportConformance.Case) async throws {
+        if case .excluded(let reason) = try await Self.conformance.run(promise) {
+            withKnownIssue("excluded: \(reason)") { Issue.record("not run") }
+        }
+    }
+}

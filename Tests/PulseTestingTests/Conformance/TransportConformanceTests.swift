@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+/// The list itself: it must notice what is broken, and tell what was left out.
+@Suite(.timeLimit(.minutes(1)))
+struct TransportConformanceTests {
+    @Test(arguments: Defect.ofSemantics)
+    func noticesATransportThat(_ defect: Defect) async throws {
+        for name in defect.noticedBy {
+            let promise = try #require(TransportConformance.semantics.first { $0.name == name })
+            // In time, also for a transport that would never end.
+            let conformance = TransportConformance(simulated: "Faulty", timeLimit: 0.3) { respond in
+                FaultyTransport(base: MockTransport(respond), fault: defect.fault)
+            }
+            let failure = await #expect(throws: TransportConformance.Failure.self, "\(name)") {
+                try await conformance.run(promise)
+            }
+            #expect(failure?.promise == name)
+            #expect(failure?.reason.contains("unexpected error") == false, "\(failure?.reason ?? "")")
+        }
+    }
+
+    @Test func everyCaseHasANameOfItsOwn() {
+        let names = (TransportConformance.semantics + TransportConformance.wire).map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test func casesKnowTheirPart() {
+        #expect(TransportConformance.semantics.allSatisfy { $0.kind == .semantics })
+        #expect(TransportConformance.wire.allSatisfy { $0.kind == .wire })
+    }
+
+    @Test func transportWithoutSocketsRunsTheSemanticsAlone() {
+        let simulated = TransportConformance(simulated: "Mock") { MockTransport($0) }
+        #expect(simulated.cases.map(\.name) == TransportConformance.semantics.map(\.name))
+        let real = TransportConformance("Real") { _ in MockTransport(stubs: []) }
+        #expect(real.cases.map(\.name) == (TransportConformance.semantics + TransportConformance.wire).map(\.name))
+    }
+
+    @Test func excludedCaseIsNotRunAndTellsItsReason() async throws {
+        let promise = try #require(TransportConformance.semantics.first)
+        let runs = Locked(0)
+        let conformance = TransportConformance(simulated: "Mock", exclusions: [promise.name: "because"]) { respond in
+            runs.withLock { $0 += 1 }
+            return MockTransport(respond)
+        }
+        #expect(conformance.cases.contains { $0.name == promise.name })
+        #expect(try await conformance.run(promise) == .excluded(reason: "because"))
+        #expect(runs.withLock { $0 } == 0)
+    }
+
+    @Test func exclusionThatNamesNoCaseFails() async throws {
+        let conformance = TransportConformance(simulated: "Mock", exclusions: ["no such case": "because"]) {
+            MockTransport($0)
+        }
+        let promise = try #require(conformance.cases.last)
+        #expect(promise.name == "no such case")
+        await #expect(throws: TransportConformance.Failure.self) { try await conformance.run(promise) }
+    }
+
+    @Test func exclusionOfAWireCaseFailsForATransportWithoutSockets() async throws {
+        let name = try #require(TransportConformance.wire.first?.name)
+        let conformance = TransportConformance(simulated: "Mock", exclusions: [name: "because"]) { MockTransport($0) }
+        let promise = try #require(conformance.cases.last)
+        await #expect(throws: TransportConformance.Failure.self) { try await conformance.run(promise) }
+    }
+
+    @Test func caseThatNeverEndsFailsInTime() async throws {
+        let promise = try #require(TransportConformance.semantics.first)
+        let conformance = TransportConformance(simulated: "Stuck", timeLimit: 0.05) { _ in
+            FaultyTransport(base: MockTransport(stubs: [])) { _, request in
+                // Deaf to everything until the case is over.
+                await Task.detached { try? await SystemClock().sleep(0.3) }.value
+                return PulseResponse(statusCode: 200, request: request.urlRequest)
+            }
+        }
+        let failure = await #expect(throws: TransportConformance.Failure.self) { try await conformance.run(promise) }
+        #expect(failure?.reason.contains("not ended within") == true)
+    }
+
+    @Test func reportCountsEveryCaseOnce() async {
+        let name = TransportConformance.semantics[0].name
+        let conformance = TransportConformance(
+            simulated: "Faulty", exclusions: [name: "because", "gone": "because"], timeLimit: 0.3
+        ) { respond in
+            FaultyTransport(base: MockTransport(respond)) { base, request in
+                if request.urlRequest.url?.path == "/a/b" { throw PulseError.noConnection }
+                return try await base.send(request)
+            }
+        }
+        let report = await conformance.report()
+        #expect(!report.isConforming)
+        #expect(report.passed.count + report.excluded.count + report.failures.count == conformance.cases.count)
+        #expect(report.excluded.map(\.promise) == [name])
+        #expect(report.failures.contains { $0.promise == "gone" })
+        #expect(report.failures.contains { $0.promise.hasPrefix("POST arrives as such") })
+        #expect(report.description.contains("excluded  \(name): because"))
+    }
+}

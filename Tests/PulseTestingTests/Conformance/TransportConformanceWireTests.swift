@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+/// The list's part for sockets must notice what is broken, too.
+@Suite(.timeLimit(.minutes(1)))
+struct TransportConformanceWireTests {
+    @Test(.serialized, arguments: Defect.ofTheWire)
+    func noticesATransportThat(_ defect: Defect) async throws {
+        let conformance = TransportConformance("Faulty", timeLimit: 2) { connections in
+            FaultyTransport(base: URLSessionTransport(maximumConnectionsPerHost: connections), fault: defect.fault)
+        }
+        for name in defect.noticedBy {
+            try await expectFailure(ofCaseNamed: name, in: conformance)
+        }
+    }
+
+    @Test func noticesATransportThatMakesAsManyConnectionsAsItLikes() async throws {
+        let conformance = TransportConformance("Faulty") { _ in URLSessionTransport(maximumConnectionsPerHost: 64) }
+        try await expectFailure(ofCaseNamed: "no host gets more connections at a time than it may", in: conformance)
+    }
+
+    @Test func noticesATransportThatForgetsToShutDown() async throws {
+        let kept = URLSessionTransport()
+        let conformance = TransportConformance("Faulty", timeLimit: 1) { _ in Immortal(base: kept) }
+        try await expectFailure(ofCaseNamed: "a shutdown closes every connection", in: conformance)
+        try await expectFailure(ofCaseNamed: "after a shutdown nothing is sent any more", in: conformance)
+        await kept.shutdown()
+    }
+
+    private struct Immortal: Transport {
+        let base: any Transport
+
+        func send(_ request: TransportRequest) async throws -> PulseResponse { try await base.send(request) }
+    }
+
+    private func expectFailure(ofCaseNamed name: String, in conformance: TransportConformance) async throws {
+        let promise = try #require(conformance.cases.first { $0.name.hasPrefix(name) }, "\(name)")
+        let failure = await #expect(throws: TransportConformance.Failure.self, "\(name)") {
+            try await conformance.run(promise)
+        }
+        #expect(failure?.reason.contains("unexpected error") == false, "\(name): \(failure?.reason ?? "")")
+    }
+}
