@@ -9,9 +9,9 @@ extension PulseClient {
         _ call: Call, through links: PluginChain.Links, _ body: @escaping @Sendable () async throws -> PulseResponse
     ) async throws -> PulseResponse {
         call.emit(.requestStarted(call.summary))
-        if Task.isCancelled {
-            await complete(call, links, .failure(.cancelled))
-            throw PulseError.cancelled
+        if let error = call.endBeforeStart {
+            await complete(call, links, .failure(error))
+            throw error
         }
         let task = Task.startingNow {
             try Task.checkCancellation()
@@ -78,6 +78,13 @@ extension PulseClient {
 }
 
 extension Call {
+    /// Why the call must not even begin.
+    fileprivate var endBeforeStart: PulseError? {
+        if Task.isCancelled { return .cancelled }
+        guard let deadline, environment.clock.uptime >= deadline else { return nil }
+        return .deadlineExceeded(last: nil)
+    }
+
     /// What the caller gets: a call that its deadline cut names the failure before it.
     fileprivate func finalError(_ error: PulseError) -> PulseError {
         switch error {

@@ -48,7 +48,8 @@ package final class Call: Sendable {
         self.environment = environment
         startedAt = environment.clock.now
         startUptime = environment.clock.uptime
-        deadline = options.deadline.map { [startUptime] in startUptime + $0 }
+        // A number that is none, or infinite, is no deadline.
+        deadline = options.deadline.flatMap { [startUptime] in $0 < .infinity ? startUptime + $0 : nil }
     }
 
     private init(detachedFrom call: Call) {

@@ -30,6 +30,8 @@ public struct PluginChain: Sendable {
     /// Runs the rest with another context: another attempt, another body. Throws ``PulseError``.
     public func callAsFunction(_ request: URLRequest, context: PluginContext) async throws -> PulseResponse {
         guard completesItself else { return try await run(request, context) }
+        // Whoever alters a context has only that of the call which this chain has left.
+        let context = context.moved(to: self.context.call)
         do {
             let response = try await run(request, context)
             guard let stream = response.bytes else {

@@ -3,7 +3,7 @@
 /// What a plugin knows of the call it serves. A value: copies may differ in attempt and body, and share the call's
 /// ``store``. Safe to keep until the call is complete.
 public struct PluginContext: Sendable {
-    package let call: Call
+    package private(set) var call: Call
     private let current: Hop
     /// Of the retry loop, counted from 1.
     public private(set) var attempt: Int
@@ -136,8 +136,15 @@ public struct PluginContext: Sendable {
 
     /// For a chain that outlives its call.
     func detached() -> PluginContext {
-        PluginContext(
-            call: call.detached(), url: url, method: method, hop: hop, body: body, builtHeaders: builtHeaders,
-            cacheOverride: current.cacheOverride)
+        moved(to: call.detached()).with(attempt: 1)
+    }
+
+    /// The same attempt and body in another call.
+    func moved(to call: Call) -> PluginContext {
+        guard call !== self.call else { return self }
+        var copy = self
+        copy.call = call
+        copy.wireAttempt = call.wireAttempts + 1
+        return copy
     }
 }

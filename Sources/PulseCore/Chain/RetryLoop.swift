@@ -46,9 +46,10 @@ package struct RetryLoop: Sendable {
     private func decision(
         after failure: PulseError, attempt: Int, of context: PluginContext, _ request: URLRequest
     ) -> Decision {
-        guard failure.kind != .cancelled, counts(failure), mayRepeat(request, after: failure, in: context) else {
-            return .stop
-        }
+        // Whatever a judgement says: these are verdicts on the call, not on the attempt.
+        guard failure.kind != .cancelled, failure.kind != .deadlineExceeded, counts(failure),
+            mayRepeat(request, after: failure, in: context)
+        else { return .stop }
         guard attempt < policy.maxAttempts else { return policy.maxAttempts > 1 ? .giveUp : .stop }
         let asked = failure.retryAfter(now: context.clock.now) ?? 0
         guard asked <= policy.maximumRetryAfter else { return .giveUp }
@@ -61,7 +62,9 @@ package struct RetryLoop: Sendable {
     /// The rule that no policy lifts by accident: idempotent, or keyed, or nothing was sent (RFC 9110, section 9.2.2).
     private func mayRepeat(_ request: URLRequest, after failure: PulseError, in context: PluginContext) -> Bool {
         guard context.body.isReplayable else { return false }
-        return context.method.isIdempotent || policy.retriesUnsafeMethods || failure.phase == .beforeSend
+        // A plugin may have changed the method since the client built the request.
+        let isIdempotent = context.method.isIdempotent && request.isIdempotent
+        return isIdempotent || policy.retriesUnsafeMethods || failure.phase == .beforeSend
             || context.idempotencyKey != nil || request.value(forHTTPHeaderField: "Idempotency-Key") != nil
     }
 
@@ -83,6 +86,12 @@ package struct RetryLoop: Sendable {
         guard policy.reportsExhaustion, attempt >= policy.maxAttempts else { return try result.get() }
         (try? result.get())?.bytes?.cancel()
         throw PulseError.retryExhausted(last: failure, attempts: attempt)
+    }
+}
+
+extension URLRequest {
+    fileprivate var isIdempotent: Bool {
+        HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent ?? false
     }
 }
 

@@ -26,7 +26,7 @@ public struct PulseConfiguration: Sendable {
     public var redirectPolicy: RedirectPolicy = .default
     /// Origins besides the base URL's that credentials may go to; of each URL its scheme, host and port count.
     public var trustedOrigins: [URL] = []
-    /// Header names that are secret besides the well-known ones: masked in every text, sent home only.
+    /// Header names that are secret besides the well-known ones: they go home only, like `Authorization`.
     public var secretHeaders: Set<String> = []
     public var logLevel: LogLevel = .none
     public var encoder: any RequestEncoder = .json

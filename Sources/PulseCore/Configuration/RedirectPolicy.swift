@@ -58,12 +58,17 @@ public struct RedirectPolicy: Sendable {
         next.url = target
         next.httpMethod = rewritesTo
         if dropsBody { Self.removeBody(from: &next) }
+        if Origin(target) != Origin(current) {
+            // A Host of one's own names the host that has just sent the client elsewhere.
+            next.setValue(nil, forHTTPHeaderField: "Host")
+        }
         var maximumHops = 10
         switch mode {
         case .refuse: return .stop
         case .follow(let limit): maximumHops = limit
         case .custom(let decide):
-            guard let decided = decide(response, next), decided.url.flatMap(Origin.init) != nil else { return .stop }
+            guard let decided = decide(response, next), let url = decided.url, Self.mayFollow(from: current, to: url)
+            else { return .stop }
             next = decided
         }
         return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
@@ -82,25 +87,41 @@ public struct RedirectPolicy: Sendable {
     /// Where `Location` leads: http or https, with a host, never from https to http; without user info, which nobody
     /// but the server asked to send.
     private static func target(of response: PulseResponse, from current: URL) -> URL? {
-        guard let location = response.headers.values(for: "Location").first, !location.isEmpty,
+        let location = response.headers.values(for: "Location").first?.trimmingCharacters(in: .whitespaces)
+        guard let location, !location.isEmpty,
             let url = URL(string: legal(location), relativeTo: current)?.absoluteURL,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return nil }
         parts.user = nil
         parts.password = nil
-        guard let target = parts.url, let origin = Origin(target), url.scheme?.lowercased().hasPrefix("http") == true
-        else {
-            return nil
-        }
-        return origin.scheme == "http" && Origin(current)?.scheme == "https" ? nil : target
+        return parts.url.flatMap { mayFollow(from: current, to: $0) ? $0 : nil }
     }
 
-    /// Servers write spaces and other text raw; what is no URI character is encoded, a valid escape stays.
+    /// Not to a socket or anything else that is no http, and not back from https.
+    private static func mayFollow(from current: URL, to target: URL) -> Bool {
+        guard let origin = Origin(target), target.scheme?.asciiLowercased.hasPrefix("http") == true else {
+            return false
+        }
+        return origin.scheme == "https" || Origin(current)?.scheme != "https"
+    }
+
+    /// Servers write spaces and other text raw: what is no URI character in its place is encoded, a valid escape stays.
+    /// Foundation would encode as well, and with it every valid escape of the same text once more.
     private static func legal(_ location: String) -> String {
-        let allowed = Set("-._~:/?#[]@!$&'()*+,;=%".utf8)
+        let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
+        let bytes = Array(location.utf8)
+        let authority = authority(of: bytes)
+        let fragment = bytes.firstIndex(of: UInt8(ascii: "#"))
         var text = ""
-        for byte in location.utf8 {
-            if byte.isASCIIDigit || byte.isASCIILetter || allowed.contains(byte) {
+        for (index, byte) in bytes.enumerated() {
+            let isLegal =
+                switch byte {
+                case UInt8(ascii: "%"): bytes[(index + 1)...].prefix(2).count { $0.hexDigitValue != nil } == 2
+                case UInt8(ascii: "["), UInt8(ascii: "]"): authority.contains(index)
+                case UInt8(ascii: "#"): index == fragment
+                default: byte.isASCIIDigit || byte.isASCIILetter || allowed.contains(byte)
+                }
+            if isLegal {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += byte < 0x10 ? "%0" : "%"
@@ -110,11 +131,23 @@ public struct RedirectPolicy: Sendable {
         return text
     }
 
+    /// What stands between `//` and the path (RFC 3986, section 3.2).
+    private static func authority(of reference: [UInt8]) -> Range<Int> {
+        let delimiters = "/?#".utf8
+        guard let start = reference.firstIndex(where: delimiters.contains), reference[start...].starts(with: "//".utf8),
+            start == 0 || reference[start - 1] == UInt8(ascii: ":")
+        else { return 0..<0 }
+        let rest = reference[(start + 2)...]
+        return rest.startIndex..<(rest.firstIndex(where: delimiters.contains) ?? rest.endIndex)
+    }
+
     private static func removeBody(from request: inout URLRequest) {
         request.httpBody = nil
         for name in (request.allHTTPHeaderFields ?? [:]).keys {
             let lowercased = name.asciiLowercased
-            if lowercased.hasPrefix("content-") || lowercased == "idempotency-key" {
+            if lowercased.hasPrefix("content-")
+                || ["idempotency-key", "transfer-encoding", "trailer", "expect"].contains(lowercased)
+            {
                 request.setValue(nil, forHTTPHeaderField: name)
             }
         }

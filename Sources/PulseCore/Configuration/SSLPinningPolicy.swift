@@ -6,7 +6,8 @@
 /// least two pins, one of a key that is kept in reserve: a policy with fewer makes a ``NetworkEvent/warning(_:)``.
 public struct SSLPinningPolicy: Sendable, Hashable {
     /// Which hosts the pins are for: `api.example.com`, `*.example.com` (one label more), `**.example.com` (any number,
-    /// none included). None stands for every host.
+    /// none included). None stands for every host. A pattern of another form fails every request with
+    /// ``PulseError/invalidRequest(reason:)``.
     public var hosts: [String]
     /// `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
     public var publicKeyHashes: [String]
@@ -16,9 +17,12 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     public var isReportOnly: Bool
     /// From then on the pins are not enforced, so that an app nobody updates goes on working.
     public var expires: Date?
+    /// A list of pins that has come out empty is an error; only ``disabled`` has none on purpose.
+    private let needsPins: Bool
 
-    private init(publicKeyHashes: [String], certificates: [Data]) {
+    private init(publicKeyHashes: [String], certificates: [Data], needsPins: Bool = true) {
         hosts = []
+        self.needsPins = needsPins
         self.publicKeyHashes = publicKeyHashes
         self.certificates = certificates
         isReportOnly = false
@@ -26,7 +30,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     }
 
     /// No pins: the default.
-    public static let disabled = SSLPinningPolicy(publicKeyHashes: [], certificates: [])
+    public static let disabled = SSLPinningPolicy(publicKeyHashes: [], certificates: [], needsPins: false)
 
     /// Pins by hash. A hash that is malformed fails every request to the hosts with
     /// ``PulseError/invalidRequest(reason:)``: a typing error never switches pinning off.
@@ -56,29 +60,53 @@ public struct SSLPinningPolicy: Sendable, Hashable {
 
     /// The pins for a host at that time, or nil if there are none.
     package func pinSet(forHost host: String, now: Date) throws -> PinSet? {
-        guard self != .disabled, hosts.isEmpty || hosts.contains(where: { Self.matches(host, $0) }) else { return nil }
+        guard isEnabled else { return nil }
         if let expires, now >= expires { return nil }
-        for hash in publicKeyHashes {
-            guard hash.hasPrefix("sha256/"), Data(base64Encoded: String(hash.dropFirst(7)))?.count == 32 else {
-                throw PulseError.invalidRequest(reason: "a pin is not sha256/ and the base64 of 32 bytes: \(hash)")
-            }
+        for pattern in hosts where !Self.isPattern(pattern) {
+            throw PulseError.invalidRequest(reason: "not a host pattern of a pinning policy: \(pattern)")
         }
+        // A trailing dot names the same host.
+        let host = host.hasSuffix(".") ? String(host.dropLast()) : host
+        guard hosts.isEmpty || hosts.contains(where: { Self.matches(host, $0) }) else { return nil }
+        let hashes = try publicKeyHashes.map(Self.canonical)
         guard !publicKeyHashes.isEmpty || !certificates.isEmpty else {
             throw PulseError.invalidRequest(reason: "a pinning policy without a pin")
         }
         return PinSet(
-            publicKeyHashes: Set(publicKeyHashes), certificates: certificates, isReportOnly: isReportOnly)
+            publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
+    }
+
+    /// The pin as it is computed from a key: base64 has several spellings of the same bytes, and only one is compared.
+    private static func canonical(_ hash: String) throws -> String {
+        guard hash.hasPrefix("sha256/"), let bytes = Data(base64Encoded: String(hash.dropFirst(7))), bytes.count == 32
+        else {
+            throw PulseError.invalidRequest(reason: "a pin is not sha256/ and the base64 of 32 bytes: \(hash)")
+        }
+        return "sha256/" + bytes.base64EncodedString()
     }
 
     /// What a developer should know about the policy.
     package func problems(now: Date) -> [String] {
-        guard self != .disabled else { return [] }
+        guard isEnabled else { return [] }
         var problems: [String] = []
-        if publicKeyHashes.count + certificates.count < 2 {
+        if Set(publicKeyHashes).count + Set(certificates).count < 2 {
             problems.append("a pinning policy with fewer than two pins locks users out when the key changes")
         }
         if let expires, now >= expires { problems.append("the pinning policy has expired and is not enforced") }
         return problems
+    }
+
+    private var isEnabled: Bool {
+        needsPins || !publicKeyHashes.isEmpty || !certificates.isEmpty
+    }
+
+    /// A name or an address, behind one wildcard at most: anything else matches no host and would pin nothing.
+    private static func isPattern(_ pattern: String) -> Bool {
+        let wildcard = ["**.", "*."].first { pattern.hasPrefix($0) } ?? ""
+        let name = pattern.utf8.dropFirst(wildcard.utf8.count)
+        let colons = name.count { $0 == UInt8(ascii: ":") }
+        return !name.isEmpty && (colons == 0 || colons > 1 && wildcard.isEmpty)
+            && name.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "-_.:".utf8.contains($0) }
     }
 
     private static func matches(_ host: String, _ pattern: String) -> Bool {

@@ -17,12 +17,17 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
     /// - Parameter template: a path, or a template such as `/users/{id}` whose values `path` gives; each value is
     ///   encoded as one segment. A missing or unused value is ``PulseError/invalidRequest(reason:)`` when it is sent.
     public init(
-        _ method: HTTPMethod = .get, _ template: PathTemplate,
+        _ method: HTTPMethod, _ template: PathTemplate,
         path values: [String: any CustomStringConvertible & Sendable] = [:]
     ) {
         self.method = method
         self.template = template
         self.values = values
+    }
+
+    /// A GET: `Request<[User]>("/users")`.
+    public init(_ template: PathTemplate, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
+        self.init(.get, template, path: values)
     }
 
     public var path: String {

@@ -117,7 +117,8 @@ public enum BodySource: Sendable {
     case file(URL)
     case stream(BodyStream)
 
-    package var isReplayable: Bool {
+    /// Whether the body can be sent again: all can, except a stream marked one-shot.
+    public var isReplayable: Bool {
         if case .stream(let stream) = self { return !stream.isOneShot }
         return true
     }

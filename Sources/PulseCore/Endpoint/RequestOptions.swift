@@ -126,7 +126,8 @@ extension [String: String] {
     }
 
     package mutating func setHeader(_ name: String, to value: String?) {
-        if self[name] == nil, let other = keys.first(where: { $0.equalsIgnoringASCIICase(name) }) {
+        // A dictionary may hold one name in several spellings, and `URLRequest` would take any of them.
+        while let other = keys.first(where: { $0.equalsIgnoringASCIICase(name) && $0 != name }) {
             self[other] = nil
         }
         self[name] = value

@@ -10,7 +10,8 @@ struct ByteClass: Sendable {
         /// A blank or `+`, perhaps behind an authentication scheme.
         case blank
         case percent
-        /// `>`, perhaps of an XML start tag.
+        /// `<`, perhaps of an XML start tag.
+        case tagStart
         case tagEnd
         /// The third letter of a JSON Web Token.
         case letterJ
@@ -41,6 +42,7 @@ struct ByteClass: Sendable {
             case UInt8(ascii: "="), UInt8(ascii: ":"): .separator
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "+"): .blank
             case UInt8(ascii: "%"): .percent
+            case UInt8(ascii: "<"): .tagStart
             case UInt8(ascii: ">"): .tagEnd
             case UInt8(ascii: "J"): .letterJ
             case UInt8(ascii: "B"): .letterB

@@ -68,9 +68,11 @@ extension SecretScanner {
         if Self.prose.contains(word.map(\.asciiLowercased)) { return false }
         // `Bearer` with a capital is hardly prose; `Basic` begins sentences.
         if scheme.elementsEqual("Bearer".utf8) { return true }
+        // What was a credential in there is masked.
+        if word.contains(UInt8(ascii: "*")) { return false }
         return word.count >= 20
             || word.dropFirst().contains {
-                $0.isASCIIDigit || $0 &- UInt8(ascii: "A") < 26 || "+/=_.~|:*".utf8.contains($0)
+                $0.isASCIIDigit || $0 &- UInt8(ascii: "A") < 26 || "+/=_.~|:".utf8.contains($0)
             }
     }
 }

@@ -26,11 +26,11 @@ extension SecretScanner {
         if isColon, byte(position) == UInt8(ascii: "/"), byte(position + 1) == UInt8(ascii: "/") {
             return scanURL(from: position + 2)
         }
-        let name = name(before: separator)
+        let name = name(before: separator).flatMap { isSecret($0) ? $0 : nil }
         // No name spans a separator: nothing is looked at twice.
         nameFloor = position
-        guard let name, isSecret(name) else { return }
-        let start = valueStart(after: position, name)
+        guard let name else { return }
+        let start = valueStart(after: position, name, isColon: isColon)
         guard start < end else { return }
         if isColon, !name.isQuoted, isHeaderLine(name) {
             maskLine(from: start, name)
@@ -81,6 +81,7 @@ extension SecretScanner {
 
     /// `API key: …`, two words, of which the first alone is no secret: that would be prose about one.
     private func endsTwoWords(_ name: Name) -> Bool {
+        let floor = max(floor, nameFloor)
         var lower = name.range.lowerBound
         guard lower - 1 > floor, kind(lower - 1).isBlank else { return false }
         let upper = lower - 1
@@ -91,10 +92,11 @@ extension SecretScanner {
 
     // MARK: The value
 
-    private func valueStart(after separatorEnd: Int, _ name: Name) -> Int {
+    private func valueStart(after separatorEnd: Int, _ name: Name, isColon: Bool) -> Int {
         var start = separatorEnd
         // `:=`, `==`, `=>`
-        while start - separatorEnd < 2, byte(start) == UInt8(ascii: "=") || byte(start) == UInt8(ascii: ">") {
+        while start - separatorEnd < 2, byte(start) == UInt8(ascii: "=") || !isColon && byte(start) == UInt8(ascii: ">")
+        {
             start += 1
         }
         return skipBlanks(start, alsoLines: name.isQuoted)
@@ -234,7 +236,17 @@ extension SecretScanner {
         var next = index + 1
         let kind = kind(next)
         if next >= end || kind.isBlank || kind.isLineBreak || kind.isQuote { return true }
-        while next - index < 64, self.kind(next).isName || byte(next) == UInt8(ascii: "*") { next += 1 }
-        return next > index + 1 && (byte(next) == UInt8(ascii: "=") || byte(next) == UInt8(ascii: ":"))
+        // A star: a mask, of this pass or of one before, may be in what follows.
+        while next - index < 64, self.kind(next).isName || byte(next) == UInt8(ascii: "*") {
+            if isSeparator(next) { break }
+            next += 1
+        }
+        return next > index + 1 && isSeparator(next)
+    }
+
+    private func isSeparator(_ index: Int) -> Bool {
+        let byte = byte(index)
+        let meaning = byte == UInt8(ascii: "%") ? PercentEncoding.escape(in: bytes, at: index, end: end) : byte
+        return meaning == UInt8(ascii: "=") || meaning == UInt8(ascii: ":")
     }
 }

@@ -9,6 +9,8 @@ extension SecretScanner {
     mutating func scanURL(from start: Int) {
         let stop = urlEnd(start)
         position = stop
+        // Masked or not, it is done with.
+        nameFloor = stop
         guard depth < Self.maximumDepth else {
             // Whoever nests that deep has something to hide, or wants to be expensive.
             if bytes[start..<stop].contains(where: { "@=%".utf8.contains($0) }) { replace(start..<stop) }
@@ -39,13 +41,18 @@ extension SecretScanner {
     /// A URL from its authority on, its secrets masked; nil if it has none.
     static func maskedURL(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int) -> [UInt8]? {
         var replacements = Replacements(of: bytes, in: range)
-        let authorityEnd = bytes[range].firstIndex { "/?#\\".utf8.contains($0) } ?? range.upperBound
-        let userInfo = userInfo(bytes, authority: range.lowerBound..<authorityEnd, end: range.upperBound)
-        if let userInfo { replacements.replace(userInfo) }
-        maskPathAndQuery(
-            bytes, in: max(authorityEnd, userInfo?.upperBound ?? 0)..<range.upperBound, names: names, depth: depth,
-            &replacements)
+        let authority = range.lowerBound..<authorityEnd(bytes, in: range)
+        var pathStart = authority.upperBound
+        if let userInfo = userInfo(bytes, authority: authority, end: range.upperBound) {
+            replacements.replace(userInfo)
+            pathStart = authorityEnd(bytes, in: userInfo.upperBound..<range.upperBound)
+        }
+        maskPathAndQuery(bytes, in: pathStart..<range.upperBound, names: names, depth: depth, &replacements)
         return replacements.result()
+    }
+
+    private static func authorityEnd(_ bytes: [UInt8], in range: Range<Int>) -> Int {
+        bytes[range].firstIndex { "/?#\\".utf8.contains($0) } ?? range.upperBound
     }
 
     /// What stands before the last `@` of the authority. If there is none but a port that is no number, a password

@@ -11,6 +11,8 @@ struct SecretScanner {
     var position: Int
     /// Names begin behind this.
     var nameFloor: Int
+    /// The start tag of an element with a secret name has begun.
+    private var isInSecretTag = false
     private var replacements: Replacements
 
     private init(names: SecretNames, bytes: [UInt8], range: Range<Int>, depth: Int) {
@@ -36,6 +38,7 @@ struct SecretScanner {
             case .separator: scanSeparator(width: 1)
             case .blank: scanCredentials(width: 1)
             case .percent: scanEscape()
+            case .tagStart: scanTag()
             case .tagEnd: scanElement()
             case .letterJ: scanWebToken()
             case .letterB: scanPrivateKey()
@@ -137,21 +140,26 @@ struct SecretScanner {
         replace(first..<index)
     }
 
+    private mutating func scanTag() {
+        position += 1
+        var start = position
+        var index = start
+        while isAlphanumeric(index) || byte(index) >= 0x80 || "-_.:".utf8.contains(byte(index)) {
+            index += 1
+            // What was before is the prefix of a namespace.
+            if bytes[index - 1] == UInt8(ascii: ":") { start = index }
+        }
+        // Behind a star there was more of the name, which has been masked.
+        isInSecretTag = byte(index) != UInt8(ascii: "*") && names.contains(bytes[start..<index])
+    }
+
     /// `<password>…</password>` and CDATA within; attributes are pairs like others.
     private mutating func scanElement() {
         let close = position
         position += 1
-        guard close > floor, bytes[close - 1] != UInt8(ascii: "/") else { return }
-        // An element's name and attributes longer than that are not looked at.
-        let limit = max(floor, close - 256)
-        var open = close - 1
-        while open >= limit, bytes[open] != UInt8(ascii: "<"), bytes[open] != UInt8(ascii: ">") { open -= 1 }
-        guard open >= limit, bytes[open] == UInt8(ascii: "<") else { return }
-        var nameEnd = open + 1
-        while kind(nameEnd).isName || byte(nameEnd) == UInt8(ascii: ":") { nameEnd += 1 }
-        let name = bytes[(open + 1)..<min(nameEnd, close)]
-        let local = name.lastIndex(of: UInt8(ascii: ":")).map { name[($0 + 1)...] } ?? name
-        guard names.contains(local) else { return }
+        guard isInSecretTag else { return }
+        isInSecretTag = false
+        guard close == floor || bytes[close - 1] != UInt8(ascii: "/") else { return }
         let data = Array("<![cdata[".utf8)
         var index = close + 1
         if matches(data, at: index) {

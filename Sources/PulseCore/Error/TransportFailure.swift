@@ -18,8 +18,8 @@ public struct TransportFailure: Error, Sendable {
 
 extension TransportFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
     public var description: String {
-        let cause = underlying.map { ": " + PulseError.text(of: $0) } ?? ""
-        return "\(code.symbol), \(phase)\(cause)"
+        let cause = underlying.map { PulseError.text(of: $0) } ?? code.symbol
+        return cause == code.symbol ? "\(code.symbol), \(phase)" : "\(code.symbol), \(phase): \(cause)"
     }
     public var debugDescription: String { description }
     public var errorDescription: String? { description }

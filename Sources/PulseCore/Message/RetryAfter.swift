@@ -6,25 +6,32 @@ package enum RetryAfter {
     ///
     /// `Retry-After` first (RFC 9110, section 10.2.3): digits, or a date, counted against the answer's own `Date` where
     /// it has one. Without one `RateLimit-Reset`, then `X-RateLimit-Reset`: seconds, or a Unix time if it lies after 2024.
-    /// Anything malformed is ignored.
+    /// Anything malformed is ignored, and so is a reset while the server says that requests are left: many send it with
+    /// every answer, and then it is not what an error is about.
     package static func seconds(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
         if let value = headers.values(for: "Retry-After").first,
             let seconds = digits(value) ?? date(value, headers, now).map({ max(0, $0) })
         {
             return seconds
         }
-        return reset("RateLimit-Reset", headers, now) ?? reset("X-RateLimit-Reset", headers, now)
+        return reset("RateLimit", headers, now) ?? reset("X-RateLimit", headers, now)
     }
 
     private static func date(_ value: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {
-        let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
-        return HTTPDate.parse(value, now: now)?.timeIntervalSince(sent)
+        HTTPDate.parse(value, now: now)?.timeIntervalSince(sent(headers, now))
     }
 
-    private static func reset(_ name: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {
-        guard let seconds = headers.values(for: name).first.flatMap(digits) else { return nil }
+    /// The server's own clock, if it shows it: the two need not agree.
+    private static func sent(_ headers: HTTPHeaders, _ now: Date) -> Date {
+        headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
+    }
+
+    private static func reset(_ family: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {
+        guard let seconds = headers.values(for: family + "-Reset").first.flatMap(digits),
+            headers.values(for: family + "-Remaining").first.flatMap(digits) ?? 0 == 0
+        else { return nil }
         let startOf2025: TimeInterval = 1_735_689_600
-        return seconds < startOf2025 ? seconds : max(0, seconds - now.timeIntervalSince1970)
+        return seconds < startOf2025 ? seconds : max(0, seconds - sent(headers, now).timeIntervalSince1970)
     }
 
     private static func digits(_ text: String) -> TimeInterval? {

@@ -64,6 +64,8 @@ package struct IdentifierSource: Sendable {
         }
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return UUID(bits: prefix, mixed ^ (mixed >> 31))
+        mixed ^= mixed >> 31
+        // The top two bits give way to the UUID's variant: without them identifiers would collide after 2^31.
+        return UUID(bits: prefix ^ (mixed >> 62), mixed)
     }
 }

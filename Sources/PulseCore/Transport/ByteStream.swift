@@ -104,6 +104,8 @@ public final class ByteStream: AsyncSequence, Sendable {
                 cancel()
             }
             if chunk == nil { finish(nil, cancelsSource: false) }
+            // A source that is cancelled may well say that it has ended: a body cut short must not pass for a whole one.
+            if let error = state.withLock({ $0.end?.error }) { throw error }
             return chunk
         } catch {
             // Whoever ended it first says why: a cancelled source may throw any error.

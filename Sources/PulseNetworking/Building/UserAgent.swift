@@ -21,14 +21,21 @@ enum UserAgent {
     }
 
     private static var platform: String {
-        #if canImport(WatchKit)
-        "watchOS"
-        #elseif canImport(UIKit)
-        "iOS"
-        #elseif canImport(Darwin)
-        "macOS"
+        #if canImport(Darwin)
+        name(ofSDKPlatform: Bundle.main.infoDictionary?["DTPlatformName"] as? String)
         #else
         "Linux"
         #endif
+    }
+
+    /// What a bundle was built for, as its Info.plist says; an executable without one runs on macOS.
+    static func name(ofSDKPlatform platform: String?) -> String {
+        switch platform {
+        case "iphoneos", "iphonesimulator": "iOS"
+        case "appletvos", "appletvsimulator": "tvOS"
+        case "watchos", "watchsimulator": "watchOS"
+        case "xros", "xrsimulator": "visionOS"
+        default: "macOS"
+        }
     }
 }

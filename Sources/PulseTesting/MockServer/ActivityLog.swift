@@ -58,6 +58,14 @@ final class ActivityLog: Sendable {
         waiters.forEach { $0.resume(throwing: PulseError.cancelled) }
     }
 
+    func forgetRequests() {
+        change { activity in
+            activity.requests = []
+            activity.incompleteRequests = []
+            activity.malformedRequests = []
+        }
+    }
+
     // MARK: What connections report
 
     /// The index of a new connection.

@@ -53,11 +53,11 @@ public final class MockServer: Sendable {
         }
     }
 
-    /// Runs `body` with a server of its own and shuts that down afterwards, whatever the outcome. Throws what `body`
-    /// throws, and what ``start(_:clock:)`` does.
+    /// Runs `body`, on the caller's actor, with a server of its own and shuts that down afterwards, whatever the
+    /// outcome. Throws what `body` throws, and what ``start(_:clock:)`` does.
     public static func run<Value>(
         _ configuration: Configuration = Configuration(), clock: any PulseClock = SystemClock(),
-        _ body: (MockServer) async throws -> Value
+        isolation: isolated (any Actor)? = #isolation, _ body: (MockServer) async throws -> Value
     ) async throws -> Value {
         let server = try await start(configuration, clock: clock)
         do {
@@ -129,6 +129,12 @@ public final class MockServer: Sendable {
 
     /// All that has happened so far.
     public var activity: Activity { core.log.activity }
+
+    /// Empties the lists of requests, and so frees their bodies: between two phases of a test, or in one of millions of
+    /// requests. Connections stay known.
+    public func forgetRequests() {
+        core.log.forgetRequests()
+    }
 
     /// Requests that were received whole, in the order in which they were complete.
     public var requests: [RecordedRequest] { activity.requests }

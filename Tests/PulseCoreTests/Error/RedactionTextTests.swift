@@ -63,6 +63,8 @@ struct RedactionTextTests {
         ("<password>a b</password><x>c</x>", "<password>***</password><x>c</x>"),
         ("<ns:Token a=\"1\"><![CDATA[a<b]]></ns:Token>", "<ns:Token a=\"1\"><![CDATA[***]]></ns:Token>"),
         ("<token/><x>c</x>", "<token/><x>c</x>"),
+        ("<a:pin b=\"1\" c='2'>1234</a:pin>", "<a:pin b=\"1\" c='2'>***</a:pin>"),
+        ("<token jwt=\"eyJhbGci.eyJzdWIi.c2ln\">s</token>", "<token jwt=\"***\">***</token>"),
         (
             "-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA PRIVATE KEY-----\nx",
             "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nx"
@@ -139,7 +141,8 @@ struct RedactionTextTests {
     @Test(arguments: [
         "=", ":", "token=", "token:", "token:{", "token=[\"", "token=\"", "\"", "\\", "\\\"", "\"token\":\\\"",
         "'Cookie:",
-        "Authorization: ", "Bearer ", "Digest a=", "eyJ", "eyJ.", "<token>", "<", ">", "<![CDATA[", "-----BEGIN ", "-",
+        "Authorization: ", "Bearer ", "Digest a=", "eyJ", "eyJ.", "<token>", "<token", "<", ">", "<![CDATA[",
+        "-----BEGIN ", "-",
         "https://", "a://?b=", "a://@", "%3D", "a%3D", "%25", "token%3D%26", "token=,", "token=(\"", "a", "a b ",
         "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----",
     ])

@@ -56,6 +56,26 @@ struct RetryAfterTests {
     }
 
     @Test
+    func aUnixTimeCountsAgainstTheServersOwnClock() {
+        let headers: HTTPHeaders = ["X-RateLimit-Reset": "1767225660", "Date": "Thu, 01 Jan 2026 00:00:50 GMT"]
+        #expect(RetryAfter.seconds(in: headers, now: now) == 10)
+    }
+
+    @Test
+    func ignoresALimitThatIsNotUsedUp() {
+        // A 503 of GitHub, which sends these with every answer: waiting for the reset would be waiting for an hour.
+        let gitHub: HTTPHeaders = ["X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": "1767229200"]
+        #expect(RetryAfter.seconds(in: gitHub, now: now) == nil)
+        let standard: HTTPHeaders = ["RateLimit-Remaining": "1", "RateLimit-Reset": "9", "X-RateLimit-Reset": "8"]
+        #expect(RetryAfter.seconds(in: standard, now: now) == 8)
+        for value in ["0", "many", ""] {
+            let usedUp: HTTPHeaders = ["X-RateLimit-Remaining": value, "X-RateLimit-Reset": "9"]
+            #expect(RetryAfter.seconds(in: usedUp, now: now) == 9)
+        }
+        #expect(RetryAfter.seconds(in: ["X-RateLimit-Remaining": "5", "Retry-After": "7"], now: now) == 7)
+    }
+
+    @Test
     func theStandardsOwnHeaderComesFirst() {
         var headers: HTTPHeaders = ["X-RateLimit-Reset": "3", "RateLimit-Reset": "2", "Retry-After": "1"]
         #expect(RetryAfter.seconds(in: headers, now: now) == 1)

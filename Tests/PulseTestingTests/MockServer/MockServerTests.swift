@@ -245,6 +245,55 @@ struct MockServerTests {
         }
     }
 
+    @Test func servesHeadByTheRouteForGet() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in try .json(["b": 1, "a": 2]) }
+            let client = try WireClient.connect(to: server.port)
+            let answer = try await client.exchange("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(answer.header("Content-Length") == ["13"])
+            #expect(answer.header("Content-Type") == ["application/json"])
+            #expect(try await client.exchange(get("/")).body == #"{"a":2,"b":1}"#)
+            #expect(server.requests.map(\.method) == [.head, .get])
+        }
+    }
+
+    @Test func sendsMoreThanTheSystemBuffers() async throws {
+        try await MockServer.run(MockServer.Configuration(sendBufferSize: 8192)) { server in
+            let unit = Data((0..<1000).map { UInt8($0 % 251) })
+            server.on(.get, "/") { _ in
+                MockServer.Response(body: .repeating(unit, times: 8000), framing: .asGiven)
+            }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            _ = try await client.receiveAnswer()
+            let body = try await client.receive(8_000_000)
+            #expect(body.count == 8_000_000)
+            #expect(body.suffix(1000) == unit)
+            try await server.wait { $0.connections[0].sentByteCount == 8_000_019 }
+        }
+    }
+
+    @Test func forgetsRequestsAndKeepsConnections() async throws {
+        try await MockServer.run { server in
+            let client = try WireClient.connect(to: server.port)
+            _ = try await client.exchange(get("/1"))
+            server.forgetRequests()
+            #expect(server.requests.isEmpty)
+            _ = try await client.exchange(get("/2"))
+            #expect(server.requests.map(\.path) == ["/2"])
+            #expect(server.connectionCount == 1)
+        }
+    }
+
+    @MainActor @Test func runsOnTheActorOfItsCaller() async throws {
+        var count = 0
+        try await MockServer.run { server in
+            MainActor.assertIsolated()
+            count += server.connectionCount + 1
+        }
+        #expect(count == 1)
+    }
+
     @Test func servesTheOtherLoopbackAddress() async throws {
         try await MockServer.run(MockServer.Configuration(host: .ipv6)) { server in
             server.on(.get, "/") { _ in .text("six") }

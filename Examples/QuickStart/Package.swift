@@ -1,0 +1,29 @@
+// swift-tools-version: 6.0
+// SPDX-License-Identifier: MIT
+
+import PackageDescription
+
+// The README's quick start, word for word, in a package as a newcomer would make it: once with the umbrella, once with
+// single modules. `Scripts/docs` compares the words, `./check` runs both against a server in their own process.
+let package = Package(
+    name: "QuickStart",
+    platforms: [.iOS(.v15), .macOS(.v12)],
+    dependencies: [.package(name: "PulseKit", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "Umbrella",
+            dependencies: [
+                .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+        .executableTarget(
+            name: "SingleModules",
+            dependencies: [
+                .product(name: "PulseCore", package: "PulseKit"),
+                .product(name: "PulseNetworking", package: "PulseKit"),
+                .product(name: "PulsePlugins", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+// 1. Define: what to call, and what comes back.
+struct GetUser: Endpoint {
+    struct Response: Decodable, Sendable {
+        let id: Int
+        let name: String
+    }
+
+    let id: Int
+    var path: String { get throws { try PathTemplate("/users/{id}").expand(["id": id]) } }
+}
+
+// 2. Create: one client for each server, with what all its calls share.
+func makeClient(for server: URL) -> PulseClient {
+    PulseClient(
+        configuration: PulseConfiguration(baseURL: server).with(\.timeout, value: 20),
+        plugins: [.headers(["X-App-Version": "1.2"]), .retry(maxAttempts: 3)])
+}
+
+// 3. Request: a typed value, or a PulseError.
+func showUser(_ id: Int, of client: PulseClient) async throws {
+    let user = try await client.request(GetUser(id: id))
+    print(user.name)
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//! Bodies: JSON, forms, multipart, bytes, files.
+
+import PulseKit
+import PulseTesting
+
+struct Profile: Encodable, Sendable {
+    let name: String
+    let languages: [String]
+}
+let profile = Profile(name: "Ada", languages: ["Swift", "C++"])
+let image = Data([0x89, 0x50, 0x4E, 0x47])
+let fileURL = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-snippet.txt")
+try Data("from a file".utf8).write(to: fileURL)
+
+// snippet.json
+let encoded = RequestBody.json(profile)
+let literal = RequestBody.json(["name": "Ada", "age": 36, "tags": ["a", "b"], "manager": nil])
+// snippet.end
+
+// snippet.form
+let form = RequestBody.formURLEncoded(profile)
+let pairs = RequestBody.formURLEncoded([URLQueryItem(name: "q", value: "1 + 1"), URLQueryItem(name: "q", value: "é")])
+// snippet.end
+
+// snippet.multipart
+let parts = MultipartFormData(parts: [
+    .init(name: "title", data: Data("Ada Lovelace".utf8)),
+    .init(name: "portrait", data: image, filename: "ada.png"),
+])
+let multipart = RequestBody.multipart(parts)
+// snippet.end
+
+// snippet.bytes
+let bytes = RequestBody.data(image, contentType: "image/png")
+let text = RequestBody.text("plain, in UTF-8")
+let file = RequestBody.file(fileURL, contentType: "text/plain")
+// snippet.end
+
+// snippet.endpoint
+struct SaveProfile: Endpoint {
+    typealias Response = EmptyResponse
+
+    let id: String
+    let profile: Profile
+
+    var path: String { get throws { try PathTemplate("/profiles/{id}").expand(["id": id]) } }
+    let method = HTTPMethod.put
+    var body: RequestBody { .json(profile) }
+}
+// snippet.end
+
+// Each of them as a server reads it.
+try await MockServer.run { server in
+    server.fallback { request in
+        .text("\(request.headers["Content-Type"] ?? ""), \(request.bodyByteCount) bytes: \(request.text.prefix(60))")
+    }
+    let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
+    for body in [encoded, literal, form, pairs, multipart, bytes, text, file] {
+        let seen: String = try await client.post("/echo", body: body)
+        print(seen.debugDescription)
+    }
+    _ = try await client.request(SaveProfile(id: "ada", profile: profile))
+    await client.shutdown()
+}
+try FileManager.default.removeItem(at: fileURL)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//! Paths, templates and queries: what an endpoint's URL is made of.
+
+import PulseKit
+import PulseTesting
+
+// snippet.plain
+struct ListArticles: Endpoint {
+    typealias Response = [String]
+
+    let path = "/articles"
+    var queryParameters = ["order": "newest"]
+    var queryItems = [URLQueryItem(name: "tag", value: "C++"), URLQueryItem(name: "tag", value: "R&D")]
+}
+// snippet.end
+
+// snippet.template
+struct GetFile: Endpoint {
+    typealias Response = String
+
+    let owner: String
+    let name: String
+
+    var path: String {
+        get throws { try PathTemplate("/users/{owner}/files/{name}").expand(["owner": owner, "name": name]) }
+    }
+}
+// snippet.end
+
+// snippet.request
+let file = Request<String>(.get, "/users/{owner}/files/{name}", path: ["owner": "ada", "name": "a/b?.txt"])
+    .query("version", 3)
+    .header("Accept", "text/plain")
+    .timeout(10)
+// snippet.end
+
+// snippet.encoder
+struct Search: Endpoint {
+    struct Filter: Encodable, Sendable {
+        let state: String
+        let labels: [String]
+        let createdAfter: Date?
+    }
+
+    typealias Response = [String]
+
+    let filter: Filter
+
+    var path: String {
+        get throws {
+            var encoder = QueryEncoder()
+            encoder.options.arrays = .comma
+            encoder.options.keys = .snakeCase
+            return try "/search?" + encoder.queryString(from: filter)
+        }
+    }
+}
+// snippet.end
+
+// What arrives, by the record of a server.
+let server = try await MockServer.start()
+server.fallback { request in
+    request.headers["Accept"] == "text/plain" ? .text(request.target) : try .json([request.target])
+}
+let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
+print(try await client.request(ListArticles())[0])
+print(try await client.request(file))
+print(try await client.request(Search(filter: .init(state: "open", labels: ["a", "b"], createdAfter: nil)))[0])
+
+// snippet.refused
+let refused = await client.result(of: GetFile(owner: "..", name: "secret"))
+// .failure(PulseError.invalidRequest): the values make a dot segment
+// snippet.end
+print(refused)
+await client.shutdown()
+await server.shutdown()

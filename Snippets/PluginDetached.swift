@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//! Work that outlives its call: a plugin that answers with what it has, and asks again behind the answer.
+
+import PulseKit
+import PulseTesting
+
+// snippet.plugin
+/// For a client of one user and one language: it tells answers apart by their URL alone.
+actor WarmAnswersPlugin: PulsePlugin {
+    nonisolated let identifier = "com.example.warm-answers"
+    nonisolated let scope = PluginScope.call
+
+    private var answers: [URL: PulseResponse] = [:]
+    private var refreshes: [URL: Task<Void, Never>] = [:]
+
+    func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard context.method == .get, case .buffered = context.delivery, let url = request.url else {
+            return try await next(request)
+        }
+        guard var known = answers[url] else { return try await fetch(request, url, next) }
+        if refreshes[url] == nil {
+            // A call of its own: neither this call's deadline nor its cancellation ends it.
+            let rest = next.detached()
+            refreshes[url] = Task {
+                _ = try? await self.fetch(request, url, rest)
+                self.refreshes[url] = nil
+            }
+        }
+        known.origin = .stale
+        return known
+    }
+
+    /// The tasks belong to the plugin, so it is the plugin that ends them. It stays usable.
+    func shutdown() async {
+        let running = refreshes.values
+        refreshes = [:]
+        for task in running {
+            task.cancel()
+            await task.value
+        }
+    }
+
+    private func fetch(_ request: URLRequest, _ url: URL, _ next: PluginChain) async throws -> PulseResponse {
+        let response = try await next(request)
+        if response.statusCode == 200 { answers[url] = response }
+        return response
+    }
+}
+// snippet.end
+
+try await MockServer.run { server in
+    server.on(.get, "/news", script: [.text("old"), .text("new")])
+    let client = PulseClient(
+        configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [WarmAnswersPlugin()])
+    let news = Request<String>(.get, "/news")
+    let first = try await client.response(for: news)
+    let second = try await client.response(for: news)
+    try await server.requests(atLeast: 2)
+    print(first.value, first.response.origin, second.value, second.response.origin)
+    await client.shutdown()
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+
+/// A chain of plugins around a scripted wire, on a clock that records the waits and moves by them.
+final class ChainUnderTest: Sendable {
+    typealias Outcome = Result<PulseResponse, any Error>
+
+    let clock: TestClock
+    let events = EventRecorder()
+    private let script: Locked<[Outcome]>
+    private let attempts = Locked<[(request: URLRequest, context: PluginContext)]>([])
+
+    /// - Parameter outcomes: what the wire gives, one after the other; the last one again and again.
+    init(_ outcomes: [Outcome] = [.success(.sample())], clock: TestClock = TestClock(autoAdvances: true)) {
+        script = Locked(outcomes)
+        self.clock = clock
+    }
+
+    convenience init(failing error: any Error) {
+        self.init([.failure(error)])
+    }
+
+    /// What reached the wire, in order.
+    var sent: [(request: URLRequest, context: PluginContext)] { attempts.withLock { $0 } }
+
+    func links(
+        _ client: [any PulsePlugin] = [], endpoint: [any PulsePlugin] = [], retry: RetryPolicy? = nil,
+        configured: RetryPolicy = .never
+    ) -> PluginChain.Links {
+        PluginChain.Links(client: client, endpoint: endpoint, retry: retry, configured: configured) {
+            request, context, _ in
+            self.attempts.withLock { $0.append((request, context.onWire())) }
+            return try self.script.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }.get()
+        }
+    }
+
+    func context(
+        for request: URLRequest, options: RequestOptions = RequestOptions(), body: BodySource = .inRequest,
+        deadline: TimeInterval? = nil
+    ) -> PluginContext {
+        .mock(
+            for: request, options: options, body: body, deadline: deadline, clock: clock,
+            randomness: SeededRandomness(seed: 1), events: events)
+    }
+
+    /// Runs one request and completes the call, as the client does.
+    func run(
+        _ request: URLRequest, in context: PluginContext? = nil, through links: PluginChain.Links
+    ) async -> Result<PulseResponse, PulseError> {
+        let context = context ?? self.context(for: request)
+        let result = await PluginChain(links, context: context).result(request)
+        await PluginChain.complete(context.call, links)
+        return result
+    }
+}
+
+final class EventRecorder: EventSink {
+    private let recorded = Locked<[NetworkEvent]>([])
+
+    var isActive: Bool { true }
+    var all: [NetworkEvent] { recorded.withLock { $0 } }
+
+    func emit(_ event: NetworkEvent) {
+        recorded.withLock { $0.append(event) }
+    }
+}
+
+extension PulseResponse {
+    static func sample(
+        _ status: Int = 200, headers: HTTPHeaders = [:], bytes: ByteStream? = nil
+    ) -> PulseResponse {
+        var response = PulseResponse(statusCode: status, headers: headers, request: .mock())
+        response.bytes = bytes
+        return response
+    }
+}
+
+extension Result where Success == PulseResponse, Failure == PulseError {
+    var status: Int? { (try? get())?.statusCode }
+
+    var error: PulseError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

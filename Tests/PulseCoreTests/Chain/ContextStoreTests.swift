@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+import PulseTesting
+import Testing
+
+@testable import PulseCore
+
+@Suite(.timeLimit(.minutes(1)))
+struct ContextStoreTests {
+    private enum Account: ContextKey { typealias Value = String }
+    private enum Session: ContextKey { typealias Value = String }
+
+    @Test
+    func keepsValuesByName() throws {
+        let store = PluginContext.mock().store
+        let start = Date()
+        #expect(store["start"] == nil)
+        store["start"] = start
+        #expect(store["start"] as? Date == start)
+        store["start"] = "later"
+        #expect(store["start"] as? String == "later")
+        store["start"] = nil
+        #expect(store["start"] == nil)
+    }
+
+    @Test
+    func keepsValuesByTypeSoThatKeysDoNotCollide() {
+        let store = PluginContext.mock().store
+        store[Account.self] = "a"
+        store[Session.self] = "s"
+        store["Account"] = "named"
+        #expect(store[Account.self] == "a")
+        #expect(store[Session.self] == "s")
+        store[Account.self] = nil
+        #expect(store[Account.self] == nil)
+        #expect(store[Session.self] == "s")
+    }
+
+    @Test
+    func copiesShareTheirValues() {
+        let store = PluginContext.mock().store
+        let copy = store
+        copy["a"] = 1
+        #expect(store["a"] as? Int == 1)
+    }
+
+    @Test
+    func aDetachedStoreHasTheTypedValuesAloneAndGoesItsOwnWay() {
+        let context = PluginContext.mock()
+        let store = context.store
+        store["named"] = 1
+        store[Account.self] = "a"
+        let detached = context.detached().store
+        #expect(detached["named"] == nil)
+        #expect(detached[Account.self] == "a")
+        detached[Account.self] = "b"
+        #expect(store[Account.self] == "a")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ContextStoreStressTests {
+    @Test
+    func manyTasksWriteAtOnce() async {
+        let store = PluginContext.mock().store
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for step in 0..<500 {
+                        store["\(task)"] = step
+                        _ = store["\((task + 1) % 8)"]
+                    }
+                }
+            }
+        }
+        for task in 0..<8 { #expect(store["\(task)"] as? Int == 499) }
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct PluginChainTests {
+    private struct Fault: Error {}
+
+    private let trace = Trace()
+
+    private func plugin(_ name: String, _ scope: PluginScope = .attempt) -> TracingPlugin {
+        TracingPlugin(name, scope, trace)
+    }
+
+    // MARK: Order
+
+    @Test
+    func sortsStablyByScopeWithTheEndpointsPluginsFirst() {
+        let links = ChainUnderTest().links(
+            [plugin("a1"), plugin("c1", .call), plugin("r1", .retry), plugin("a2"), plugin("c2", .call)],
+            endpoint: [plugin("ea"), plugin("ec", .call)])
+        #expect(links.plugins.map(\.identifier) == ["ec", "c1", "c2", "r1", "ea", "a1", "a2"])
+    }
+
+    @Test
+    func theConfigurationsLoopStandsBetweenTheScopes() {
+        let links = ChainUnderTest().links([plugin("a"), plugin("c", .call)])
+        #expect(links.plugins.map(\.identifier) == ["c", "com.pulse.retry", "a"])
+        #expect(ChainUnderTest().links().plugins.map(\.identifier) == ["com.pulse.retry"])
+    }
+
+    @Test(arguments: [
+        ([], [], false, "com.pulse.retry"), (["r1"], [], false, "r1"), (["r1", "r2"], [], false, "r2"),
+        (["r1", "r2"], ["e1"], false, "e1"), (["r1"], ["e1", "e2"], false, "e2"), ([], ["e1"], false, "e1"),
+        (["r1"], [], true, "com.pulse.retry"), (["r1"], ["e1"], true, "com.pulse.retry"),
+    ])
+    func exactlyOneLoopRuns(client: [String], endpoint: [String], hasOption: Bool, winner: String) {
+        let links = ChainUnderTest().links(
+            client.map { plugin($0, .retry) }, endpoint: endpoint.map { plugin($0, .retry) },
+            retry: hasOption ? RetryPolicy() : nil)
+        #expect(links.plugins.map(\.identifier) == [winner])
+    }
+
+    @Test
+    func theOptionsPolicyBeatsTheConfigurations() async throws {
+        for (option, count) in [(RetryPolicy?.none, 3), (.never, 1), (RetryPolicy(maxAttempts: 5), 5)] {
+            let chain = ChainUnderTest(failing: PulseError.noConnection)
+            _ = await chain.run(try request(), through: chain.links(retry: option, configured: RetryPolicy()))
+            #expect(chain.sent.count == count)
+        }
+    }
+
+    // MARK: Hooks
+
+    @Test
+    func hooksRunInOrderOnTheWayInAndInReverseOnTheWayOut() async throws {
+        let chain = ChainUnderTest()
+        let links = chain.links([plugin("c", .call), plugin("a"), plugin("b")])
+        #expect(await chain.run(try request(), through: links).status == 200)
+        #expect(
+            trace.all == [
+                "prepare c", "prepare a", "prepare b", "receive b", "receive a", "receive c", "complete b",
+                "complete a",
+                "complete c",
+            ])
+    }
+
+    @Test
+    func eachPluginSeesTheRequestAsTheOnesBeforeItLeftIt() async throws {
+        let chain = ChainUnderTest()
+        let links = chain.links([
+            plugin("c", .call).with(\.preparing) { request, _ in request.setValue("1", forHTTPHeaderField: "X") },
+            plugin("a").with(\.preparing) { request, _ in
+                request.setValue((request.value(forHTTPHeaderField: "X") ?? "") + "2", forHTTPHeaderField: "X")
+            },
+        ])
+        _ = await chain.run(try request(), through: links)
+        #expect(chain.sent.first?.request.value(forHTTPHeaderField: "X") == "12")
+    }
+
+    @Test
+    func aThrowingPrepareAbortsTheCallWithoutItsOwnDidReceive() async throws {
+        let chain = ChainUnderTest()
+        let links = chain.links([
+            plugin("a"), plugin("b").with(\.preparing) { _, _ in throw PulseError.cacheMiss }, plugin("c"),
+        ])
+        #expect(await chain.run(try request(), through: links).error?.kind == .cacheMiss)
+        #expect(trace.all == ["prepare a", "prepare b", "receive a", "complete b", "complete a"])
+        #expect(chain.sent.isEmpty)
+    }
+
+    @Test
+    func didReceiveSeesStatusesAsAnswersAndFailuresAsPulseErrors() async throws {
+        let seen = Trace()
+        let watch = plugin("a").with(\.receiving) { result, _ in
+            seen.note(result.status.map { "\($0)" } ?? "\(result.error?.kind.rawValue ?? "")")
+            return nil
+        }
+        for outcome in [ChainUnderTest.Outcome.success(.sample(503)), .failure(URLError(.notConnectedToInternet))] {
+            let chain = ChainUnderTest([outcome])
+            _ = await chain.run(try request(), through: chain.links([watch]))
+        }
+        #expect(seen.all == ["503", "noConnection"])
+    }
+
+    @Test
+    func didReceiveMayReplaceEitherWay() async throws {
+        let recovering = plugin("a").with(\.receiving) { _, _ in .success(.sample(203)) }
+        let failing = plugin("b").with(\.receiving) { _, _ in .failure(.emptyBody) }
+        let chain = ChainUnderTest()
+        #expect(await chain.run(try request(), through: chain.links([recovering, failing])).status == 203)
+        #expect(await chain.run(try request(), through: chain.links([failing, recovering])).error?.kind == .emptyBody)
+    }
+
+    @Test
+    func aThrowingDidReceiveReplacesTheAnswer() async throws {
+        let chain = ChainUnderTest()
+        let links = chain.links([plugin("a"), plugin("b").with(\.receiving) { _, _ in throw Fault() }])
+        #expect(await chain.run(try request(), through: links).error?.kind == .custom)
+        #expect(trace.all == ["prepare a", "prepare b", "receive b", "receive a", "complete b", "complete a"])
+    }
+
+    @Test(arguments: ["keep", "replace", "fail", "throw", "same"])
+    func aStreamedAnswerThatIsReplacedIsCancelled(how: String) async throws {
+        let stream = ByteStream([Data("x".utf8)])
+        let ends = Locked<[PulseError.Kind?]>([])
+        stream.onEnd { error in ends.withLock { $0.append(error?.kind) } }
+        let chain = ChainUnderTest([.success(.sample(bytes: stream))])
+        let links = chain.links([
+            plugin("a").with(\.receiving) { result, _ in
+                switch how {
+                case "replace": return .success(.sample(204))
+                case "fail": return .failure(.emptyBody)
+                case "throw": throw Fault()
+                case "same":
+                    return result.map { response in
+                        var response = response
+                        response.statusCode = 299
+                        return response
+                    }
+                default: return nil
+                }
+            }
+        ])
+        let result = await chain.run(try request(), through: links)
+        let isKept = how == "keep" || how == "same"
+        #expect(ends.withLock { $0 } == (isKept ? [] : [.cancelled]))
+        #expect(((try? result.get())?.bytes === stream) == isKept)
+    }
+
+    // MARK: Intercepting
+
+    @Test
+    func aPluginMayAnswerByItself() async throws {
+        let chain = ChainUnderTest()
+        let links = chain.links([
+            plugin("a"), plugin("b").with(\.intercepting) { _, _, _ in .sample(304) }, plugin("c"),
+        ])
+        #expect(await chain.run(try request(), through: links).status == 304)
+        #expect(trace.all == ["prepare a", "intercept b", "receive a", "complete b", "complete a"])
+        #expect(chain.sent.isEmpty)
+    }
+
+    @Test
+    func aPluginMayCallTheRestSeveralTimes() async throws {
+        let chain = ChainUnderTest([.failure(Fault()), .failure(Fault()), .success(.sample(201))])
+        let links = chain.links([
+            plugin("a").with(\.intercepting) { request, context, next in
+                for attempt in 1...2 {
+                    let result = await next.result(request, context: context.with(attempt: attempt))
+                    if case .success(let response) = result { return response }
+                }
+                return try await next(request)
+            },
+            plugin("b"),
+        ])
+        #expect(await chain.run(try request(), through: links).status == 201)
+        #expect(
+            trace.all == [
+                "intercept a", "prepare b", "receive b", "prepare b", "receive b", "prepare b", "receive b",
+                "complete b",
+                "complete a",
+            ])
+        #expect(chain.sent.map(\.context.wireAttempt) == [1, 2, 3])
+    }
+
+    @Test
+    func aPluginMayCallTheRestSeveralTimesAtOnce() async throws {
+        let chain = ChainUnderTest()
+        let links = chain.links([
+            plugin("a").with(\.intercepting) { request, _, next in
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<50 { group.addTask { _ = try? await next(request) } }
+                }
+                return try await next(request)
+            },
+            plugin("b"),
+        ])
+        #expect(await chain.run(try request(), through: links).status == 200)
+        #expect(chain.sent.map(\.context.wireAttempt).sorted() == Array(1...51))
+        #expect(trace.all.filter { $0 == "complete b" }.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (Fault(), .custom), (CancellationError(), .cancelled), (URLError(.cannotFindHost), .transport),
+            (TransportFailure(code: .notConnectedToInternet, phase: .beforeSend), .noConnection),
+            (URLError(.timedOut), .timeout), (PulseError.cacheMiss, .cacheMiss),
+        ] as [(any Error, PulseError.Kind)])
+    func anyErrorCrossesAsAPulseError(error: any Error, kind: PulseError.Kind) async throws {
+        let fromPrepare = plugin("a").with(\.preparing) { _, _ in throw error }
+        let fromIntercept = plugin("a").with(\.intercepting) { _, _, _ in throw error }
+        let fromReceive = plugin("a").with(\.receiving) { _, _ in throw error }
+        for thrower in [fromPrepare, fromIntercept, fromReceive, plugin("a")] {
+            let chain = ChainUnderTest(failing: error)
+            let request = try request()
+            let context = chain.context(for: request)
+            let next = PluginChain(chain.links([thrower]), context: context)
+            let thrown = await #expect(throws: PulseError.self) { try await next(request) }
+            #expect(thrown?.kind == kind)
+        }
+    }
+
+    // MARK: Completing
+
+    @Test(arguments: [true, false])
+    func didCompleteRunsOncePerEnteredPluginLastFirst(succeeds: Bool) async throws {
+        let chain = ChainUnderTest(succeeds ? [.success(.sample())] : [.failure(PulseError.noConnection)])
+        let policy = RetryPolicy(backoffStrategy: .immediate)
+        let links = chain.links([plugin("c", .call), plugin("a"), plugin("b")], configured: policy)
+        let request = try request()
+        let context = chain.context(for: request)
+        _ = await chain.run(request, in: context, through: links)
+        await PluginChain.complete(context.call, links)
+        #expect(trace.all.filter { $0.hasPrefix("complete") } == ["complete b", "complete a", "complete c"])
+    }
+
+    @Test
+    func didCompleteGetsTheContextThatThePluginWasLastGiven() async throws {
+        let attempts = Trace()
+        let chain = ChainUnderTest(failing: PulseError.noConnection)
+        let note: @Sendable (String) -> TracingPlugin = { name in
+            TracingPlugin(name, name == "c" ? .call : .attempt).with(\.completing) { context in
+                attempts.note("\(name) \(context.attempt)")
+            }
+        }
+        let policy = RetryPolicy(backoffStrategy: .immediate)
+        _ = await chain.run(try request(), through: chain.links([note("c"), note("a")], configured: policy))
+        #expect(attempts.all == ["a 3", "c 1"])
+    }
+
+    @Test
+    func aCancelledCallIsCompletedToo() async throws {
+        let chain = ChainUnderTest(failing: CancellationError())
+        #expect(await chain.run(try request(), through: chain.links([plugin("a")])).error?.kind == .cancelled)
+        #expect(trace.all == ["prepare a", "receive a", "complete a"])
+    }
+
+    // MARK: Detached
+
+    private enum Account: ContextKey { typealias Value = String }
+
+    /// A plugin whose answer comes from a detached chain.
+    private func detaching(
+        _ context: @escaping @Sendable (PluginContext) -> PluginContext? = { _ in nil }
+    ) -> TracingPlugin {
+        plugin("a").with(\.intercepting) { request, own, next in
+            own.store["name"] = "value"
+            own.store[Account.self] = "account"
+            own.idempotencyKey = "key"
+            let rest = next.detached()
+            if let context = context(own) { return try await rest(request, context: context) }
+            return try await rest(request)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aDetachedChainIsACallOfItsOwn(isGivenTheOldContext: Bool) async throws {
+        let chain = ChainUnderTest()
+        let plugins = [detaching { isGivenTheOldContext ? $0.with(attempt: 4) : nil }, plugin("b")]
+        let links = chain.links(plugins)
+        let request = try request()
+        let context = chain.context(for: request, deadline: 5)
+        let next = PluginChain(links, context: context)
+        #expect(await next.result(request).status == 200)
+        // Its own plugins are complete, the call's are not.
+        #expect(trace.all == ["intercept a", "prepare b", "receive b", "complete b"])
+        let inner = try #require(chain.sent.first).context
+        #expect(inner.id != context.id)
+        #expect(inner.deadline == nil)
+        #expect(inner.store["name"] == nil)
+        #expect(inner.store[Account.self] == "account")
+        #expect(inner.idempotencyKey == "key")
+        #expect(inner.attempt == (isGivenTheOldContext ? 4 : 1))
+        #expect(inner.wireAttempt == 1)
+        #expect(context.deadline == 5)
+        #expect(context.store["name"] as? String == "value")
+        await PluginChain.complete(context.call, links)
+        #expect(trace.all.last == "complete a")
+    }
+
+    @Test
+    func aDetachedCallThatFailsIsCompletedToo() async throws {
+        let chain = ChainUnderTest(failing: Fault())
+        let result = await chain.run(try request(), through: chain.links([detaching(), plugin("b")]))
+        #expect(result.error?.kind == .custom)
+        #expect(trace.all == ["intercept a", "prepare b", "receive b", "complete b", "complete a"])
+    }
+
+    @Test
+    func aDetachedStreamIsCompletedWhenItsBodyEnds() async throws {
+        let stream = ByteStream([Data("x".utf8)])
+        let chain = ChainUnderTest([.success(.sample(bytes: stream))])
+        let (completions, completed) = AsyncStream<Void>.makeStream()
+        let inner = plugin("b").with(\.completing) { _ in completed.yield() }
+        let result = await chain.run(try request(), through: chain.links([detaching(), inner]))
+        #expect(trace.all == ["intercept a", "prepare b", "receive b", "complete a"])
+        _ = try await result.get().bytes?.collect(upTo: 10)
+        for await _ in completions { break }
+        #expect(trace.all.last == "complete b")
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+import PulseTesting
+import Testing
+
+@testable import PulseCore
+
+@Suite(.timeLimit(.minutes(1)))
+struct PluginContextTests {
+    private func context(
+        _ options: RequestOptions = RequestOptions(), method: HTTPMethod = .get, hop: Int = 0,
+        body: BodySource = .inRequest, trusted: [URL] = []
+    ) throws -> PluginContext {
+        .mock(
+            for: try request(method, "https://api.example.com/v1?q"), options: options, body: body, hop: hop,
+            trustedOrigins: trusted, clock: TestClock(uptime: 100))
+    }
+
+    @Test
+    func tellsAboutItsCall() throws {
+        let options = RequestOptions().with(\.deadline, value: 5).with(\.route, value: "r")
+        let context = try context(options, method: .put, hop: 2)
+        #expect(context.method == .put)
+        #expect(context.hop == 2)
+        #expect(context.attempt == 1)
+        #expect(context.route == "r")
+        #expect(context.endpointPath == "/v1")
+        #expect(context.deadline == 105)
+        #expect(context.startedAt == context.clock.now)
+        #expect(context.delivery == .buffered(limit: 128 << 20))
+        let summary = context.summary
+        #expect(summary.id == context.id)
+        #expect(summary.endpointPath == "/v1" && summary.route == "r" && summary.host == "api.example.com")
+        #expect(summary.method == .put && summary.attempt == 1 && summary.retryDelay == 0 && summary.traceID == nil)
+    }
+
+    @Test
+    func theRouteIsTheTypesNameOrTheHostWithoutAnother() throws {
+        for (type, route) in [(PluginContextTests.self as Any.Type?, "PluginContextTests"), (nil, "h")] {
+            let call = Call(
+                endpointPath: "/", routeType: type, method: .get, host: "h", options: RequestOptions(),
+                delivery: .streamed, environment: CallEnvironment())
+            #expect(PluginContext(call: call, url: try url("https://h/"), method: .get).route == route)
+        }
+    }
+
+    @Test
+    func anotherAttemptSharesTheCallAndCountsForItself() throws {
+        let first = try context()
+        let second = first.with(attempt: 2)
+        #expect((first.attempt, second.attempt) == (1, 2))
+        #expect(first.id == second.id)
+        second.store["a"] = 1
+        #expect(first.store["a"] as? Int == 1)
+        second.idempotencyKey = "k"
+        #expect(first.idempotencyKey == "k")
+    }
+
+    @Test
+    func wireAttemptsCountOverTheWholeCall() throws {
+        let context = try context()
+        #expect(context.wireAttempt == 1)
+        #expect(context.onWire().wireAttempt == 1)
+        #expect(context.with(attempt: 2).wireAttempt == 2)
+        #expect(context.with(attempt: 2).onWire().wireAttempt == 2)
+        let hop = PluginContext(call: context.call, url: context.url, method: .get, hop: 1)
+        #expect(hop.wireAttempt == 3)
+        #expect(hop.attempt == 1)
+        #expect(hop.onWire().wireAttempt == 3)
+    }
+
+    @Test(arguments: [
+        ("https://api.example.com/other", true), ("https://trusted.example:8443/", true),
+        ("wss://api.example.com/socket", true), ("http://api.example.com/", false), ("https://evil.example/", false),
+        ("https://api.example.com.evil.example/", false), ("https://api.example.com@evil.example/", false),
+        ("https://trusted.example/", false), ("ftp://api.example.com/", false), ("/relative", false),
+    ])
+    func trustsHomeAlone(text: String, isTrusted: Bool) throws {
+        let context = try context(trusted: [try url("https://trusted.example:8443/any/path")])
+        #expect(context.isTrusted(try url(text)) == isTrusted)
+    }
+
+    @Test
+    func withoutAHomeNothingIsTrusted() throws {
+        let call = Call(
+            endpointPath: "/", routeType: nil, method: .get, host: "h", options: RequestOptions(), delivery: .streamed,
+            environment: CallEnvironment())
+        let address = try url("https://h/")
+        #expect(!PluginContext(call: call, url: address, method: .get).isTrusted(address))
+    }
+
+    @Test(
+        arguments: [
+            (302, "/next", 0, true), (302, nil, 0, false), (200, "/next", 0, false), (304, "/next", 0, false),
+            (302, "http://api.example.com/", 0, false), (302, "/next", 9, true), (302, "/next", 10, false),
+            (308, "https://other.example/", 0, true),
+        ] as [(Int, String?, Int, Bool)])
+    func knowsWhichAnswersTheClientWillFollow(status: Int, location: String?, hop: Int, follows: Bool) throws {
+        let context = try context(hop: hop)
+        let response = PulseResponse(
+            statusCode: status, headers: location.map { ["Location": $0] } ?? [:], request: try request())
+        #expect(context.willFollow(response) == follows)
+        let refusing = try self.context(RequestOptions().with(\.redirectPolicy, value: .refuse), hop: hop)
+        #expect(!refusing.willFollow(response))
+    }
+
+    @Test
+    func aOneShotBodyCannotFollowWhatKeepsIt() throws {
+        let body = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        let context = try context(method: .post, body: body)
+        for (status, follows) in [(307, false), (308, false), (303, true), (302, true)] {
+            let response = PulseResponse(
+                statusCode: status, headers: ["Location": "/next"], request: try request(.post))
+            #expect(context.willFollow(response) == follows, "\(status)")
+        }
+    }
+
+    @Test
+    func secretsAreMarkedForTheCallInAnyCase() throws {
+        let context = try context()
+        context.with(attempt: 2).markSecret(header: "X-Session")
+        context.markSecret(header: "x-session")
+        #expect(context.call.markedSecrets == ["x-session"])
+        #expect(context.detached().call.markedSecrets == ["x-session"])
+    }
+
+    @Test
+    func eventsAreBuiltOnlyIfSomebodyListens() throws {
+        let sink = Mute()
+        let context = PluginContext.mock(events: sink)
+        context.emit(.warning(sink.built()))
+        #expect(sink.counts.withLock { $0 } == [0, 0])
+        sink.listens.withLock { $0 = true }
+        context.emit(.warning(sink.built()))
+        #expect(sink.counts.withLock { $0 } == [1, 1])
+        PluginContext.mock().emit(.warning(sink.built()))
+        #expect(sink.counts.withLock { $0 } == [1, 1])
+    }
+
+    private final class Mute: EventSink {
+        let listens = Locked(false)
+        let counts = Locked([0, 0])
+
+        var isActive: Bool { listens.withLock { $0 } }
+
+        func built() -> String {
+            counts.withLock { $0[0] += 1 }
+            return "x"
+        }
+
+        func emit(_ event: NetworkEvent) {
+            counts.withLock { $0[1] += 1 }
+        }
+    }
+}

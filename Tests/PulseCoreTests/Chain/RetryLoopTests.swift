@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+
+import PulseTesting
+import Testing
+
+@testable import PulseCore
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetryLoopTests {
+    private typealias Outcome = ChainUnderTest.Outcome
+
+    /// Waits of 1, 2, 4 … 8 seconds.
+    private let policy = RetryPolicy(backoffStrategy: .exponential(base: 1, maxDelay: 8))
+
+    private func oneShot() -> BodySource {
+        .stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+    }
+
+    // MARK: Waits and attempts
+
+    @Test
+    func waitsBetweenAttemptsAsThePolicySays() async throws {
+        let chain = ChainUnderTest(failing: PulseError.noConnection)
+        var policy = policy
+        policy.maxAttempts = 6
+        #expect(await chain.run(try request(), through: chain.links(configured: policy)).error?.kind == .noConnection)
+        #expect(chain.clock.sleeps == [1, 2, 4, 8, 8])
+        #expect(chain.sent.map(\.context.attempt) == [1, 2, 3, 4, 5, 6])
+        #expect(chain.sent.map(\.context.wireAttempt) == [1, 2, 3, 4, 5, 6])
+    }
+
+    @Test
+    func theDefaultPolicyTriesThreeTimesWithFullJitter() async throws {
+        let chain = ChainUnderTest(failing: PulseError.noConnection)
+        _ = await chain.run(try request(), through: chain.links(configured: .default))
+        #expect(chain.sent.count == 3)
+        let waits = chain.clock.sleeps
+        #expect(waits.count == 2)
+        #expect(zip(waits, [0.25, 0.5]).allSatisfy { $0 >= 0 && $0 < $1 })
+        let again = ChainUnderTest(failing: PulseError.noConnection)
+        _ = await again.run(try request(), through: again.links(configured: .default))
+        #expect(again.clock.sleeps == waits, "chance comes from the client's randomness")
+    }
+
+    @Test
+    func stopsAtTheFirstAnswerThatIsNoFailure() async throws {
+        let chain = ChainUnderTest([.failure(PulseError.noConnection), .success(.sample(503)), .success(.sample(204))])
+        var policy = policy
+        policy.maxAttempts = 9
+        #expect(await chain.run(try request(), through: chain.links(configured: policy)).status == 204)
+        #expect(chain.clock.sleeps == [1, 2])
+    }
+
+    @Test(arguments: [1, 0, -3, Int.min])
+    func lessThanTwoAttemptsAreOne(maxAttempts: Int) async throws {
+        let chain = ChainUnderTest(failing: PulseError.noConnection)
+        var policy = policy
+        policy.maxAttempts = maxAttempts
+        policy.reportsExhaustion = true
+        #expect(await chain.run(try request(), through: chain.links(configured: policy)).error?.kind == .noConnection)
+        #expect(chain.sent.count == 1)
+        #expect(chain.events.all.isEmpty)
+    }
+
+    // MARK: What is repeated
+
+    @Test(arguments: SampleErrors.all)
+    func repeatsTheFailuresThatMayPassAndNoOther(sample: SampleErrors.Sample) async throws {
+        for method in [HTTPMethod.get, .head, .put, .delete, .options, .trace, .query, .post, .patch, .connect] {
+            let chain = ChainUnderTest(failing: sample.error)
+            let result = await chain.run(try request(method), through: chain.links(configured: policy))
+            #expect(result.error?.kind == sample.kind)
+            // What was not sent may be repeated whatever the method.
+            let isRepeated = sample.isRetryable && (method.isIdempotent || sample.phase == .beforeSend)
+            #expect(chain.sent.count == (isRepeated ? 3 : 1), "\(method)")
+        }
+    }
+
+    @Test
+    func repeatsTheStatusesThatMayPassAndNoOther() async throws {
+        let retryable: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+        for status in [100, 200, 204, 301, 304, 400, 401, 403, 404, 409, 501, 505, 599] + Array(retryable) {
+            for method in [HTTPMethod.get, .post] {
+                let chain = ChainUnderTest([.success(.sample(status))])
+                let result = await chain.run(try request(method), through: chain.links(configured: policy))
+                #expect(result.status == status, "a status stays an answer inside the chain")
+                let isRepeated = retryable.contains(status) && method == .get
+                #expect(chain.sent.count == (isRepeated ? 3 : 1), "\(status) \(method)")
+            }
+        }
+    }
+
+    @Test
+    func aKeyMakesAnyMethodRepeatable() async throws {
+        for method in [HTTPMethod.post, .patch] {
+            let header = ChainUnderTest([.success(.sample(503))])
+            let keyed = try request(method, headers: ["idempotency-key": "k"])
+            _ = await header.run(keyed, through: header.links(configured: policy))
+            #expect(header.sent.count == 3)
+
+            let stored = ChainUnderTest([.success(.sample(503))])
+            let plain = try request(method)
+            let context = stored.context(for: plain)
+            context.idempotencyKey = "k"
+            _ = await stored.run(plain, in: context, through: stored.links(configured: policy))
+            #expect(stored.sent.count == 3)
+        }
+    }
+
+    @Test
+    func anExplicitWordLiftsTheRuleOnMethods() async throws {
+        var policy = policy
+        policy.retriesUnsafeMethods = true
+        let chain = ChainUnderTest([.success(.sample(503))])
+        _ = await chain.run(try request(.post), through: chain.links(configured: policy))
+        #expect(chain.sent.count == 3)
+    }
+
+    @Test
+    func whatAPluginTurnedIntoAPostIsAPost() async throws {
+        let chain = ChainUnderTest([.success(.sample(503))])
+        let rewriting = TracingPlugin("a", .call).with(\.preparing) { request, _ in request.httpMethod = "POST" }
+        _ = await chain.run(try request(.get), through: chain.links([rewriting], configured: policy))
+        #expect(chain.sent.count == 1)
+    }
+
+    @Test
+    func aBodyThatCanBeSentOnceIsSentOnce() async throws {
+        for error in [PulseError.noConnection, .timeout(try request())] {
+            for method in [HTTPMethod.put, .post] {
+                let chain = ChainUnderTest(failing: error)
+                let request = try request(method, headers: ["Idempotency-Key": "k"])
+                let context = chain.context(for: request, body: oneShot())
+                _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+                #expect(chain.sent.count == 1)
+            }
+        }
+        let chain = ChainUnderTest(failing: PulseError.noConnection)
+        let request = try request(.put)
+        let replayable = BodySource.stream(BodyStream(length: nil) { ByteStream([]) })
+        _ = await chain.run(
+            request, in: chain.context(for: request, body: replayable), through: chain.links(configured: policy))
+        #expect(chain.sent.count == 3)
+    }
+
+    @Test
+    func anAcceptedStatusIsNoFailure() async throws {
+        let chain = ChainUnderTest([.success(.sample(503))])
+        let request = try request()
+        let options = RequestOptions().with(\.acceptedStatuses, value: .successful(and: 503))
+        let context = chain.context(for: request, options: options)
+        _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+        #expect(chain.sent.count == 1)
+    }
+
+    @Test
+    func aRedirectThatWillBeFollowedIsNoFailure() async throws {
+        var policy = policy
+        policy.retryableStatusCodes = [302]
+        for (redirects, count) in [(RedirectPolicy.default, 1), (.refuse, 3)] {
+            let chain = ChainUnderTest([.success(.sample(302, headers: ["Location": "/next"]))])
+            let request = try request()
+            let context = chain.context(
+                for: request, options: RequestOptions().with(\.redirectPolicy, value: redirects))
+            _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+            #expect(chain.sent.count == count)
+            #expect(chain.events.all.isEmpty == (count == 1))
+        }
+    }
+
+    // MARK: A judgement of one's own
+
+    private struct Loop: PulsePlugin {
+        let loop: RetryLoop
+        let identifier = "loop"
+        let scope = PluginScope.retry
+
+        func intercept(
+            _ request: URLRequest, for context: PluginContext, next: PluginChain
+        ) async throws -> PulseResponse {
+            try await loop.run(request, for: context, next: next)
+        }
+    }
+
+    private func count(
+        _ error: PulseError, _ method: HTTPMethod = .get, judgedBy counts: @escaping @Sendable (PulseError) -> Bool
+    ) async throws -> Int {
+        let chain = ChainUnderTest(failing: error)
+        let links = chain.links([Loop(loop: RetryLoop(policy, counts: counts))])
+        _ = await chain.run(try request(method), through: links)
+        return chain.sent.count
+    }
+
+    @Test
+    func aJudgementNarrowsAndWidensWhichErrorsCountAndNothingElse() async throws {
+        let notFound = PulseError.http(.sample(404))
+        #expect(try await count(notFound) { _ in true } == 3)
+        #expect(try await count(.noConnection) { _ in false } == 1)
+        #expect(try await count(notFound, .post) { _ in true } == 1)
+        #expect(try await count(.cancelled) { _ in true } == 1)
+        #expect(try await count(.deadlineExceeded(last: nil)) { _ in true } == 1)
+        #expect(try await count(.noConnection) { $0.isRetryable } == 3)
+    }
+
+    // MARK: Retry-After
+
+    @Test(
+        arguments: [
+            ("10", [10, 10]), ("1", [1, 2]), ("0", [1, 2]), ("1.5", [1, 2]), ("60", [60, 60]), ("61", []),
+            ("99999999999999999999", []),
+            ("Thu, 01 Jan 2026 00:00:30 GMT", [30, 2]), ("Thu, 01 Jan 2026 01:00:00 GMT", []), ("soon", [1, 2]),
+        ] as [(String, [TimeInterval])])
+    func waitsAsLongAsTheServerAsksAndNeverLessThanItsOwnBackoff(header: String, waits: [TimeInterval]) async throws {
+        for status in [429, 503] {
+            let chain = ChainUnderTest([.success(.sample(status, headers: ["Retry-After": header]))])
+            let result = await chain.run(try request(), through: chain.links(configured: policy))
+            #expect(result.status == status)
+            #expect(chain.clock.sleeps == waits)
+            #expect(chain.sent.count == waits.count + 1)
+        }
+    }
+
+    @Test
+    func aRateLimitThatAPluginReportsIsWaitedForToo() async throws {
+        let chain = ChainUnderTest(failing: PulseError.rateLimited(retryAfter: 7))
+        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        #expect(chain.clock.sleeps == [7, 7])
+    }
+
+    @Test
+    func theCapOnRetryAfterIsThePolicys() async throws {
+        var policy = policy
+        policy.maximumRetryAfter = 5
+        let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "6"]))])
+        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        #expect(chain.clock.sleeps.isEmpty)
+        #expect(chain.events.summaries == ["given up 1 http"])
+    }
+
+    // MARK: The deadline
+
+    @Test(arguments: [(0.5, []), (1, []), (1.5, [1.0]), (3, [1]), (3.5, [1, 2])] as [(TimeInterval, [TimeInterval])])
+    func neverSleepsPastTheDeadline(deadline: TimeInterval, waits: [TimeInterval]) async throws {
+        let chain = ChainUnderTest(failing: PulseError.noConnection)
+        let request = try request()
+        let context = chain.context(for: request, deadline: deadline)
+        let result = await chain.run(request, in: context, through: chain.links(configured: policy))
+        #expect(result.error?.kind == .noConnection, "the last error itself")
+        #expect(chain.clock.sleeps == waits)
+    }
+
+    @Test
+    func retryAfterBeyondTheDeadlineIsNotWaitedFor() async throws {
+        let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "20"]))])
+        let request = try request()
+        let context = chain.context(for: request, deadline: 20)
+        #expect(await chain.run(request, in: context, through: chain.links(configured: policy)).status == 503)
+        #expect(chain.clock.sleeps.isEmpty)
+        #expect(chain.sent.count == 1)
+    }
+
+    @Test
+    func theDeadlineKnowsTheFailureBeforeIt() async throws {
+        let chain = ChainUnderTest([.success(.sample(503)), .failure(PulseError.deadlineExceeded(last: nil))])
+        let request = try request()
+        let context = chain.context(for: request, deadline: 9)
+        let result = await chain.run(request, in: context, through: chain.links(configured: policy))
+        #expect(result.error?.kind == .deadlineExceeded)
+        #expect(context.call.lastFailure?.statusCode == 503)
+    }
+
+    // MARK: The end
+
+    @Test
+    func exhaustionIsReportedOnlyIfAskedFor() async throws {
+        var policy = policy
+        policy.reportsExhaustion = true
+        let chain = ChainUnderTest([.success(.sample(503))])
+        let error = await chain.run(try request(), through: chain.links(configured: policy)).error
+        guard case .retryExhausted(.http(let response), attempts: 3) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(response.statusCode == 503)
+        for (failure, method) in [(PulseError.emptyBody, HTTPMethod.get), (.timeout(try request()), .post)] {
+            let chain = ChainUnderTest(failing: failure)
+            let result = await chain.run(try request(method), through: chain.links(configured: policy))
+            #expect(result.error?.kind == failure.kind, "nothing was exhausted")
+        }
+    }
+
+    @Test
+    func aStreamedAnswerIsFreedBeforeTheNextAttempt() async throws {
+        let streams = (0..<3).map { _ in ByteStream([Data("x".utf8)]) }
+        let ended = Locked<[Int]>([])
+        for (index, stream) in streams.enumerated() { stream.onEnd { _ in ended.withLock { $0.append(index) } } }
+        let chain = ChainUnderTest(streams.map { .success(.sample(503, bytes: $0)) })
+        let result = await chain.run(try request(), through: chain.links(configured: policy))
+        #expect(ended.withLock { $0 } == [0, 1])
+        #expect((try? result.get())?.bytes === streams[2], "the last one is the caller's")
+    }
+
+    @Test
+    func aCancellationEndsTheWait() async throws {
+        let clock = TestClock()
+        let chain = ChainUnderTest([.success(.sample(503))], clock: clock)
+        let request = try request()
+        let task = Task { await chain.run(request, through: chain.links(configured: policy)) }
+        await clock.sleepers(atLeast: 1)
+        task.cancel()
+        #expect(await task.value.error?.kind == .cancelled)
+        #expect(chain.sent.count == 1)
+    }
+
+    // MARK: Events
+
+    @Test
+    func eventsNameTheComingAttemptAndTheWaitBeforeIt() async throws {
+        let chain = ChainUnderTest(failing: PulseError.noConnection)
+        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        #expect(
+            chain.events.summaries == [
+                "retry 2 in 1.0 after 1 noConnection", "retry 3 in 2.0 after 2 noConnection", "given up 3 noConnection",
+            ])
+    }
+
+    @Test
+    func aFailureThatIsNotToBeRetriedMakesNoEvent() async throws {
+        for (error, method) in [(PulseError.emptyBody, HTTPMethod.get), (.timeout(try request()), .post)] {
+            let chain = ChainUnderTest(failing: error)
+            _ = await chain.run(try request(method), through: chain.links(configured: policy))
+            #expect(chain.events.all.isEmpty)
+        }
+    }
+}
+
+extension EventRecorder {
+    fileprivate var summaries: [String] {
+        all.map { event in
+            switch event {
+            case .requestRetrying(let call, let error, let attempt):
+                "retry \(attempt) in \(call.retryDelay) after \(call.attempt) \(error.kind)"
+            case .retryGivenUp(let call, let error): "given up \(call.attempt) \(error.kind)"
+            default: "\(event)"
+            }
+        }
+    }
+}

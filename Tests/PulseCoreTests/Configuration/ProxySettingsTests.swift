@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ProxySettingsTests {
+    @Test(arguments: [
+        (ProxySettings.environment, "environment"), (.direct, "direct"),
+        (.http(host: "proxy", port: 3128), "http proxy:3128"), (.socks5(host: "::1", port: 1080), "socks5 ::1:1080"),
+    ])
+    func saysWhichWayItTakes(proxy: ProxySettings, text: String) {
+        #expect(proxy.description == text)
+    }
+
+    @Test
+    func keepsCredentialsAndExclusions() {
+        let proxy = ProxySettings.http(host: "p", port: 1).credentials(username: "u", password: "pw")
+            .excluding("localhost", ".local").excluding("a")
+        #expect(proxy.username == "u" && proxy.password == "pw")
+        #expect(proxy.exclusions == ["localhost", ".local", "a"])
+        #expect(proxy != .http(host: "p", port: 1))
+        #expect(proxy.route == ProxySettings.http(host: "p", port: 1).route)
+    }
+
+    @Test
+    func noTextShowsThePassword() {
+        let proxy = ProxySettings.http(host: "p", port: 1).credentials(username: "u5er", password: "hunter2")
+        let configuration = PulseConfiguration().with(\.proxy, value: proxy)
+        for text in texts(of: proxy) + texts(of: configuration) + texts(of: [proxy]) {
+            #expect(!text.contains("hunter2"))
+        }
+    }
+}

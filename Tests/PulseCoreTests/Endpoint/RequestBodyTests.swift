@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RequestBodyTests {
+    private struct User: Codable, Sendable, Equatable {
+        let name: String
+    }
+
+    private func json(_ body: RequestBody) throws -> String {
+        guard case .json(let value) = body.content else { throw PulseError.emptyBody }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    private func form(_ body: RequestBody) throws -> String {
+        guard case .form(let make) = body.content else { throw PulseError.emptyBody }
+        return try make()
+    }
+
+    @Test
+    func jsonTakesValuesAndMixedLiterals() throws {
+        #expect(try json(.json(User(name: "Ada"))) == #"{"name":"Ada"}"#)
+        #expect(try json(.json(["a": 1, "b": "x"])) == #"{"a":1,"b":"x"}"#)
+        #expect(
+            try json(.json(["a": [1, "x", nil, true], "b": ["c": 1.5]])) == #"{"a":[1,"x",null,true],"b":{"c":1.5}}"#)
+        #expect(try json(.json([1, "x"])) == #"[1,"x"]"#)
+        #expect(try json(.json(["a": 1])) == #"{"a":1}"#)
+        #expect(try json(.json([1, 2])) == "[1,2]")
+        #expect(try json(.json("text")) == #""text""#)
+        let value: JSONValue = ["k": "v"]
+        #expect(try json(.json(value)) == #"{"k":"v"}"#)
+        #expect(RequestBody.json(User(name: "x")).contentType == nil)
+    }
+
+    @Test
+    func formsTakeValuesAndOrderedItems() throws {
+        let items = [URLQueryItem(name: "b", value: "1 &"), .init(name: "a", value: "+"), .init(name: "b", value: "2")]
+        let body = RequestBody.formURLEncoded(items)
+        #expect(try form(body) == "b=1+%26&a=%2B&b=2")
+        #expect(body.contentType == "application/x-www-form-urlencoded")
+        #expect(try form(.formURLEncoded(User(name: "A B"))) == "name=A+B")
+        #expect(try form(.formURLEncoded(["k": "v"])) == "k=v")
+    }
+
+    @Test
+    func graphQLIsJSONWithQueryAndVariables() throws {
+        #expect(try json(.graphQL(query: "{ me }")) == #"{"query":"{ me }"}"#)
+        let body = RequestBody.graphQL(query: "q", variables: ["id": 7, "tags": ["a"]])
+        #expect(try json(body) == #"{"query":"q","variables":{"id":7,"tags":["a"]}}"#)
+    }
+
+    @Test
+    func bytesTextFilesAndStreamsNameTheirType() {
+        #expect(RequestBody.data(Data([1])).contentType == "application/octet-stream")
+        #expect(RequestBody.data(Data([1]), contentType: "image/png").contentType == "image/png")
+        #expect(RequestBody.text("\u{FC}").contentType == "text/plain; charset=utf-8")
+        guard case .data(let bytes) = RequestBody.text("\u{FC}").content else {
+            Issue.record("text is bytes")
+            return
+        }
+        #expect(bytes == Data([0xC3, 0xBC]))
+        let file = URL(fileURLWithPath: "/tmp/x")
+        #expect(RequestBody.file(file).contentType == "application/octet-stream")
+        #expect(RequestBody.file(file, contentType: "video/mp4").contentType == "video/mp4")
+        #expect(RequestBody.stream { ByteStream([]) }.contentType == "application/octet-stream")
+        #expect(RequestBody.none.contentType == nil)
+    }
+
+    @Test
+    func everythingCanBeSentAgainButAOneShotStream() {
+        let file = URL(fileURLWithPath: "/tmp/x")
+        let parts = MultipartFormData(parts: [.init(name: "f", file: file)])
+        let replayable: [RequestBody] = [
+            .none, .json(1), .formURLEncoded(["a": "b"]), .multipart(parts), .graphQL(query: "q"), .data(Data()),
+            .text(""), .file(file), .stream { ByteStream([]) }, .stream(length: 3) { ByteStream([]) },
+        ]
+        for body in replayable { #expect(body.isReplayable) }
+        #expect(!RequestBody.stream(isOneShot: true) { ByteStream([]) }.isReplayable)
+    }
+
+    @Test
+    func aSourceBesideTheRequestKnowsThatToo() {
+        #expect(BodySource.inRequest.isReplayable)
+        #expect(BodySource.file(URL(fileURLWithPath: "/tmp/x")).isReplayable)
+        #expect(BodySource.stream(BodyStream(length: nil) { ByteStream([]) }).isReplayable)
+        #expect(!BodySource.stream(BodyStream(length: 1, isOneShot: true) { ByteStream([]) }).isReplayable)
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RequestOptionsTests {
+    /// Every field with two values that tell which options a merged field came from. A new field belongs here.
+    private static let fields:
+        [(String, @Sendable (inout RequestOptions, Bool) -> Void, @Sendable (RequestOptions) -> Bool)] = [
+            ("timeout", { $0.timeout = $1 ? 1 : 2 }, { $0.timeout == 1 }),
+            ("connectTimeout", { $0.connectTimeout = $1 ? 1 : 2 }, { $0.connectTimeout == 1 }),
+            ("deadline", { $0.deadline = $1 ? 1 : 2 }, { $0.deadline == 1 }),
+            ("retry", { $0.retry = RetryPolicy(maxAttempts: $1 ? 11 : 12) }, { $0.retry?.maxAttempts == 11 }),
+            ("auth", { $0.auth = $1 ? .required : .anonymous }, { $0.auth == .required }),
+            ("cache", { $0.cache = $1 ? .reload : .onlyIfCached }, { $0.cache == .reload }),
+            ("coalesces", { $0.coalesces = $1 }, { $0.coalesces == true }),
+            ("idempotencyKey", { $0.idempotencyKey = $1 ? "a" : .automatic }, { $0.idempotencyKey == .value("a") }),
+            ("tag", { $0.tag = $1 ? "a" : "b" }, { $0.tag == "a" }),
+            ("route", { $0.route = $1 ? "a" : "b" }, { $0.route == "a" }),
+            ("priority", { $0.priority = $1 ? .high : .low }, { $0.priority == .high }),
+            ("acceptedStatuses", { $0.acceptedStatuses = $1 ? .any : .only(1) }, { $0.acceptedStatuses == .any }),
+            ("decoder", { $0.decoder = Marked(isFirst: $1) }, { ($0.decoder as? Marked)?.isFirst == true }),
+            ("encoder", { $0.encoder = Marked(isFirst: $1) }, { ($0.encoder as? Marked)?.isFirst == true }),
+            (
+                "redirectPolicy", { $0.redirectPolicy = $1 ? .refuse : .default },
+                { $0.redirectPolicy?.follows == false }
+            ),
+            (
+                "maximumBufferedBodySize", { $0.maximumBufferedBodySize = $1 ? 1 : 2 },
+                { $0.maximumBufferedBodySize == 1 }
+            ),
+            ("queuesBehindPending", { $0.queuesBehindPending = $1 }, { $0.queuesBehindPending == true }),
+            ("waitsForConnectivity", { $0.waitsForConnectivity = $1 }, { $0.waitsForConnectivity == true }),
+        ]
+
+    private func options(_ isFirst: Bool, except left: String? = nil) -> RequestOptions {
+        var options = RequestOptions()
+        for (name, set, _) in Self.fields where name != left { set(&options, isFirst) }
+        return options
+    }
+
+    @Test
+    func theTableAboveHasEveryField() {
+        let all = Mirror(reflecting: RequestOptions()).children.compactMap(\.label)
+        #expect(Set(all) == Set(Self.fields.map(\.0) + ["headers"]))
+        #expect(Set(options(true).setFields) == Set(Self.fields.map(\.0)))
+    }
+
+    @Test
+    func startEmpty() {
+        #expect(RequestOptions().setFields.isEmpty)
+    }
+
+    @Test
+    func setFieldsWinFieldByFieldAndNilInherits() {
+        let base = options(false)
+        for (name, _, isFirst) in Self.fields {
+            let merged = options(true, except: name).over(base)
+            #expect(merged.setFields.count == Self.fields.count)
+            #expect(!isFirst(merged), "\(name) comes from the base")
+            for (other, _, isFirst) in Self.fields where other != name {
+                #expect(isFirst(merged), "\(other) keeps its own value")
+            }
+        }
+    }
+
+    @Test
+    func nothingOverSomethingAndSomethingOverNothingAreIt() {
+        for (name, _, isFirst) in Self.fields {
+            #expect(isFirst(RequestOptions().over(options(true))), "\(name)")
+            #expect(isFirst(options(true).over(RequestOptions())), "\(name)")
+        }
+    }
+
+    @Test
+    func headersAreMergedByNameInAnyCase() {
+        var (inner, outer) = (RequestOptions(), RequestOptions())
+        inner.headers = ["x-a": "inner", "X-B": "inner"]
+        #expect(inner.over(outer).headers == inner.headers)
+        outer.headers = ["X-A": "outer", "X-C": "outer"]
+        #expect(inner.over(outer).headers == ["x-a": "inner", "X-B": "inner", "X-C": "outer"])
+        #expect(RequestOptions().over(outer).headers == outer.headers)
+    }
+
+    @Test
+    func spellingsOfTheReadmeCompile() {
+        var options = RequestOptions().with(\.tag, value: "feed").with(\.idempotencyKey, value: "key-1")
+        #expect(options.tag == "feed")
+        #expect(options.idempotencyKey == .value("key-1"))
+        options.retry = .never
+        #expect(options.retry?.maxAttempts == 1)
+        options.acceptedStatuses = .successful(and: 304)
+        options.auth = .anonymous
+        options.cache = .default
+        #expect(options.cache == .default)
+        options.redirectPolicy = .custom { _, proposed in proposed }
+        #expect(options.redirectPolicy?.follows == true)
+    }
+
+    @Test
+    func headersOfADictionaryAreFoundSetAndRemovedInAnyCase() {
+        var headers = ["content-type": "a", "X": "1"]
+        #expect(headers.header("Content-Type") == "a")
+        headers.setHeader("Content-Type", to: "b")
+        #expect(headers == ["Content-Type": "b", "X": "1"])
+        headers.setHeader("CONTENT-TYPE", to: nil)
+        #expect(headers == ["X": "1"])
+        headers.setHeader("Missing", to: nil)
+        #expect(headers == ["X": "1"])
+        #expect(headers.header("Missing") == nil)
+    }
+
+    @Test
+    func aNameInTwoSpellingsIsOneHeaderOnceItIsSet() {
+        var headers = ["accept": "1", "ACCEPT": "2", "Accept": "3"]
+        headers.setHeader("Accept", to: "4")
+        #expect(headers == ["Accept": "4"])
+        headers = ["accept": "1", "ACCEPT": "2"]
+        headers.setHeader("Accept", to: nil)
+        #expect(headers.isEmpty)
+    }
+}
+
+private struct Marked: ResponseDecoder, RequestEncoder {
+    let isFirst: Bool
+
+    var contentType: String { "x/y" }
+
+    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        throw PulseError.emptyBody
+    }
+
+    func encode(_ value: some Encodable) throws -> Data { Data() }
+}
+
+extension RequestOptions {
+    /// The names of the fields that are not nil.
+    var setFields: [String] {
+        Mirror(reflecting: self).children.compactMap { child in
+            let mirror = Mirror(reflecting: child.value)
+            return mirror.displayStyle == .optional && mirror.children.isEmpty ? nil : child.label
+        }
+    }
+}
+
+extension RedirectPolicy {
+    fileprivate var follows: Bool {
+        guard let redirect = try? PulseResponse(statusCode: 302, headers: ["Location": "/x"], request: request()) else {
+            return false
+        }
+        if case .follow = decision(for: redirect, hop: 0, isBodyReplayable: true) { return true }
+        return false
+    }
+}
+
+extension RequestOptions {
+    fileprivate func over(_ base: RequestOptions) -> RequestOptions {
+        var copy = self
+        copy.inherit(base)
+        return copy
+    }
+}

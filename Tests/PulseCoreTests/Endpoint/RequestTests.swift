@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RequestTests {
+    private struct User: Codable, Sendable {
+        let id: Int
+    }
+
+    private struct Named: PulsePlugin {
+        let identifier: String
+    }
+
+    @Test
+    func isAGetOfItsPathUnlessItSaysMore() throws {
+        let request = Request<User>("/users")
+        #expect(try request.path == "/users")
+        #expect(request.method == .get)
+        #expect(request.headers.isEmpty && request.queryItems.isEmpty && request.plugins.isEmpty)
+        #expect(request.options.setFields == ["route"])
+        #expect(request.timeoutInterval == 0)
+        #expect(!request.isQueueableWhenOffline)
+    }
+
+    @Test
+    func theFluentFormSaysEverythingAnEndpointCan() throws {
+        let id = UUID()
+        let request = Request<User>(.put, "/users/{id}/posts/{n}", path: ["id": id, "n": 7])
+            .query("expand", "team").query("page", 2).query("nothing", String?.none)
+            .query([URLQueryItem(name: "expand", value: "posts")])
+            .header("X-A", "1").header("x-a", "2")
+            .body(.json(["a": 1, "b": "x"]))
+            .timeout(5)
+            .option(\.tag, "feed").option(\.deadline, 9)
+            .queueableWhenOffline()
+            .plugin(Named(identifier: "one")).plugin(Named(identifier: "two"))
+        #expect(try request.path == "/users/\(id)/posts/7")
+        #expect(request.method == .put)
+        #expect(
+            request.queryItems == [
+                URLQueryItem(name: "expand", value: "team"), URLQueryItem(name: "page", value: "2"),
+                URLQueryItem(name: "expand", value: "posts"),
+            ])
+        #expect(request.headers == ["x-a": "2"])
+        #expect(request.options.timeout == 5)
+        #expect(request.options.tag == "feed")
+        #expect(request.options.deadline == 9)
+        #expect(request.isQueueableWhenOffline)
+        #expect(request.plugins.map(\.identifier) == ["one", "two"])
+        guard case .json = request.body.content else {
+            Issue.record("no JSON body")
+            return
+        }
+    }
+
+    @Test
+    func eachStepIsACopy() {
+        let request = Request<User>("/users")
+        _ = request.query("a", 1).header("b", "2").timeout(3)
+        #expect(request.queryItems.isEmpty && request.headers.isEmpty && request.options.timeout == nil)
+    }
+
+    @Test
+    func theRouteIsTheTemplateUnlessTheOptionsNameOne() {
+        let request = Request<User>(.get, "/users/{id}", path: ["id": 7])
+        #expect(request.options.route == "/users/{id}")
+        #expect(request.option(\.route, "user").options.route == "user")
+    }
+
+    @Test
+    func aValueThatIsMissingOrUnusedIsAnErrorWhenThePathIsAskedFor() {
+        for request in [
+            Request<User>("/users/{id}"), Request<User>(.get, "/users", path: ["id": 1]),
+            Request<User>(.get, "/users/{id}", path: ["id": ".."]),
+        ] {
+            let error = #expect(throws: PulseError.self) { try request.path }
+            #expect(error?.kind == .invalidRequest)
+        }
+    }
+
+    @Test
+    func aPathFromTextTakesATemplateToo() throws {
+        let text = "/search?q=1"
+        #expect(try Request<EmptyResponse>(.head, PathTemplate(text)).path == "/search?q=1")
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// Many calls at once over real sockets, cancelled at random moments; run under the thread and address sanitizers too.
+@Suite(.timeLimit(.minutes(2)))
+struct PulseClientStressTests {
+    @Test func twoHundredInFlightWithCancelsAtRandomMomentsLeaveNothingBehind() async throws {
+        let random = SeededRandomness(seed: 2026)
+        try await MockServer.run { server in
+            server.on(.get, "/users/{id}") { request in
+                // A part of the answers never comes: only cancellation ends those calls.
+                request.parameters["id"].flatMap(Int.init).map { $0 % 3 == 0 } == true
+                    ? .raw([.stall]) : .data(User.json, contentType: "application/json")
+            }
+            let bus = PulseEventBus()
+            let sink = RecordingSink()
+            bus.addSink(sink)
+            let completed = Locked(0)
+            let counting = CompletionCounter(count: completed)
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL)
+                    .with(\.maximumConnectionsPerHost, value: 200).with(\.timeout, value: 60),
+                plugins: [counting, RetryPlugin(maxAttempts: 2, strategy: .immediate)], events: bus)
+            let calls = (1...200).map { id in
+                Task { await client.result(of: GetUser(path: "/users/\(id)")) }
+            }
+            var pending = calls.indices.filter { ($0 + 1) % 3 == 0 || random.next() % 4 == 0 }
+            while !pending.isEmpty {
+                for _ in 0..<random.next() % 50 { await Task.yield() }
+                calls[pending.remove(at: Int(random.next() % UInt64(pending.count)))].cancel()
+            }
+            var kinds: [String: Int] = [:]
+            for call in calls {
+                switch await call.value {
+                case .success(let user): #expect(user == User())
+                case .failure(let error): kinds[error.kind.rawValue, default: 0] += 1
+                }
+            }
+            #expect(Set(kinds.keys) == ["cancelled"], "\(kinds)")
+            #expect(kinds["cancelled", default: 0] >= 66)
+            await client.shutdown()
+            #expect(sink.names.filter { $0 == "requestStarted" }.count == 200)
+            #expect(sink.names.filter { $0 == "requestCompleted" }.count == 200)
+            let entered = sink.names.filter { $0 == "attemptStarted" }.count
+            #expect(completed.withLock { $0 } >= entered)
+            _ = try await server.wait { $0.openConnectionCount == 0 }
+        }
+    }
+
+    @Test func shutdownWhileBusyEndsEverythingAndLaterCallsSendNothing() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/users/1") { _ in .raw([.stall]) }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
+            let calls = (0..<100).map { _ in Task { await client.result(of: GetUser()) } }
+            _ = try await server.requests(atLeast: 40)
+            await client.shutdown()
+            for call in calls {
+                guard case .failure(.cancelled) = await call.value else {
+                    Issue.record("not cancelled")
+                    continue
+                }
+            }
+            let before = server.requests.count
+            _ = await client.result(of: GetUser())
+            _ = try await server.wait { $0.openConnectionCount == 0 }
+            #expect(server.requests.count == before)
+        }
+    }
+
+    @Test func aClientThatIsDroppedIsFreed() async throws {
+        weak var dropped: PulseClient?
+        do {
+            let (client, _) = PulseClient.answering(plugins: [.headers(["X-A": "1"])])
+            _ = try await client.request(GetUser(), options: .init().with(\.deadline, value: 60))
+            dropped = client
+        }
+        // The call's own task lets go of the client when it ends, which may be a moment later.
+        for _ in 0..<1000 where dropped != nil { await Task.yield() }
+        #expect(dropped == nil)
+    }
+}
+
+private struct CompletionCounter: PulsePlugin {
+    let identifier = "counter"
+    let count: Locked<Int>
+
+    func didComplete(_ context: PluginContext) async {
+        count.withLock { $0 += 1 }
+    }
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct PulseClientTests {
+    // MARK: Results
+
+    @Test func givesTheDecodedValueAndItsResponse() async throws {
+        let (client, transport) = PulseClient.answering(headers: ["X-Page": "2"])
+        #expect(try await client.request(GetUser()) == User())
+        let decoded = try await client.response(for: GetUser())
+        #expect(decoded.value == User())
+        #expect(decoded.response.headers["x-page"] == "2")
+        #expect(
+            transport.requests.map(\.url?.absoluteString)
+                == Array(repeating: "https://api.example.com/v1/users/1", count: 2))
+    }
+
+    @Test func givesTheErrorTyped() async throws {
+        let (client, _) = PulseClient.answering(status: 404)
+        let result = await client.result(of: GetUser())
+        guard case .failure(.http(let response)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(response.statusCode == 404)
+        #expect(try await PulseClient.answering().client.result(of: GetUser()).get() == User())
+    }
+
+    @Test(arguments: [
+        (401, PulseError.Kind.unauthorized), (429, .rateLimited), (500, .http), (302, .http), (199, .http),
+    ])
+    func aStatusThatIsNotAcceptedIsItsError(status: Int, kind: PulseError.Kind) async throws {
+        let (client, _) = PulseClient.answering(status: status)
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        #expect(error?.kind == kind)
+        let raw = await #expect(throws: PulseError.self) { try await client.rawRequest(GetUser()) }
+        #expect(raw?.kind == kind)
+    }
+
+    @Test func anAcceptedStatusIsNoError() async throws {
+        let (client, _) = PulseClient.answering(status: 418)
+        let any = RequestOptions().with(\.acceptedStatuses, value: .any)
+        #expect(try await client.rawRequest(GetUser(), options: any).statusCode == 418)
+        #expect(try await client.request(GetUser(), options: any) == User())
+    }
+
+    @Test func aBodyOfAnotherShapeNamesTheType() async throws {
+        let (client, _) = PulseClient.answering(data: Data(#"{"id":"x"}"#.utf8))
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        guard case .decodingFailed(let type, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(type == "User")
+    }
+
+    @Test func anEndpointsOwnDecodeIsUsedAndItsPulseErrorKept() async throws {
+        struct Own: Endpoint {
+            let path = "/own"
+            func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Int {
+                guard response.data.count != 3 else { throw PulseError.graphQL([]) }
+                return response.data.count
+            }
+        }
+        #expect(try await PulseClient.answering(data: Data([1, 2])).client.request(Own()) == 2)
+        let (client, _) = PulseClient.answering(data: Data([1, 2, 3]))
+        let error = await #expect(throws: PulseError.self) { try await client.request(Own()) }
+        #expect(error?.kind == .graphQL)
+    }
+
+    @Test func anOptionalResponseOfAnEmptyBodyIsNilAndNoFailure() async throws {
+        let (client, _) = PulseClient.answering(status: 204, data: Data())
+        #expect(try await client.request(Request<User?>(.get, "/x")) == nil)
+        #expect(try await client.request(Request<EmptyResponse>(.get, "/x")) == EmptyResponse())
+        #expect(try await client.request(Request<Data>(.get, "/x")).isEmpty)
+    }
+
+    @Test func aDamagedAnswerOfTheCacheIsFetchedOncePastIt() async throws {
+        let calls = Locked<[RequestOptions.Cache?]>([])
+        let cache = ClosurePlugin(scope: .call) { request, context, _ in
+            calls.withLock { $0.append(context.options.cache) }
+            var response = PulseResponse(statusCode: 200, data: User.json, request: request)
+            guard context.options.cache != .reload else { return response }
+            response.data = Data("damaged".utf8)
+            response.origin = .cache
+            return response
+        }
+        let (client, _) = PulseClient.answering(plugins: [cache])
+        #expect(try await client.request(GetUser()) == User())
+        #expect(calls.withLock { $0 } == [.default, .reload])
+    }
+
+    // MARK: What is sent
+
+    @Test func everyRequestHasAcceptAndUserAgentUnlessSet() async throws {
+        let (client, transport) = PulseClient.answering(.test().with(\.defaultHeaders, value: ["X-App": "1"]))
+        _ = try await client.request(GetUser())
+        _ = try await client.request(Request<Data>(.get, "/x"))
+        _ = try await client.request(GetUser(headers: ["accept": "text/csv", "USER-AGENT": "me"]))
+        let sent = transport.requests.map { $0.allHTTPHeaderFields ?? [:] }
+        #expect(sent[0]["Accept"] == "application/json")
+        #expect(sent[0]["X-App"] == "1")
+        #expect(sent[0]["User-Agent"]?.contains("PulseKit/") == true)
+        #expect(sent[1]["Accept"] == "*/*")
+        #expect(transport.requests[2].value(forHTTPHeaderField: "Accept") == "text/csv")
+        #expect(transport.requests[2].value(forHTTPHeaderField: "User-Agent") == "me")
+        #expect(sent[2].count == 3)
+    }
+
+    @Test func headersAreMergedConfigurationUnderEndpointUnderCall() async throws {
+        let (client, transport) = PulseClient.answering(
+            .test().with(
+                \.defaultHeaders, value: ["X-A": "configuration", "X-B": "configuration", "X-C": "configuration"]))
+        let endpoint = GetUser(headers: ["x-a": "endpoint", "x-b": "endpoint"])
+        _ = try await client.request(endpoint, options: .init().with(\.headers, value: ["X-a": "call"]))
+        let sent = try #require(transport.requests.first)
+        #expect(sent.value(forHTTPHeaderField: "X-A") == "call")
+        #expect(sent.value(forHTTPHeaderField: "X-B") == "endpoint")
+        #expect(sent.value(forHTTPHeaderField: "X-C") == "configuration")
+        #expect(sent.allHTTPHeaderFields?.keys.filter { $0.lowercased() == "x-a" }.count == 1)
+    }
+
+    @Test func theCallsTimeoutBeatsTheEndpointsBeatsTheClients() async throws {
+        let (client, transport) = PulseClient.answering(
+            .test().with(\.timeout, value: 20).with(\.connectTimeout, value: 3))
+        _ = try await client.request(GetUser())
+        _ = try await client.request(GetUser(timeoutInterval: 7))
+        _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 6), timeoutInterval: 7))
+        _ = try await client.request(GetUser(timeoutInterval: 7), options: .init().with(\.timeout, value: 5))
+        #expect(transport.transportRequests.map(\.idleTimeout) == [20, 7, 6, 5])
+        #expect(transport.requests.map(\.timeoutInterval) == [20, 7, 6, 5])
+        #expect(transport.transportRequests.allSatisfy { $0.connectTimeout == 3 })
+    }
+
+    @Test func bodiesSetTheirContentTypeUnlessTheEndpointDid() async throws {
+        let (client, transport) = PulseClient.answering()
+        _ = try await client.request(GetUser(method: .post, body: .json(User())))
+        _ = try await client.request(
+            GetUser(method: .post, body: .formURLEncoded([URLQueryItem(name: "a", value: "b c+")])))
+        _ = try await client.request(GetUser(method: .post, body: .text("hé")))
+        _ = try await client.request(GetUser(method: .put, headers: ["content-type": "a/b"], body: .data(Data([1]))))
+        _ = try await client.request(GetUser(method: .post, body: .graphQL(query: "{ me }", variables: ["id": 1])))
+        let sent = transport.requests
+        #expect(
+            sent.map { $0.value(forHTTPHeaderField: "Content-Type") } == [
+                "application/json", "application/x-www-form-urlencoded", "text/plain; charset=utf-8", "a/b",
+                "application/json",
+            ])
+        #expect(sent[1].httpBody == Data("a=b+c%2B".utf8))
+        #expect(sent[2].httpBody == Data("hé".utf8))
+        let operation = try JSONDecoder().decode(JSONValue.self, from: try #require(sent[4].httpBody))
+        #expect(operation == ["query": "{ me }", "variables": ["id": 1]])
+    }
+
+    @Test func aReadyRequestGoesThroughTheWholeChain() async throws {
+        let (client, transport) = PulseClient.answering(plugins: [.headers(["X-Plugin": "1"])])
+        var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?x=1")))
+        request.httpMethod = "PUT"
+        request.httpBody = Data("body".utf8)
+        request.setValue("mine", forHTTPHeaderField: "X-Own")
+        let response = try await client.rawRequest(request)
+        #expect(response.data == User.json)
+        let sent = try #require(transport.requests.first)
+        #expect(sent.httpMethod == "PUT")
+        #expect(sent.httpBody == Data("body".utf8))
+        #expect(sent.value(forHTTPHeaderField: "X-Own") == "mine")
+        #expect(sent.value(forHTTPHeaderField: "X-Plugin") == "1")
+        #expect(sent.value(forHTTPHeaderField: "Content-Type") == "application/octet-stream")
+    }
+
+    @Test func aKeyIsTheSameOnEveryAttempt() async throws {
+        let log = Locked<[String?]>([])
+        let transport = MockTransport { request in
+            let count = log.withLock { log in
+                log.append(request.value(forHTTPHeaderField: "Idempotency-Key"))
+                return log.count
+            }
+            return PulseResponse(statusCode: count < 3 ? 503 : 200, data: User.json, request: request)
+        }
+        let client = PulseClient(
+            configuration: .test().with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)),
+            transport: transport, events: PulseEventBus())
+        _ = try await client.request(
+            GetUser(method: .post), options: .init().with(\.idempotencyKey, value: .automatic))
+        let keys = log.withLock { $0 }
+        #expect(keys.count == 3)
+        #expect(Set(keys).count == 1)
+        #expect(keys[0].flatMap { UUID(uuidString: $0) } != nil)
+        _ = try await client.request(GetUser(method: .post), options: .init().with(\.idempotencyKey, value: "mine"))
+        #expect(log.withLock { $0.last } == "mine")
+    }
+
+    // MARK: Bad input
+
+    @Test func aHeaderThatWouldEndItsLineIsRefusedBeforeAnythingIsSent() async throws {
+        for headers in [["X-A": "a\r\nX-B: b"], ["X-A\r\nX-B": "a"], ["X A": "a"], ["": "a"], ["X-A": "a\0"]] {
+            let (client, transport) = PulseClient.answering()
+            let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(headers: headers)) }
+            #expect(error?.kind == .invalidRequest)
+            let (configured, unused) = PulseClient.answering(.test().with(\.defaultHeaders, value: headers))
+            let second = await #expect(throws: PulseError.self) { try await configured.request(GetUser()) }
+            #expect(second?.kind == .invalidRequest)
+            let plugin = ClosurePlugin { request, _, next in
+                var request = request
+                request.allHTTPHeaderFields = headers
+                return try await next(request)
+            }
+            let (plugged, silent) = PulseClient.answering(plugins: [plugin])
+            let third = await #expect(throws: PulseError.self) { try await plugged.request(GetUser()) }
+            // Foundation itself drops a name that is empty.
+            #expect(third?.kind == .invalidRequest || headers[""] != nil)
+            #expect(transport.requests.isEmpty && unused.requests.isEmpty)
+            #expect(silent.requests.isEmpty || headers[""] != nil)
+        }
+    }
+
+    @Test func aRelativePathWithoutABaseIsAnInvalidURL() async throws {
+        let (client, transport) = PulseClient.answering(PulseConfiguration())
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        #expect(error?.kind == .invalidURL)
+        #expect(transport.requests.isEmpty)
+        #expect(try await client.request(GetUser(path: "https://else.example.com/u")) == User())
+    }
+
+    @Test func aReadyRequestThatCannotBeSentIsRefused() async throws {
+        let (client, transport) = PulseClient.answering()
+        for url in ["file:///etc/passwd", "ftp://example.com/", "data:,x", "/relative"] {
+            let request = URLRequest(url: try #require(URL(string: url)))
+            let error = await #expect(throws: PulseError.self) { try await client.rawRequest(request) }
+            #expect(error?.kind == .invalidURL)
+        }
+        var stream = URLRequest(url: try #require(URL(string: "https://api.example.com/")))
+        stream.httpBodyStream = InputStream(data: Data([1]))
+        let error = await #expect(throws: PulseError.self) { try await client.rawRequest(stream) }
+        #expect(error?.kind == .unsupported)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func aTrustedOriginThatIsNoneFailsEveryCall() async throws {
+        let origin = try #require(URL(string: "mailto:a@example.com"))
+        let (client, transport) = PulseClient.answering(.test().with(\.trustedOrigins, value: [origin]))
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        #expect(error?.kind == .invalidURL)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func aMissingFileIsAnEncodingFailure() async throws {
+        let (client, transport) = PulseClient.answering()
+        let missing = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        for body in [
+            RequestBody.file(missing), .multipart(MultipartFormData(parts: [.init(name: "f", file: missing)])),
+        ] {
+            let error = await #expect(throws: PulseError.self) {
+                try await client.request(GetUser(method: .post, body: body))
+            }
+            #expect(error?.kind == .encodingFailed)
+        }
+        let folder = FileManager.default.temporaryDirectory
+        let error = await #expect(throws: PulseError.self) {
+            try await client.request(GetUser(method: .post, body: .file(folder)))
+        }
+        #expect(error?.kind == .encodingFailed)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func aBodyOverTheLimitIsTooLarge() async throws {
+        let (client, _) = PulseClient.answering(.test().with(\.maximumBufferedBodySize, value: User.json.count))
+        #expect(try await client.request(GetUser()) == User())
+        let smaller = RequestOptions().with(\.maximumBufferedBodySize, value: User.json.count - 1)
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(), options: smaller) }
+        guard case .responseTooLarge(let limit) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(limit == User.json.count - 1)
+    }
+
+    @Test func whatTheTransportCannotEnforceIsRefusedBeforeAnythingIsSent() async throws {
+        struct Plain: Transport {
+            let sent = Locked(0)
+            func send(_ request: TransportRequest) async throws -> PulseResponse {
+                sent.withLock { $0 += 1 }
+                return PulseResponse(statusCode: 200, data: User.json, request: request.urlRequest)
+            }
+        }
+        let pin = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
+        let certificate = TLSSettings.ClientCertificate(pkcs12: Data([1]), password: "p")
+        let configurations: [PulseConfiguration] = [
+            .test().with(\.sslPinningPolicy, value: .publicKeyHashes([pin, pin])),
+            .test().with(\.tls, value: TLSSettings(clientCertificate: certificate)),
+            .test().with(\.proxy, value: .http(host: "proxy.example.com", port: 8080)),
+        ]
+        for configuration in configurations {
+            let transport = Plain()
+            let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+            let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+            #expect(error?.kind == .unsupported)
+            #expect(transport.sent.withLock { $0 } == 0)
+            #expect(try await PulseClient.answering(configuration).client.request(GetUser()) == User())
+        }
+    }
+
+    // MARK: Verbs and builder
+
+    @Test func verbsSendTheirMethodPathAndBody() async throws {
+        let (client, transport) = PulseClient.answering()
+        let _: User = try await client.get("/users?page=2")
+        let _: User = try await client.post("/users", body: User())
+        let _: User = try await client.put("/users/1", body: .text("x"))
+        let _: User = try await client.patch("/users/1", body: ["name": "B"])
+        let _: User = try await client.delete("/users/1")
+        try await client.post("/log")
+        try await client.put("/log", body: User())
+        try await client.patch("/log", body: .data(Data([1])))
+        try await client.delete("/log")
+        #expect(try await client.head("/users").statusCode == 200)
+        #expect(
+            transport.requests.map(\.httpMethod) == [
+                "GET", "POST", "PUT", "PATCH", "DELETE", "POST", "PUT", "PATCH", "DELETE", "HEAD",
+            ])
+        #expect(transport.requests[0].url?.absoluteString == "https://api.example.com/v1/users?page=2")
+        #expect(transport.requests[1].httpBody.map { String(decoding: $0, as: UTF8.self) }?.contains("Ada") == true)
+        #expect(transport.requests[5].httpBody == nil)
+    }
+
+    @Test func theBuilderMakesTheSameClientAsTheInitializer() async throws {
+        let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
+        let clock = TestClock()
+        let client = PulseClient.Builder()
+            .baseURL(try #require(URL(string: "https://api.example.com")))
+            .timeout(20).connectTimeout(4).deadline(60).header("X-A", "1").header("x-a", "2")
+            .plugin(HeadersPlugin(["X-API-Version": "2"])).retry(.default).transport(transport).clock(clock)
+            .maximumBufferedBodySize(1 << 20).events(PulseEventBus())
+            .build()
+        #expect(client.configuration.deadline == 60)
+        #expect(client.configuration.defaultHeaders == ["x-a": "2"])
+        _ = try await client.request(GetUser())
+        #expect(transport.requests.first?.value(forHTTPHeaderField: "X-API-Version") == "2")
+        #expect(transport.transportRequests.first?.idleTimeout == 20)
+        #expect(transport.transportRequests.first?.connectTimeout == 4)
+    }
+
+    // MARK: Events
+
+    @Test func everyCallEmitsItsStartAndItsEndOnceWhateverItsEnd() async throws {
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        let (client, _) = PulseClient.answering(events: bus)
+        _ = try await client.request(GetUser())
+        #expect(sink.names == ["requestStarted", "attemptStarted", "responseReceived", "requestCompleted"])
+        guard case .requestCompleted(.success(let response), let call, _) = sink.events.last else {
+            Issue.record("\(sink.names)")
+            return
+        }
+        #expect(response.statusCode == 200)
+        #expect(response.byteCount == User.json.count)
+        #expect(call.endpointPath == "/users/1")
+        #expect(call.route == "GetUser")
+        #expect(call.host == "api.example.com")
+
+        for endpoint in [GetUser(path: "/a/../b"), GetUser(method: .post, headers: ["A": "\n"])] {
+            let sink = RecordingSink()
+            let bus = PulseEventBus()
+            bus.addSink(sink)
+            _ = await PulseClient.answering(events: bus).client.result(of: endpoint)
+            #expect(sink.names == ["requestStarted", "requestCompleted"])
+        }
+    }
+
+    @Test func eventsShowNoQueryNoSecretAndNoBody() async throws {
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        for status in [200, 401, 404, 429] {
+            let (client, _) = PulseClient.answering(status: status, data: Data("hunter2".utf8), events: bus)
+            _ = await client.result(of: GetUser(path: "/users?token=hunter2", headers: ["Authorization": "hunter2"]))
+            _ = await client.result(of: GetUser(path: "https://u:hunter2@api.example.com/x?q=hunter2"))
+            var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?key=hunter2")))
+            request.setValue("hunter2", forHTTPHeaderField: "Cookie")
+            _ = try? await client.rawRequest(request)
+        }
+        #expect(sink.events.count > 30)
+        var text = ""
+        dump(sink.events, to: &text)
+        #expect(!text.contains("hunter2"))
+        #expect(!text.contains("?"))
+    }
+
+    // MARK: The end
+
+    @Test func aCallAfterShutdownThrowsCancelledAndSendsNothing() async throws {
+        let (client, transport) = PulseClient.answering()
+        await client.shutdown()
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        #expect(error?.kind == .cancelled)
+        #expect(transport.requests.isEmpty)
+        await client.shutdown()
+    }
+
+    @Test func shutdownEndsPluginsAndLeavesAForeignTransportAlone() async throws {
+        struct Counting: PulsePlugin {
+            let identifier = "counting"
+            let count = Locked(0)
+            func shutdown() async { count.withLock { $0 += 1 } }
+        }
+        let plugin = Counting()
+        let (client, transport) = PulseClient.answering(plugins: [plugin])
+        await client.shutdown()
+        #expect(plugin.count.withLock { $0 } == 1)
+        let other = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())
+        #expect(try await other.request(GetUser()) == User())
+    }
+}

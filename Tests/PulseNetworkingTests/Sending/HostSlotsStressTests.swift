@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(1)))
+struct HostSlotsStressTests {
+    private static func origin(_ host: String) throws -> Origin {
+        try #require(URL(string: "http://\(host)").flatMap(Origin.init))
+    }
+
+    @Test func letsNoMoreInThanItsLimitAndEverybodyInTheEnd() async throws {
+        let slots = HostSlots(limit: 3)
+        let origin = try Self.origin("a")
+        let inside = Locked((now: 0, most: 0))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<300 {
+                group.addTask {
+                    do { try await slots.acquire(origin) } catch { return }
+                    inside.withLock { inside in
+                        inside.now += 1
+                        inside.most = max(inside.most, inside.now)
+                    }
+                    await Task.yield()
+                    inside.withLock { $0.now -= 1 }
+                    slots.release(origin)
+                }
+            }
+        }
+        #expect(inside.withLock { $0.most } == 3)
+        #expect(inside.withLock { $0.now } == 0)
+    }
+
+    @Test func anotherHostDoesNotWait() async throws {
+        let slots = HostSlots(limit: 1)
+        try await slots.acquire(Self.origin("a"))
+        try await slots.acquire(Self.origin("b"))
+        slots.release(try Self.origin("a"))
+        slots.release(try Self.origin("b"))
+    }
+
+    @Test func aCancelledWaiterLeavesNoHole() async throws {
+        let random = SeededRandomness(seed: 7)
+        let slots = HostSlots(limit: 2)
+        let origin = try Self.origin("a")
+        let through = Locked(0)
+        let tasks = (0..<400).map { _ in
+            Task {
+                try await slots.acquire(origin)
+                through.withLock { $0 += 1 }
+                await Task.yield()
+                slots.release(origin)
+            }
+        }
+        var cancelled = 0
+        for task in tasks where random.next() % 2 == 0 {
+            task.cancel()
+            cancelled += 1
+        }
+        for task in tasks { _ = await task.result }
+        #expect(through.withLock { $0 } >= 400 - cancelled)
+        // Both slots are free again.
+        try await slots.acquire(origin)
+        try await slots.acquire(origin)
+    }
+}

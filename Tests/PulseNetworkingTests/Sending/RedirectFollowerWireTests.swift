@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// Redirects and the secrets on their way, by the record of real servers.
+@Suite(.timeLimit(.minutes(1)))
+struct RedirectFollowerWireTests {
+    private struct Where: Endpoint {
+        typealias Response = Data
+        var path = "/start"
+        var method = HTTPMethod.get
+        var headers: [String: String] = [:]
+        var body = RequestBody.none
+        var options = RequestOptions()
+    }
+
+    private static let secrets = [
+        "Authorization": "Bearer endpoint", "Cookie": "session=endpoint", "Proxy-Authorization": "Basic endpoint",
+        "X-API-Key": "endpoint", "X-Access-Token": "endpoint", "Origin": "https://endpoint", "X-Plain": "endpoint",
+    ]
+
+    private static func client(
+        _ home: MockServer, plugins: [any PulsePlugin] = [], trusted: [URL] = [], defaults: [String: String] = [:],
+        events: PulseEventBus = PulseEventBus(), hasHome: Bool = true
+    ) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration(baseURL: hasHome ? home.baseURL : nil)
+                .with(\.retryPolicy, value: .none)
+                .with(\.trustedOrigins, value: trusted)
+                .with(\.defaultHeaders, value: defaults),
+            plugins: plugins, events: events)
+    }
+
+    private static func names(_ request: RecordedRequest) -> Set<String> {
+        Set(request.headers.map { $0.name.lowercased() })
+    }
+
+    /// A home server whose `/start` leads to the other server, and a client for the home.
+    private static func crossing(
+        status: Int = 302, plugins: [any PulsePlugin] = [], trustsOther: Bool = false, defaults: [String: String] = [:],
+        endpoint: Where
+    ) async throws -> (home: RecordedRequest, foreign: RecordedRequest) {
+        try await MockServer.run { home in
+            try await MockServer.run { foreign in
+                let target = foreign.baseURL.absoluteString + "/end"
+                for method in [HTTPMethod.get, .post] {
+                    home.on(method, "/start") { _ in .status(status, headers: ["Location": target]) }
+                    foreign.on(method, "/end") { _ in .text("end") }
+                }
+                let client = Self.client(
+                    home, plugins: plugins, trusted: trustsOther ? [foreign.baseURL] : [], defaults: defaults)
+                let data = try await client.request(endpoint)
+                #expect(data == Data("end".utf8))
+                await client.shutdown()
+                return (try #require(home.requests.first), try #require(foreign.requests.first))
+            }
+        }
+    }
+
+    // MARK: Secrets
+
+    @Test func theEndpointsSecretsDoNotFollowToAForeignOrigin() async throws {
+        let (home, foreign) = try await Self.crossing(endpoint: Where(headers: Self.secrets))
+        #expect(home.headers["Authorization"] == "Bearer endpoint")
+        #expect(home.headers["X-API-Key"] == "endpoint")
+        let sent = Self.names(foreign)
+        for name in Self.secrets.keys where name != "X-Plain" {
+            #expect(!sent.contains(name.lowercased()), "\(name)")
+        }
+        #expect(foreign.headers["X-Plain"] == "endpoint")
+    }
+
+    @Test func whatPluginsAndDefaultsSetDoesNotFollowEither() async throws {
+        let plugins: [any PulsePlugin] = [
+            .headers(["Authorization": "Bearer plugin", "X-Signature-256": "plugin", "X-Plugin": "plugin"]),
+            ClosurePlugin { request, context, next in
+                context.markSecret(header: "X-Tenant")
+                var request = request
+                request.setValue("acme", forHTTPHeaderField: "X-Tenant")
+                request.setValue("a=1", forHTTPHeaderField: "Cookie")
+                return try await next(request)
+            },
+        ]
+        let (home, foreign) = try await Self.crossing(
+            plugins: plugins, defaults: ["X-API-Key": "default", "X-App": "default"], endpoint: Where())
+        #expect(home.headers["Authorization"] == "Bearer plugin")
+        #expect(home.headers["X-Tenant"] == "acme")
+        #expect(home.headers["X-API-Key"] == "default")
+        let sent = Self.names(foreign)
+        #expect(sent.isDisjoint(with: ["authorization", "x-signature-256", "x-tenant", "cookie", "x-api-key"]))
+        #expect(foreign.headers["X-Plugin"] == "plugin")
+        #expect(foreign.headers["X-App"] == "default")
+    }
+
+    @Test func secretsGoAlongToATrustedOrigin() async throws {
+        let (_, trusted) = try await Self.crossing(
+            plugins: [.headers(["X-Signature-256": "plugin"])], trustsOther: true,
+            endpoint: Where(headers: Self.secrets))
+        #expect(trusted.headers["Authorization"] == "Bearer endpoint")
+        #expect(trusted.headers["X-Signature-256"] == "plugin")
+    }
+
+    @Test func whatWasDroppedStaysDroppedOnTheWayHome() async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { foreign in
+                let (there, back) = (foreign.baseURL.absoluteString + "/there", home.baseURL.absoluteString + "/back")
+                home.on(.get, "/start") { _ in .status(302, headers: ["Location": there]) }
+                foreign.on(.get, "/there") { _ in .status(302, headers: ["Location": back]) }
+                home.on(.get, "/back") { _ in .text("back") }
+                let client = Self.client(home, plugins: [.headers(["X-Signature-1": "plugin"])])
+                _ = try await client.request(Where(headers: ["Authorization": "Bearer endpoint"]))
+                let last = try #require(home.requests.last)
+                #expect(last.path == "/back")
+                #expect(last.headers["Authorization"] == nil)
+                // The plugin prepares each hop anew, and this one is home.
+                #expect(last.headers["X-Signature-1"] == "plugin")
+                #expect(foreign.requests.first?.headers["X-Signature-1"] == nil)
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func anAbsoluteURLElsewhereGetsItsOwnHeadersAndNoSecretOfTheClients() async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { foreign in
+                foreign.on(.get, "/end") { _ in .text("end") }
+                let client = Self.client(
+                    home, plugins: [.headers(["Authorization": "Bearer plugin", "X-Own-Token": "plugin"])],
+                    defaults: ["X-API-Key": "default", "X-App": "default"])
+                let path = foreign.baseURL.absoluteString + "/end"
+                _ = try await client.request(Where(path: path, headers: ["X-Own-Token": "endpoint"]))
+                let sent = try #require(foreign.requests.first)
+                #expect(sent.headers["X-Own-Token"] == "endpoint")
+                #expect(sent.headers["X-App"] == "default")
+                #expect(sent.headers["Authorization"] == nil)
+                #expect(sent.headers["X-API-Key"] == nil)
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aPluginThatMovesARequestElsewhereTakesNoSecretAlong() async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { foreign in
+                foreign.on(.get, "/start") { _ in .text("moved") }
+                let target = foreign.baseURL.appendingPathComponent("start")
+                let moving = ClosurePlugin { request, _, next in
+                    var request = request
+                    request.url = target
+                    return try await next(request)
+                }
+                let client = Self.client(home, plugins: [moving], defaults: ["X-API-Key": "default"])
+                _ = try await client.request(Where(headers: ["Authorization": "Bearer endpoint", "X-Plain": "1"]))
+                let sent = try #require(foreign.requests.first)
+                #expect(Self.names(sent).isDisjoint(with: ["authorization", "x-api-key"]))
+                #expect(sent.headers["X-Plain"] == "1")
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aClientWithoutAHomeKeepsToTheFirstOrigin() async throws {
+        try await MockServer.run { first in
+            try await MockServer.run { other in
+                let target = other.baseURL.absoluteString + "/end"
+                first.on(.get, "/start") { _ in .status(302, headers: ["Location": "/same"]) }
+                first.on(.get, "/same") { _ in .status(302, headers: ["Location": target]) }
+                other.on(.get, "/end") { _ in .text("end") }
+                let client = Self.client(first, plugins: [.headers(["X-API-Key": "plugin"])], hasHome: false)
+                let path = first.baseURL.absoluteString + "/start"
+                _ = try await client.request(Where(path: path, headers: ["Authorization": "Bearer endpoint"]))
+                #expect(first.requests.map { $0.headers["Authorization"] } == ["Bearer endpoint", "Bearer endpoint"])
+                #expect(first.requests.map { $0.headers["X-API-Key"] } == ["plugin", "plugin"])
+                let sent = try #require(other.requests.first)
+                #expect(Self.names(sent).isDisjoint(with: ["authorization", "x-api-key"]))
+                await client.shutdown()
+            }
+        }
+    }
+
+    // MARK: Hops
+
+    @Test(arguments: [
+        (301, "GET", false), (302, "GET", false), (303, "GET", false), (307, "POST", true), (308, "POST", true),
+    ])
+    func aRedirectedPOSTKeepsMethodAndBodyOnlyOn307And308(status: Int, method: String, hasBody: Bool) async throws {
+        let endpoint = Where(
+            method: .post, body: .text("payload"), options: RequestOptions().with(\.idempotencyKey, value: "key"))
+        let (first, second) = try await Self.crossing(status: status, endpoint: endpoint)
+        #expect(first.headers["Idempotency-Key"] == "key")
+        #expect(second.method.rawValue == method)
+        #expect(second.text == (hasBody ? "payload" : ""))
+        #expect((second.headers["Content-Type"] != nil) == hasBody)
+        #expect(second.headers["Idempotency-Key"] == (hasBody ? "key" : nil))
+    }
+
+    @Test func everyHopIsARequestOfItsOwnThroughTheWholeChain() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/start") { _ in .status(301, headers: ["Location": "/middle?x=1"]) }
+            server.on(.get, "/middle") { _ in .status(308, headers: ["Location": "end"]) }
+            server.on(.get, "/end") { _ in .text("end") }
+            let hops = Locked<[String]>([])
+            let plugin = ClosurePlugin(scope: .call) { request, context, next in
+                let response = try await next(request)
+                let line =
+                    "\(context.hop) \(request.url?.path ?? "") \(response.statusCode) \(context.willFollow(response))"
+                hops.withLock { $0.append(line) }
+                return response
+            }
+            let bus = PulseEventBus()
+            let sink = RecordingSink()
+            bus.addSink(sink)
+            let log = TracingPlugin.Log()
+            let client = Self.client(
+                server, plugins: [plugin, TracingPlugin(identifier: "a", log: log)], events: bus)
+            let response = try await client.rawRequest(Where())
+            #expect(hops.withLock { $0 } == ["0 /start 301 true", "1 /middle 308 true", "2 /end 200 false"])
+            #expect(response.redirects.map(\.statusCode) == [301, 308])
+            #expect(response.redirects.map(\.url.path) == ["/middle", "/end"])
+            #expect(log.all.filter { $0 == "a prepare" }.count == 3)
+            #expect(log.all.filter { $0 == "a didComplete" }.count == 1)
+            #expect(sink.names.filter { $0 == "requestRedirected" }.count == 2)
+            #expect(sink.names.filter { $0 == "requestCompleted" }.count == 1)
+            await client.shutdown()
+        }
+    }
+
+    @Test func tenHopsAreFollowedAndTheEleventhIsTooMany() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/hop/{n}") { request in
+                let number = request.parameters["n"].flatMap(Int.init) ?? 0
+                return number == 0 ? .text("end") : .status(302, headers: ["Location": "/hop/\(number - 1)"])
+            }
+            let client = Self.client(server)
+            let data = try await client.request(Where(path: "/hop/10"))
+            #expect(data == Data("end".utf8))
+            let error = await #expect(throws: PulseError.self) { try await client.request(Where(path: "/hop/11")) }
+            guard case .transport(.httpTooManyRedirects, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            await client.shutdown()
+        }
+    }
+
+    @Test func aRedirectThatIsNotFollowedIsTheAnswer() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
+            server.on(.get, "/nowhere") { _ in .status(302) }
+            server.on(.get, "/file") { _ in .status(302, headers: ["Location": "file:///etc/passwd"]) }
+            let client = Self.client(server)
+            let refusing = RequestOptions().with(\.redirectPolicy, value: .refuse)
+            let error = await #expect(throws: PulseError.self) { try await client.request(Where(), options: refusing) }
+            #expect(error?.statusCode == 302)
+            for path in ["/nowhere", "/file"] {
+                let error = await #expect(throws: PulseError.self) { try await client.request(Where(path: path)) }
+                #expect(error?.kind == .http)
+                #expect(error?.statusCode == 302)
+            }
+            let any = refusing.with(\.acceptedStatuses, value: .any)
+            let response = try await client.rawRequest(Where(), options: any)
+            #expect(response.headers["Location"] == "/end")
+            await client.shutdown()
+        }
+    }
+
+    @Test func eachHopHasItsOwnRetries() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/start", script: [.status(503), .status(302, headers: ["Location": "/end"])])
+            server.on(.get, "/end", script: [.status(503), .text("end")])
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL)
+                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
+                events: PulseEventBus())
+            let data = try await client.request(Where())
+            #expect(data == Data("end".utf8))
+            #expect(server.requests.map(\.path) == ["/start", "/start", "/end", "/end"])
+            await client.shutdown()
+        }
+    }
+
+    // MARK: Cookies
+
+    @Test func theCookieStoreIsReadForEachHopAndWrittenByEveryAnswer() async throws {
+        final class Jar: CookieStore {
+            let stored = Locked<[String]>([])
+            func cookieHeader(for url: URL, now: Date) async -> String? {
+                url.path == "/there" ? nil : "jar=\(url.path)"
+            }
+            func store(setCookie lines: [String], from url: URL, now: Date) async {
+                stored.withLock { $0 += lines.map { "\(url.path) \($0)" } }
+            }
+        }
+        try await MockServer.run { home in
+            try await MockServer.run { foreign in
+                let target = foreign.baseURL.absoluteString + "/end"
+                home.on(.get, "/start") { _ in
+                    .status(302, headers: ["Location": target, "Set-Cookie": "a=1", "Set-Cookie": "b=2"])
+                }
+                foreign.on(.get, "/end") { _ in .text("end", headers: ["Set-Cookie": "c=3"]) }
+                let jar = Jar()
+                let client = PulseClient(
+                    configuration: PulseConfiguration(baseURL: home.baseURL).with(\.cookieStore, value: jar),
+                    events: PulseEventBus())
+                _ = try await client.request(Where())
+                #expect(home.requests.first?.headers["Cookie"] == "jar=/start")
+                // The store decides what belongs to a foreign origin.
+                #expect(foreign.requests.first?.headers["Cookie"] == "jar=/end")
+                _ = try await client.request(Where(path: "/start", headers: ["Cookie": "own=1"]))
+                #expect(home.requests.last?.headers["Cookie"] == "own=1")
+                let stored = jar.stored.withLock { $0 }
+                #expect(stored.prefix(2).allSatisfy { $0.hasPrefix("/start") })
+                #expect(stored.contains("/end c=3"))
+                await client.shutdown()
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulseTesting
+
+struct User: Codable, Sendable, Equatable {
+    var id = 1
+    var name = "Ada"
+
+    static let json = Data(#"{"id":1,"name":"Ada"}"#.utf8)
+}
+
+struct GetUser: Endpoint {
+    typealias Response = User
+
+    var path = "/users/1"
+    var method = HTTPMethod.get
+    var headers: [String: String] = [:]
+    var body = RequestBody.none
+    var options = RequestOptions()
+    var timeoutInterval: TimeInterval = 0
+    var plugins: [any PulsePlugin] = []
+    var isQueueableWhenOffline = false
+}
+
+extension PulseConfiguration {
+    /// A home that no test ever connects to.
+    static func test(_ base: String = "https://api.example.com/v1") -> PulseConfiguration {
+        PulseConfiguration(baseURL: URL(string: base)).with(\.retryPolicy, value: .none)
+    }
+}
+
+extension PulseClient {
+    /// A client over a mock that answers every request with the user.
+    static func answering(
+        _ configuration: PulseConfiguration = .test(), plugins: [any PulsePlugin] = [], status: Int = 200,
+        headers: HTTPHeaders = [:], data: Data = User.json, events: PulseEventBus = PulseEventBus()
+    ) -> (client: PulseClient, transport: MockTransport) {
+        let transport = MockTransport { request in
+            PulseResponse(statusCode: status, headers: headers, data: data, request: request)
+        }
+        let client = PulseClient(
+            configuration: configuration, plugins: plugins, transport: transport, events: events)
+        return (client, transport)
+    }
+}
+
+/// Keeps what a bus emits.
+final class RecordingSink: EventSink {
+    private let recorded = Locked<[NetworkEvent]>([])
+
+    var isActive: Bool { true }
+    var events: [NetworkEvent] { recorded.withLock { $0 } }
+
+    func emit(_ event: NetworkEvent) {
+        recorded.withLock { $0.append(event) }
+    }
+
+    /// The events' names, in order.
+    var names: [String] {
+        events.map { String(describing: Mirror(reflecting: $0).children.first?.label ?? "") }
+    }
+}
+
+/// Writes down the order in which its hooks run.
+struct TracingPlugin: PulsePlugin {
+    let identifier: String
+    var scope = PluginScope.attempt
+    let log: Log
+
+    final class Log: Sendable {
+        private let lines = Locked<[String]>([])
+
+        func add(_ line: String) {
+            lines.withLock { $0.append(line) }
+        }
+
+        var all: [String] { lines.withLock { $0 } }
+    }
+
+    func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+        log.add("\(identifier) prepare")
+    }
+
+    func willSend(_ request: URLRequest, for context: PluginContext) async {
+        log.add("\(identifier) willSend")
+    }
+
+    func didReceive(
+        _ result: Result<PulseResponse, PulseError>, for context: PluginContext
+    ) async throws -> Result<PulseResponse, PulseError>? {
+        log.add("\(identifier) didReceive")
+        return nil
+    }
+
+    func didComplete(_ context: PluginContext) async {
+        log.add("\(identifier) didComplete")
+    }
+}
+
+/// Runs a step with a request or answers in its place.
+struct ClosurePlugin: PulsePlugin {
+    var identifier = "closure"
+    var scope = PluginScope.attempt
+    let body: @Sendable (URLRequest, PluginContext, PluginChain) async throws -> PulseResponse
+
+    func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        try await body(request, context, next)
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlugins
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct HeadersPluginTests {
+    private static func headers(of plugin: HeadersPlugin, request: URLRequest = .mock()) async throws -> URLRequest {
+        try await plugin.run(request) { PulseResponse(statusCode: 200, request: $0) }.request
+    }
+
+    @Test func setsItsFieldsOverThoseOfTheRequest() async throws {
+        let plugin = HeadersPlugin(["X-A": "plugin", "x-b": "plugin"])
+        let request = URLRequest.mock(headers: ["X-B": "endpoint", "X-C": "endpoint"])
+        let sent = try await Self.headers(of: plugin, request: request)
+        #expect(sent.value(forHTTPHeaderField: "X-A") == "plugin")
+        #expect(sent.value(forHTTPHeaderField: "X-B") == "plugin")
+        #expect(sent.value(forHTTPHeaderField: "X-C") == "endpoint")
+    }
+
+    @Test func joinsRepeatedFields() async throws {
+        let sent = try await Self.headers(of: HeadersPlugin(["X-A": "1", "x-a": "2"] as HTTPHeaders))
+        #expect(sent.value(forHTTPHeaderField: "X-A") == "1, 2")
+    }
+
+    @Test func asksForItsFieldsAtEachCallAndFailsWithThem() async throws {
+        let count = Locked(0)
+        let plugin = HeadersPlugin { context in
+            count.withLock { $0 += 1 }
+            guard context.route != "fails" else { throw CancellationError() }
+            return ["X-Route": context.route]
+        }
+        #expect(plugin.scope == .call)
+        let sent = try await Self.headers(of: plugin)
+        #expect(sent.value(forHTTPHeaderField: "X-Route") != nil)
+        let failing = PluginContext.mock(options: .init().with(\.route, value: "fails"))
+        let error = await #expect(throws: PulseError.self) {
+            try await plugin.run(in: failing) { PulseResponse(statusCode: 200, request: $0) }
+        }
+        #expect(error?.kind == .cancelled)
+        #expect(count.withLock { $0 } == 2)
+    }
+}

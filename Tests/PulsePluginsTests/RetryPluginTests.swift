@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlugins
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetryPluginTests {
+    private static func run(
+        _ plugin: RetryPlugin, _ request: URLRequest = .mock(), clock: TestClock,
+        answers: [Int]
+    ) async throws -> (status: Int, sent: Int) {
+        let rest = Locked(answers[...])
+        let sent = Locked(0)
+        let response = try await plugin.run(request, in: .mock(for: request, clock: clock)) { request in
+            sent.withLock { $0 += 1 }
+            let status = rest.withLock { $0.count > 1 ? $0.popFirst() : $0.first } ?? 200
+            return PulseResponse(statusCode: status, request: request)
+        }
+        return (response.statusCode, sent.withLock { $0 })
+    }
+
+    @Test func triesFourTimesByDefaultWithFullJitterFromOneSecond() async throws {
+        let clock = TestClock(autoAdvances: true)
+        let outcome = try await Self.run(RetryPlugin(), clock: clock, answers: [503])
+        #expect(outcome == (503, 4))
+        #expect(clock.sleeps.count == 3)
+        for (wait, most) in zip(clock.sleeps, [1.0, 2, 4]) {
+            #expect((0..<most).contains(wait))
+        }
+    }
+
+    @Test func stopsAtTheFirstSuccess() async throws {
+        let clock = TestClock(autoAdvances: true)
+        let plugin = RetryPlugin(maxAttempts: 4, strategy: .constant(2))
+        let outcome = try await Self.run(plugin, clock: clock, answers: [500, 502, 200])
+        #expect(outcome == (200, 3))
+        #expect(clock.sleeps == [2, 2])
+    }
+
+    @Test func shouldRetryNarrowsAndWidensButNeverRepeatsAPOST() async throws {
+        let clock = TestClock(autoAdvances: true)
+        let never = RetryPlugin(maxAttempts: 3, strategy: .immediate, shouldRetry: { _ in false })
+        #expect(try await Self.run(never, clock: clock, answers: [503]) == (503, 1))
+        let always = RetryPlugin(maxAttempts: 3, strategy: .immediate, shouldRetry: { _ in true })
+        #expect(try await Self.run(always, clock: clock, answers: [404]) == (404, 3))
+        #expect(try await Self.run(always, .mock(.post), clock: clock, answers: [503]) == (503, 1))
+        let keyed = URLRequest.mock(.post, headers: ["Idempotency-Key": "k"])
+        #expect(try await Self.run(always, keyed, clock: clock, answers: [503]) == (503, 3))
+    }
+
+    @Test func aWholePolicyMayLiftTheRuleExplicitly() async throws {
+        let clock = TestClock(autoAdvances: true)
+        var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        policy.retriesUnsafeMethods = true
+        let outcome = try await Self.run(RetryPlugin(policy: policy), .mock(.post), clock: clock, answers: [503])
+        #expect(outcome == (503, 2))
+    }
+}
