@@ -135,6 +135,12 @@ private struct Marked: ResponseDecoder, RequestEncoder {
 }
 
 extension RequestOptions {
+    fileprivate func over(_ base: RequestOptions) -> RequestOptions {
+        var merged = self
+        merged.inherit(base)
+        return merged
+    }
+
     /// The names of the fields that are not nil.
     var setFields: [String] {
         Mirror(reflecting: self).children.compactMap { child in
