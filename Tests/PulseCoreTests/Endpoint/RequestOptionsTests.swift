@@ -159,11 +159,3 @@ extension RedirectPolicy {
         return false
     }
 }
-
-extension RequestOptions {
-    fileprivate func over(_ base: RequestOptions) -> RequestOptions {
-        var copy = self
-        copy.inherit(base)
-        return copy
-    }
-}
