@@ -34,7 +34,9 @@ extension PulseClient {
         public func decoder(_ decoder: any ResponseDecoder) -> Builder { with(\.decoder, value: decoder) }
         /// Bytes of a buffered body at most.
         public func maximumBufferedBodySize(_ bytes: Int) -> Builder { with(\.maximumBufferedBodySize, value: bytes) }
-        public func maximumConnectionsPerHost(_ count: Int) -> Builder { with(\.maximumConnectionsPerHost, value: count) }
+        public func maximumConnectionsPerHost(_ count: Int) -> Builder {
+            with(\.maximumConnectionsPerHost, value: count)
+        }
         public func tls(_ settings: TLSSettings) -> Builder { with(\.tls, value: settings) }
         public func proxy(_ settings: ProxySettings) -> Builder { with(\.proxy, value: settings) }
         public func cookieStore(_ store: (any CookieStore)?) -> Builder { with(\.cookieStore, value: store) }

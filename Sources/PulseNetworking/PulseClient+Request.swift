@@ -7,7 +7,9 @@ extension PulseClient {
     ///
     /// Throws ``PulseError`` and nothing else. Cancelling the calling task cancels the call and its wire at once.
     /// - Parameter options: beat the endpoint's, field by field.
-    public func request<E: Endpoint>(_ endpoint: E, options: RequestOptions = RequestOptions()) async throws -> E.Response {
+    public func request<E: Endpoint>(_ endpoint: E, options: RequestOptions = RequestOptions()) async throws
+        -> E.Response
+    {
         try await response(for: endpoint, options: options).value
     }
 

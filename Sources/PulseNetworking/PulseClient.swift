@@ -23,7 +23,8 @@ public final class PulseClient: Sendable {
     private let transport: any Transport
     private let ownsTransport: Bool
 
-    /// A client; nothing is started before the first call.
+    /// A client; nothing is started before the first call. What is questionable about the configuration is told at once,
+    /// as a ``NetworkEvent/warning(_:)``.
     ///
     /// - Parameter plugins: in the caller's order within each ``PluginScope``, outermost first.
     /// - Parameter transport: belongs to the caller; without one the client makes the platform's and shuts it down.
@@ -46,7 +47,8 @@ public final class PulseClient: Sendable {
             clock: configuration.clock,
             randomness: configuration.randomness,
             events: sink,
-            home: Set(([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
+            home: Set(
+                ([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
             secretHeaders: configuration.secretHeaders)
         builder = RequestBuilder(configuration, environment: environment)
         follower = RedirectFollower(configuration, environment: environment)
@@ -54,6 +56,9 @@ public final class PulseClient: Sendable {
         let wire = Wire(self.transport, configuration, environment: environment, calls: calls)
         links = PluginChain.Links(client: plugins, retry: nil, configured: configuration.retryPolicy) {
             try await wire.send($0, for: $1, plugins: $2)
+        }
+        for problem in configuration.problems where sink.isActive {
+            sink.emit(.warning(problem))
         }
     }
 
@@ -86,6 +91,16 @@ public final class PulseClient: Sendable {
         return PluginChain.Links(
             client: self.plugins, endpoint: plugins, retry: options.retry, configured: configuration.retryPolicy,
             wire: links.wire)
+    }
+}
+
+extension PulseConfiguration {
+    /// What a developer should know about these settings.
+    fileprivate var problems: [String] {
+        let queue =
+            offlineQueuePolicy.isEnabled
+            ? ["the offline queue is not there yet: calls without a connection fail with PulseError.noConnection"] : []
+        return sslPinningPolicy.problems(now: clock.now) + queue
     }
 }
 
@@ -127,7 +142,8 @@ extension PulseClient {
                 return shared != nil && shared !== newValue
             }
             if isTaken {
-                PulseEventBus.shared.emit(.warning("PulseClient.default was set or read before; the new one is ignored"))
+                PulseEventBus.shared.emit(
+                    .warning("PulseClient.default was set or read before; the new one is ignored"))
             }
         }
     }

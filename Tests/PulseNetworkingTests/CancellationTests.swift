@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-@testable import PulseNetworking
 import PulseObservability
 import PulseTesting
 import Testing
+
+@testable import PulseNetworking
 
 @Suite(.timeLimit(.minutes(1)))
 struct CancellationTests {

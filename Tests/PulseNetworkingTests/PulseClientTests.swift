@@ -17,7 +17,9 @@ struct PulseClientTests {
         let decoded = try await client.response(for: GetUser())
         #expect(decoded.value == User())
         #expect(decoded.response.headers["x-page"] == "2")
-        #expect(transport.requests.map(\.url?.absoluteString) == Array(repeating: "https://api.example.com/v1/users/1", count: 2))
+        #expect(
+            transport.requests.map(\.url?.absoluteString)
+                == Array(repeating: "https://api.example.com/v1/users/1", count: 2))
     }
 
     @Test func givesTheErrorTyped() async throws {
@@ -31,7 +33,9 @@ struct PulseClientTests {
         #expect(try await PulseClient.answering().client.result(of: GetUser()).get() == User())
     }
 
-    @Test(arguments: [(401, PulseError.Kind.unauthorized), (429, .rateLimited), (500, .http), (302, .http), (199, .http)])
+    @Test(arguments: [
+        (401, PulseError.Kind.unauthorized), (429, .rateLimited), (500, .http), (302, .http), (199, .http),
+    ])
     func aStatusThatIsNotAcceptedIsItsError(status: Int, kind: PulseError.Kind) async throws {
         let (client, _) = PulseClient.answering(status: status)
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
@@ -112,7 +116,8 @@ struct PulseClientTests {
 
     @Test func headersAreMergedConfigurationUnderEndpointUnderCall() async throws {
         let (client, transport) = PulseClient.answering(
-            .test().with(\.defaultHeaders, value: ["X-A": "configuration", "X-B": "configuration", "X-C": "configuration"]))
+            .test().with(
+                \.defaultHeaders, value: ["X-A": "configuration", "X-B": "configuration", "X-C": "configuration"]))
         let endpoint = GetUser(headers: ["x-a": "endpoint", "x-b": "endpoint"])
         _ = try await client.request(endpoint, options: .init().with(\.headers, value: ["X-a": "call"]))
         let sent = try #require(transport.requests.first)
@@ -123,7 +128,8 @@ struct PulseClientTests {
     }
 
     @Test func theCallsTimeoutBeatsTheEndpointsBeatsTheClients() async throws {
-        let (client, transport) = PulseClient.answering(.test().with(\.timeout, value: 20).with(\.connectTimeout, value: 3))
+        let (client, transport) = PulseClient.answering(
+            .test().with(\.timeout, value: 20).with(\.connectTimeout, value: 3))
         _ = try await client.request(GetUser())
         _ = try await client.request(GetUser(timeoutInterval: 7))
         _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 6), timeoutInterval: 7))
@@ -136,14 +142,17 @@ struct PulseClientTests {
     @Test func bodiesSetTheirContentTypeUnlessTheEndpointDid() async throws {
         let (client, transport) = PulseClient.answering()
         _ = try await client.request(GetUser(method: .post, body: .json(User())))
-        _ = try await client.request(GetUser(method: .post, body: .formURLEncoded([URLQueryItem(name: "a", value: "b c+")])))
+        _ = try await client.request(
+            GetUser(method: .post, body: .formURLEncoded([URLQueryItem(name: "a", value: "b c+")])))
         _ = try await client.request(GetUser(method: .post, body: .text("hé")))
         _ = try await client.request(GetUser(method: .put, headers: ["content-type": "a/b"], body: .data(Data([1]))))
         _ = try await client.request(GetUser(method: .post, body: .graphQL(query: "{ me }", variables: ["id": 1])))
         let sent = transport.requests
-        #expect(sent.map { $0.value(forHTTPHeaderField: "Content-Type") } == [
-            "application/json", "application/x-www-form-urlencoded", "text/plain; charset=utf-8", "a/b", "application/json",
-        ])
+        #expect(
+            sent.map { $0.value(forHTTPHeaderField: "Content-Type") } == [
+                "application/json", "application/x-www-form-urlencoded", "text/plain; charset=utf-8", "a/b",
+                "application/json",
+            ])
         #expect(sent[1].httpBody == Data("a=b+c%2B".utf8))
         #expect(sent[2].httpBody == Data("hé".utf8))
         let operation = try JSONDecoder().decode(JSONValue.self, from: try #require(sent[4].httpBody))
@@ -245,7 +254,9 @@ struct PulseClientTests {
     @Test func aMissingFileIsAnEncodingFailure() async throws {
         let (client, transport) = PulseClient.answering()
         let missing = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        for body in [RequestBody.file(missing), .multipart(MultipartFormData(parts: [.init(name: "f", file: missing)]))] {
+        for body in [
+            RequestBody.file(missing), .multipart(MultipartFormData(parts: [.init(name: "f", file: missing)])),
+        ] {
             let error = await #expect(throws: PulseError.self) {
                 try await client.request(GetUser(method: .post, body: body))
             }
@@ -310,9 +321,10 @@ struct PulseClientTests {
         try await client.patch("/log", body: .data(Data([1])))
         try await client.delete("/log")
         #expect(try await client.head("/users").statusCode == 200)
-        #expect(transport.requests.map(\.httpMethod) == [
-            "GET", "POST", "PUT", "PATCH", "DELETE", "POST", "PUT", "PATCH", "DELETE", "HEAD",
-        ])
+        #expect(
+            transport.requests.map(\.httpMethod) == [
+                "GET", "POST", "PUT", "PATCH", "DELETE", "POST", "PUT", "PATCH", "DELETE", "HEAD",
+            ])
         #expect(transport.requests[0].url?.absoluteString == "https://api.example.com/v1/users?page=2")
         #expect(transport.requests[1].httpBody.map { String(decoding: $0, as: UTF8.self) }?.contains("Ada") == true)
         #expect(transport.requests[5].httpBody == nil)

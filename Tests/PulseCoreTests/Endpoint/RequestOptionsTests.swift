@@ -159,3 +159,11 @@ extension RedirectPolicy {
         return false
     }
 }
+
+extension RequestOptions {
+    fileprivate func over(_ base: RequestOptions) -> RequestOptions {
+        var copy = self
+        copy.inherit(base)
+        return copy
+    }
+}

@@ -99,7 +99,8 @@ struct RedirectFollowerWireTests {
 
     @Test func secretsGoAlongToATrustedOrigin() async throws {
         let (_, trusted) = try await Self.crossing(
-            plugins: [.headers(["X-Signature-256": "plugin"])], trustsOther: true, endpoint: Where(headers: Self.secrets))
+            plugins: [.headers(["X-Signature-256": "plugin"])], trustsOther: true,
+            endpoint: Where(headers: Self.secrets))
         #expect(trusted.headers["Authorization"] == "Bearer endpoint")
         #expect(trusted.headers["X-Signature-256"] == "plugin")
     }
@@ -184,7 +185,9 @@ struct RedirectFollowerWireTests {
 
     // MARK: Hops
 
-    @Test(arguments: [(301, "GET", false), (302, "GET", false), (303, "GET", false), (307, "POST", true), (308, "POST", true)])
+    @Test(arguments: [
+        (301, "GET", false), (302, "GET", false), (303, "GET", false), (307, "POST", true), (308, "POST", true),
+    ])
     func aRedirectedPOSTKeepsMethodAndBodyOnlyOn307And308(status: Int, method: String, hasBody: Bool) async throws {
         let endpoint = Where(
             method: .post, body: .text("payload"), options: RequestOptions().with(\.idempotencyKey, value: "key"))
@@ -204,7 +207,8 @@ struct RedirectFollowerWireTests {
             let hops = Locked<[String]>([])
             let plugin = ClosurePlugin(scope: .call) { request, context, next in
                 let response = try await next(request)
-                let line = "\(context.hop) \(request.url?.path ?? "") \(response.statusCode) \(context.willFollow(response))"
+                let line =
+                    "\(context.hop) \(request.url?.path ?? "") \(response.statusCode) \(context.willFollow(response))"
                 hops.withLock { $0.append(line) }
                 return response
             }

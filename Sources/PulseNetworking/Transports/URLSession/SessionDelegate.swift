@@ -41,6 +41,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
+    var isShutDown: Bool {
+        state.withLock { $0.isShutDown }
+    }
+
     /// Ends all exchanges, and every later one before it starts.
     func shutdown() {
         let exchanges = state.withLock { state in
@@ -108,7 +112,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         // Credentials are the client's business: the 401 is the answer, and all of it is here by now.
         if URLSessionTransport.withholdsChallenges {
             finish(task)
-            completionHandler(.cancelAuthenticationChallenge, nil)
+            cancellations.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         } else {
             completionHandler(.performDefaultHandling, nil)
         }

@@ -12,9 +12,6 @@ extension URLSessionTransport {
     /// Measured on Swift 6.3.1: a 401 that asks for Basic credentials waits for them, or is cancelled, but never comes.
     static let withholdsChallenges = true
 
-    /// Measured on Swift 6.3.1: while one server floods a session, the session starts and ends nothing, for seconds.
-    static let floodsBlockSessions = true
-
     /// Foundation cuts fractions off: 0.9 would be 0, which strikes at once. What is no number of milliseconds ends the
     /// process.
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval {
@@ -41,20 +38,25 @@ extension URLError {
     /// `unsupportedURL`, and whatever fails after one of the host's addresses refused is `cannotConnectToHost`. libcurl's
     /// text, which it keeps, tells them apart. What is not known is a bad answer: the request may have been processed.
     var meaning: (code: Code, isBeforeSend: Bool) {
-        guard let cause = errorUserInfo[NSUnderlyingErrorKey] as? NSError else {
-            // Foundation's own errors. A timeout may have struck while connecting, which cannot be told.
-            return (code, code == .badURL)
+        switch code {
+        case .badURL, .fileDoesNotExist, .noPermissionsToReadFile: return (code, true)
+        default: break
         }
+        // A timeout of Foundation's own, which may have struck while connecting: that cannot be told.
+        guard let cause = errorUserInfo[NSUnderlyingErrorKey] as? NSError else { return (code, false) }
         let text = cause.localizedDescription
         func says(_ parts: String...) -> Bool { parts.contains { text.contains($0) } }
 
+        if says("File system error") { return (.cannotOpenFile, true) }
+        // What comes first knows that there was a connection, whatever else it mentions.
+        if says("transfer closed", "Empty reply", "Recv failure", "Send failure", "SSL_read:", "SSL_write:") {
+            return (.networkConnectionLost, false)
+        }
         if says("Could not resolve", "Couldn't resolve") { return (.cannotFindHost, true) }
         if says("Failed to connect", "Couldn't connect", "Connection timed out") {
-            // libcurl does not say why, but of the reasons Foundation knows the two that concern the host alone.
+            // Why is not said. Foundation knows a refusal and a timeout; what is left is a network or host that cannot be
+            // reached, all but always.
             return (code == .unknown ? .notConnectedToInternet : .cannotConnectToHost, true)
-        }
-        if says("transfer closed", "Empty reply", "Recv failure", "Send failure", "SSL_read", "SSL_write") {
-            return (.networkConnectionLost, false)
         }
         if says("certificate") { return (.serverCertificateUntrusted, true) }
         if says("SSL", "TLS") { return (.secureConnectionFailed, true) }
@@ -68,7 +70,6 @@ extension URLError {
 extension URLSessionTransport {
     static let repeatsOnDeadConnections = false
     static let withholdsChallenges = false
-    static let floodsBlockSessions = false
 
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { seconds }
 }

@@ -54,17 +54,13 @@ public final class URLSessionTransport: Transport {
         try await slots.acquire(origin)
         defer { slots.release(origin) }
         try Task.checkCancellation()
+        guard !exchanges.isShutDown else { throw CancellationError() }
         let session = session(for: request)
         let start = SystemClock().uptime
-        do {
-            var response = try await exchanges.run(task(for: request, in: session.session), limit: limit)
-            response.request = request.urlRequest
-            response.latency = SystemClock().uptime - start
-            return response
-        } catch PulseError.responseTooLarge(let limit) {
-            if Self.floodsBlockSessions { leave(session) }
-            throw PulseError.responseTooLarge(limit: limit)
-        }
+        var response = try await exchanges.run(task(for: request, in: session.session), limit: limit)
+        response.request = request.urlRequest
+        response.latency = SystemClock().uptime - start
+        return response
     }
 
     public func shutdown() async {
@@ -99,13 +95,6 @@ public final class URLSessionTransport: Transport {
             let session = shared ?? newSession()
             shared = session
             return session
-        }
-    }
-
-    /// Lets later requests have another session.
-    private func leave(_ session: SessionLease) {
-        shared.withLock { shared in
-            if shared === session { shared = nil }
         }
     }
 

@@ -49,6 +49,14 @@ extension TransportConformance.Case {
         endless("in chunks", MockServer.Response(framing: .chunked())),
         endless("that ends with the connection", MockServer.Response(framing: .untilClose)),
         endless("of a redirect", MockServer.Response(status: 302, headers: ["Location": "/new"], framing: .chunked())),
+        .wire("a server that sends without end holds up nobody else") { request in
+            request.path == "/next" ? .text("next") : MockServer.Response(framing: .chunked()).flooding
+        } play: { stage in
+            for _ in 0..<5 {
+                try await stage.expectTooLarge(limit: 1 << 20)
+                try Check.equal(try await stage.get("/next").text, "next", "the next answer")
+            }
+        },
         .wire("a server that sends more than the limit is let go") { _ in
             // Pauses, so that a busy machine can tell who holds on from who is held up.
             MockServer.Response(body: .data(.megabyte), framing: .claimedLength(1 << 60)).fault(
@@ -60,15 +68,19 @@ extension TransportConformance.Case {
     ]
 
     private static func endless(_ name: String, _ response: MockServer.Response) -> Self {
-        .wire("an endless body \(name) is cut at the limit") { request in
-            guard request.path == "/" else { return .text("next") }
-            var response = response
-            response.body = .repeating(Data.megabyte.prefix(10_000), times: nil)
-            return response
+        .wire("an endless body \(name) is cut at the limit") { _ in
+            response.flooding
         } play: { stage in
             try await stage.expectTooLarge(limit: 1 << 20)
-            try Check.equal(try await stage.get("/next").text, "next", "the next answer")
         }
+    }
+}
+
+extension MockServer.Response {
+    fileprivate var flooding: Self {
+        var response = self
+        response.body = .repeating(Data.megabyte.prefix(10_000), times: nil)
+        return response
     }
 }
 

@@ -37,6 +37,8 @@ extension TransportConformance {
             "libcurl leaves them in the connection, where the next answer is looked for: `badServerResponse`",
         "an endless body with the greatest length of 64 bits is cut at the limit":
             "**ends the process**: Foundation has the length as a Double, which is then too large for an Int64",
+        "a server that sends without end holds up nobody else":
+            "all sessions share the queue that reads; while data is there Foundation does nothing else, and its timers pile up",
         "an endless body of a redirect is cut at the limit":
             "Foundation keeps it back until it ends, in memory; a deadline is the only bound",
         "a head that is cut within a line is an error": endsTheProcess,

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct BodyEncoderTests {
+    private static func sent(_ body: RequestBody) async throws -> TransportRequest {
+        let (client, transport) = PulseClient.answering()
+        _ = try await client.request(GetUser(method: .post, body: body))
+        return try #require(transport.transportRequests.first)
+    }
+
+    private static func bytes(of request: TransportRequest) async throws -> (length: Int64?, data: Data) {
+        switch request.body {
+        case .none: return (0, Data())
+        case .bytes(let data): return (Int64(data.count), data)
+        case .file(let url): return (nil, try Data(contentsOf: url))
+        case .stream(let stream): return (stream.length, try await stream.make().collect(upTo: 16 << 20))
+        }
+    }
+
+    private static func withFile<Value>(_ data: Data, _ body: (URL) async throws -> Value) async throws -> Value {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try data.write(to: url)
+        defer { try? FileManager.default.removeItem(at: url) }
+        return try await body(url)
+    }
+
+    @Test func partsThatAreAllDataMakeBytes() async throws {
+        let form = MultipartFormData(parts: [
+            .init(name: "a", data: Data("1".utf8)), .init(name: "b", data: Data("2".utf8)),
+        ])
+        let request = try await Self.sent(.multipart(form))
+        guard case .bytes(let data) = request.body else {
+            Issue.record("\(request.body)")
+            return
+        }
+        let type = try #require(request.urlRequest.value(forHTTPHeaderField: "Content-Type"))
+        let boundary = try #require(type.components(separatedBy: "boundary=").last)
+        let text = String(decoding: data, as: UTF8.self)
+        #expect(text.hasPrefix("--\(boundary)\r\n"))
+        #expect(text.hasSuffix("--\(boundary)--\r\n"))
+        #expect(request.urlRequest.httpBody == data)
+    }
+
+    @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 1_000_003])
+    func aFileAmongThePartsMakesAStreamOfTheExactLengthThatCanBeMadeAgain(size: Int) async throws {
+        let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        try await Self.withFile(content) { file in
+            let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8)), .init(name: "f", file: file)])
+            let request = try await Self.sent(.multipart(form))
+            guard case .stream(let stream) = request.body else {
+                Issue.record("\(request.body)")
+                return
+            }
+            #expect(!stream.isOneShot)
+            for _ in 0..<2 {
+                let (length, data) = try await Self.bytes(of: request)
+                #expect(length == Int64(data.count))
+                #expect(data.range(of: content) != nil || content.isEmpty)
+                #expect(String(decoding: data.suffix(4), as: UTF8.self) == "--\r\n")
+            }
+        }
+    }
+
+    @Test func aFileThatShrinksWhileItIsSentFailsTheBody() async throws {
+        try await Self.withFile(Data(repeating: 1, count: 1000)) { file in
+            let request = try await Self.sent(.multipart(MultipartFormData(parts: [.init(name: "f", file: file)])))
+            try Data(repeating: 1, count: 10).write(to: file)
+            await #expect(throws: PulseError.self) { try await Self.bytes(of: request) }
+        }
+    }
+
+    @Test func aFileStandsBesideTheRequestAndIsNotLoaded() async throws {
+        try await Self.withFile(Data("content".utf8)) { file in
+            let request = try await Self.sent(.file(file, contentType: "a/b"))
+            #expect(request.urlRequest.httpBody == nil)
+            #expect(request.urlRequest.value(forHTTPHeaderField: "Content-Type") == "a/b")
+            let (_, data) = try await Self.bytes(of: request)
+            #expect(data == Data("content".utf8))
+        }
+    }
+
+    @Test func anEncoderThatThrowsIsAnEncodingFailure() async throws {
+        struct Broken: RequestEncoder {
+            let contentType = "x/y"
+            func encode(_ value: some Encodable) throws -> Data { throw CocoaError(.coderInvalidValue) }
+        }
+        let (client, transport) = PulseClient.answering()
+        let error = await #expect(throws: PulseError.self) {
+            try await client.request(
+                GetUser(method: .post, body: .json(User())), options: .init().with(\.encoder, value: Broken()))
+        }
+        #expect(error?.kind == .encodingFailed)
+        let number = await #expect(throws: PulseError.self) {
+            try await client.request(GetUser(method: .post, body: .json(Double.nan)))
+        }
+        #expect(number?.kind == .encodingFailed)
+        #expect(transport.requests.isEmpty)
+    }
+}
