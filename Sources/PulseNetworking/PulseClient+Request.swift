@@ -94,9 +94,11 @@ extension PulseClient {
         if endpoint.isQueueableWhenOffline, configuration.offlineQueuePolicy.isEnabled, options.idempotencyKey == nil {
             options.idempotencyKey = .automatic
         }
-        let call = call(to: (try? endpoint.path) ?? "", E.self, endpoint.method, options, delivery)
-        let links = links(for: endpoint.plugins, options)
-        return try await perform(call, links, build: { try self.builder.build(endpoint, call.options) }, decode: decode)
+        let path = Result { try endpoint.path }
+        let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery)
+        return try await perform(
+            call, links(for: endpoint.plugins, options),
+            build: { try self.builder.build(endpoint, path: path.get(), call.options) }, decode: decode)
     }
 
     /// The whole way of a request, in its order: build, follow the hops through the chain, validate, decode. Around it
@@ -105,16 +107,17 @@ extension PulseClient {
         _ call: Call, _ links: PluginChain.Links, build: @escaping @Sendable () throws -> BuiltRequest,
         decode: @escaping Decode
     ) async throws -> PulseResponse {
-        try await run(call, through: links) { [follower] in
+        try await run(call, through: links) {
+            try Task.checkCancellation()
             var request = try build()
             request.writeIdempotencyKey(of: call)
-            let response = try await follower.send(request, for: call, through: links)
+            let response = try await self.follower.send(request, for: call, through: links)
             do {
                 try Self.accept(response, of: call, decode)
                 return response
             } catch PulseError.decodingFailed where response.origin.isStored {
                 // What the cache keeps may be damaged, or older than the app's types: the server decides, once.
-                let fresh = try await follower.send(request, for: call, through: links, cache: .reload)
+                let fresh = try await self.follower.send(request, for: call, through: links, cache: .reload)
                 try Self.accept(fresh, of: call, decode)
                 return fresh
             }

@@ -13,10 +13,7 @@ extension PulseClient {
             await complete(call, links, .failure(error))
             throw error
         }
-        let task = Task.startingNow {
-            try Task.checkCancellation()
-            return try await body()
-        }
+        let task = Task.startingNow(body)
         guard let ticket = calls.add(tag: call.options.tag, cancel: { task.cancel() }) else {
             task.cancel()
             await complete(call, links, .failure(.cancelled))
@@ -69,8 +66,7 @@ extension PulseClient {
         _ call: Call, _ links: PluginChain.Links, _ outcome: Result<PulseResponse, PulseError>
     ) async {
         await PluginChain.complete(call, links)
-        guard let events = environment.events, events.isActive else { return }
-        events.emit(
+        call.emit(
             .requestCompleted(
                 outcome.map { ResponseSummary($0) }.mapError { ErrorSummary($0) }, call.summary,
                 latency: environment.clock.uptime - call.startUptime))

@@ -19,6 +19,8 @@ public final class PulseClient: Sendable {
     let links: PluginChain.Links
     /// The base URL's, for events.
     let host: String
+    /// What the configuration says of each call; of a call that sets nothing itself, these are the options.
+    let defaults: RequestOptions
     private let plugins: [any PulsePlugin]
     private let transport: any Transport
     private let ownsTransport: Bool
@@ -38,6 +40,7 @@ public final class PulseClient: Sendable {
         self.configuration = configuration
         self.plugins = plugins
         host = configuration.baseURL?.host ?? ""
+        defaults = RequestOptions(configuration)
         self.transport =
             transport ?? URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
         ownsTransport = transport == nil
@@ -109,17 +112,25 @@ extension PulseClient {
     ///
     /// - Parameter idleTimeout: the endpoint's own; 0 takes the client's.
     func resolve(_ options: inout RequestOptions, idleTimeout: TimeInterval) {
-        options.timeout = options.timeout ?? (idleTimeout > 0 ? idleTimeout : configuration.timeout)
-        options.connectTimeout = options.connectTimeout ?? configuration.connectTimeout
-        options.deadline = options.deadline ?? configuration.deadline
-        options.acceptedStatuses = options.acceptedStatuses ?? .successful
-        options.redirectPolicy = options.redirectPolicy ?? configuration.redirectPolicy
-        options.maximumBufferedBodySize = options.maximumBufferedBodySize ?? configuration.maximumBufferedBodySize
-        options.decoder = options.decoder ?? configuration.decoder
-        options.encoder = options.encoder ?? configuration.encoder
-        options.auth = options.auth ?? .optional
-        options.cache = options.cache ?? .default
-        options.priority = options.priority ?? .normal
+        if idleTimeout > 0, options.timeout == nil { options.timeout = idleTimeout }
+        options.inherit(defaults)
+    }
+}
+
+extension RequestOptions {
+    fileprivate init(_ configuration: PulseConfiguration) {
+        self.init()
+        timeout = configuration.timeout
+        connectTimeout = configuration.connectTimeout
+        deadline = configuration.deadline
+        acceptedStatuses = .successful
+        redirectPolicy = configuration.redirectPolicy
+        maximumBufferedBodySize = configuration.maximumBufferedBodySize
+        decoder = configuration.decoder
+        encoder = configuration.encoder
+        auth = .optional
+        cache = .default
+        priority = .normal
     }
 }
 

@@ -158,6 +158,8 @@ package final class Call: Sendable {
 
     // MARK: Events
 
+    // Not inlined: an event and its summary are some hundred bytes, which the frame of every asynchronous caller would hold.
+    @inline(never)
     package func emit(_ event: @autoclosure () -> NetworkEvent) {
         guard let events = environment.events, events.isActive else { return }
         events.emit(event())

@@ -24,39 +24,34 @@ public struct PluginChain: Sendable {
 
     /// Runs the rest with the context that the holder was given. Throws ``PulseError``.
     public func callAsFunction(_ request: URLRequest) async throws -> PulseResponse {
-        try await callAsFunction(request, context: context)
+        try await result(request, context: context).get()
     }
 
     /// Runs the rest with another context: another attempt, another body. Throws ``PulseError``.
     public func callAsFunction(_ request: URLRequest, context: PluginContext) async throws -> PulseResponse {
-        guard completesItself else { return try await run(request, context) }
-        // Whoever alters a context has only that of the call which this chain has left.
-        let context = context.moved(to: self.context.call)
-        do {
-            let response = try await run(request, context)
-            guard let stream = response.bytes else {
-                await Self.complete(context.call, links)
-                return response
-            }
-            stream.onEnd { [links, call = context.call] _ in
-                Task { await Self.complete(call, links) }
-            }
-            return response
-        } catch {
-            await Self.complete(context.call, links)
-            throw error
-        }
+        try await result(request, context: context).get()
     }
 
     /// The outcome as a value.
     public func result(
         _ request: URLRequest, context: PluginContext? = nil
     ) async -> Result<PulseResponse, PulseError> {
+        // Whoever alters a context has only that of the call which a detached chain has left.
+        let context = (context ?? self.context).moved(to: self.context.call)
+        let result: Result<PulseResponse, PulseError>
         do {
-            return .success(try await callAsFunction(request, context: context ?? self.context))
+            if index < links.plugins.count {
+                if index != links.ownLoop { context.call.enter(index, with: context, of: links.plugins.count) }
+                let rest = PluginChain(links, index: index + 1, context: context, completesItself: false)
+                result = .success(try await links.plugins[index].intercept(request, for: context, next: rest))
+            } else {
+                result = .success(try await links.wire(request, context, links.observers))
+            }
         } catch {
-            return .failure(PulseError(wrapping: error, request: request))
+            result = .failure(PulseError(wrapping: error, request: request))
         }
+        if completesItself { await complete(result, of: context.call) }
+        return result
     }
 
     /// The rest of the chain for work that outlives its call or is shared between calls: a call of its own with its own
@@ -65,14 +60,10 @@ public struct PluginChain: Sendable {
         PluginChain(links, index: index, context: context.detached(), completesItself: true)
     }
 
-    private func run(_ request: URLRequest, _ context: PluginContext) async throws -> PulseResponse {
-        do {
-            guard index < links.plugins.count else { return try await links.wire(request, context, links.plugins) }
-            context.call.enter(index, with: context, of: links.plugins.count)
-            let rest = PluginChain(links, index: index + 1, context: context, completesItself: false)
-            return try await links.plugins[index].intercept(request, for: context, next: rest)
-        } catch {
-            throw PulseError(wrapping: error, request: request)
+    private func complete(_ result: Result<PulseResponse, PulseError>, of call: Call) async {
+        guard let stream = (try? result.get())?.bytes else { return await Self.complete(call, links) }
+        stream.onEnd { [links] _ in
+            Task { await Self.complete(call, links) }
         }
     }
 
@@ -92,6 +83,10 @@ extension PluginChain {
     package final class Links: Sendable {
         package let plugins: [any PulsePlugin]
         package let wire: Wire
+        /// Those whose hooks run: all but the configuration's loop, which has none.
+        let observers: [any PulsePlugin]
+        /// The index of the configuration's loop, unless a plugin stands in its place.
+        let ownLoop: Int?
 
         /// Sorts by scope, stably: an endpoint's plugins before the client's, within them the caller's order. Exactly one
         /// retry loop stands between the `.call` and the `.attempt` plugins: that of `retry` if there is one, else the
@@ -101,11 +96,18 @@ extension PluginChain {
             configured policy: RetryPolicy, wire: @escaping Wire
         ) {
             let all = endpoint + client
-            let override = retry.map { ConfiguredRetry(policy: $0) as any PulsePlugin }
-            let loop =
-                override ?? endpoint.last { $0.scope == .retry } ?? client.last { $0.scope == .retry }
-                ?? ConfiguredRetry(policy: policy)
-            plugins = all.filter { $0.scope == .call } + [loop] + all.filter { $0.scope == .attempt }
+            let outer = all.filter { $0.scope == .call }
+            let inner = all.filter { $0.scope == .attempt }
+            let plugin = endpoint.last { $0.scope == .retry } ?? client.last { $0.scope == .retry }
+            if retry == nil, let plugin {
+                plugins = outer + [plugin] + inner
+                observers = plugins
+                ownLoop = nil
+            } else {
+                plugins = outer + [RetryLoop(retry ?? policy)] + inner
+                observers = outer + inner
+                ownLoop = outer.count
+            }
             self.wire = wire
         }
     }

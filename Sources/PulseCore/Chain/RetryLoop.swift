@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Repeats what is further in, as a policy says. The one loop that the configuration's policy and the retry plugin use.
-package struct RetryLoop: Sendable {
+package struct RetryLoop: PulsePlugin {
     private let policy: RetryPolicy
     private let counts: @Sendable (PulseError) -> Bool
 
@@ -12,7 +12,10 @@ package struct RetryLoop: Sendable {
         self.counts = counts ?? { policy.counts($0) }
     }
 
-    package func run(
+    package var identifier: String { "com.pulse.retry" }
+    package var scope: PluginScope { .retry }
+
+    package func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         var attempt = 1
@@ -27,8 +30,10 @@ package struct RetryLoop: Sendable {
                 return try giveUp(result, failure, attempt: attempt, in: context)
             case .retry(let delay):
                 (try? result.get())?.bytes?.cancel()
-                let summary = context.with(attempt: attempt).summary(retryDelay: delay)
-                context.emit(.requestRetrying(summary, ErrorSummary(failure), attempt: attempt + 1))
+                context.emit(
+                    .requestRetrying(
+                        context.with(attempt: attempt).summary(retryDelay: delay), ErrorSummary(failure),
+                        attempt: attempt + 1))
                 try await context.clock.sleep(delay)
                 attempt += 1
             }
@@ -92,19 +97,5 @@ package struct RetryLoop: Sendable {
 extension URLRequest {
     fileprivate var isIdempotent: Bool {
         HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent ?? false
-    }
-}
-
-/// The loop of the configuration's policy, or of a call's own, in its place in the chain.
-struct ConfiguredRetry: PulsePlugin {
-    let policy: RetryPolicy
-
-    var identifier: String { "com.pulse.retry" }
-    var scope: PluginScope { .retry }
-
-    func intercept(
-        _ request: URLRequest, for context: PluginContext, next: PluginChain
-    ) async throws -> PulseResponse {
-        try await RetryLoop(policy).run(request, for: context, next: next)
     }
 }

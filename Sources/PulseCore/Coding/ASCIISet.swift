@@ -47,6 +47,9 @@ extension ASCIISet {
     /// `query` of RFC 3986, section 3.4, without its escapes.
     package static let query = path.union(ASCIISet("?"))
 
+    /// `tchar` of RFC 9110, section 5.6.2.
+    package static let token = alphanumerics.union(ASCIISet("!#$%&'*+-.^_`|~"))
+
     /// What the form serializer leaves as it is (WHATWG URL, section 1.3, application/x-www-form-urlencoded
     /// percent-encode set).
     package static let form = alphanumerics.union(ASCIISet("*-._"))

@@ -41,35 +41,113 @@ public struct RequestOptions: Sendable {
     }
 
     /// Header fields of this call, over the endpoint's and the configuration's.
-    public var headers: [String: String]?
+    public var headers: [String: String]? {
+        get { box?.fields.headers }
+        set { fields.headers = newValue }
+    }
+
     /// Idle seconds: without a byte sent or received. Beats the endpoint's ``Endpoint/timeoutInterval``.
-    public var timeout: TimeInterval?
+    public var timeout: TimeInterval? {
+        get { box?.fields.timeout }
+        set { fields.timeout = newValue }
+    }
+
     /// Seconds for name, TCP and TLS.
-    public var connectTimeout: TimeInterval?
+    public var connectTimeout: TimeInterval? {
+        get { box?.fields.connectTimeout }
+        set { fields.connectTimeout = newValue }
+    }
+
     /// Seconds for the whole call: hops, attempts, waits, refreshes.
-    public var deadline: TimeInterval?
+    public var deadline: TimeInterval? {
+        get { box?.fields.deadline }
+        set { fields.deadline = newValue }
+    }
+
     /// Beats the configuration's policy and any retry plugin. ``RetryPolicy/never`` switches retries off.
-    public var retry: RetryPolicy?
-    public var auth: Auth?
-    public var cache: Cache?
+    public var retry: RetryPolicy? {
+        get { box?.fields.retry }
+        set { fields.retry = newValue }
+    }
+
+    public var auth: Auth? {
+        get { box?.fields.auth }
+        set { fields.auth = newValue }
+    }
+
+    public var cache: Cache? {
+        get { box?.fields.cache }
+        set { fields.cache = newValue }
+    }
+
     /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin.
-    public var coalesces: Bool?
-    public var idempotencyKey: IdempotencyKey?
+    public var coalesces: Bool? {
+        get { box?.fields.coalesces }
+        set { fields.coalesces = newValue }
+    }
+
+    public var idempotencyKey: IdempotencyKey? {
+        get { box?.fields.idempotencyKey }
+        set { fields.idempotencyKey = newValue }
+    }
+
     /// What `cancelAll(tag:)` knows the call by; also its order in the offline queue.
-    public var tag: String?
+    public var tag: String? {
+        get { box?.fields.tag }
+        set { fields.tag = newValue }
+    }
+
     /// The name under which metrics count the call; the template or the endpoint's type name without it.
-    public var route: String?
-    public var priority: RequestPriority?
-    public var acceptedStatuses: AcceptedStatuses?
-    public var decoder: (any ResponseDecoder)?
-    public var encoder: (any RequestEncoder)?
-    public var redirectPolicy: RedirectPolicy?
+    public var route: String? {
+        get { box?.fields.route }
+        set { fields.route = newValue }
+    }
+
+    public var priority: RequestPriority? {
+        get { box?.fields.priority }
+        set { fields.priority = newValue }
+    }
+
+    public var acceptedStatuses: AcceptedStatuses? {
+        get { box?.fields.acceptedStatuses }
+        set { fields.acceptedStatuses = newValue }
+    }
+
+    public var decoder: (any ResponseDecoder)? {
+        get { box?.fields.decoder }
+        set { fields.decoder = newValue }
+    }
+
+    public var encoder: (any RequestEncoder)? {
+        get { box?.fields.encoder }
+        set { fields.encoder = newValue }
+    }
+
+    public var redirectPolicy: RedirectPolicy? {
+        get { box?.fields.redirectPolicy }
+        set { fields.redirectPolicy = newValue }
+    }
+
     /// Bytes of a buffered body at most; more is ``PulseError/responseTooLarge(limit:)``.
-    public var maximumBufferedBodySize: Int?
+    public var maximumBufferedBodySize: Int? {
+        get { box?.fields.maximumBufferedBodySize }
+        set { fields.maximumBufferedBodySize = newValue }
+    }
+
     /// Whether the call joins the offline queue behind what is already waiting under its tag.
-    public var queuesBehindPending: Bool?
+    public var queuesBehindPending: Bool? {
+        get { box?.fields.queuesBehindPending }
+        set { fields.queuesBehindPending = newValue }
+    }
+
     /// Whether the call waits for a connection after it failed for want of one.
-    public var waitsForConnectivity: Bool?
+    public var waitsForConnectivity: Bool? {
+        get { box?.fields.waitsForConnectivity }
+        set { fields.waitsForConnectivity = newValue }
+    }
+
+    /// Nil if no field is set. Options are handed on at every step of a call, and most calls set none.
+    var box: Box?
 
     /// Nothing set: everything is inherited.
     public init() {}
@@ -79,29 +157,6 @@ public struct RequestOptions: Sendable {
         var copy = self
         copy[keyPath: field] = value
         return copy
-    }
-
-    /// Takes the nil fields from `base`. Headers are merged by name.
-    package mutating func inherit(_ base: RequestOptions) {
-        if let headers = base.headers { self.headers = headers.overridden(by: self.headers ?? [:]) }
-        if timeout == nil { timeout = base.timeout }
-        if connectTimeout == nil { connectTimeout = base.connectTimeout }
-        if deadline == nil { deadline = base.deadline }
-        if retry == nil { retry = base.retry }
-        if auth == nil { auth = base.auth }
-        if cache == nil { cache = base.cache }
-        if coalesces == nil { coalesces = base.coalesces }
-        if idempotencyKey == nil { idempotencyKey = base.idempotencyKey }
-        if tag == nil { tag = base.tag }
-        if route == nil { route = base.route }
-        if priority == nil { priority = base.priority }
-        if acceptedStatuses == nil { acceptedStatuses = base.acceptedStatuses }
-        if decoder == nil { decoder = base.decoder }
-        if encoder == nil { encoder = base.encoder }
-        if redirectPolicy == nil { redirectPolicy = base.redirectPolicy }
-        if maximumBufferedBodySize == nil { maximumBufferedBodySize = base.maximumBufferedBodySize }
-        if queuesBehindPending == nil { queuesBehindPending = base.queuesBehindPending }
-        if waitsForConnectivity == nil { waitsForConnectivity = base.waitsForConnectivity }
     }
 }
 

@@ -12,15 +12,7 @@ extension UInt8 {
 
     /// `tchar` of RFC 9110, section 5.6.2.
     package var isHTTPTokenCharacter: Bool {
-        if isASCIIDigit || isASCIILetter { return true }
-        switch self {
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-            return true
-        default:
-            return false
-        }
+        ASCIISet.token.contains(self)
     }
 
     /// The value of a hexadecimal digit in either case, or nil.
@@ -45,11 +37,13 @@ extension String {
 
     /// A `token` of RFC 9110, section 5.6.2: what a method or a field name may consist of.
     package var isHTTPToken: Bool {
-        !isEmpty && utf8.allSatisfy(\.isHTTPTokenCharacter)
+        var text = self
+        return !isEmpty && text.withUTF8 { $0.allSatisfy(ASCIISet.token.contains) }
     }
 
     /// No CR, LF or NUL, which would end a field line early (RFC 9110, section 5.5).
     package var isHTTPFieldValue: Bool {
-        utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0x00 }
+        var text = self
+        return text.withUTF8 { $0.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0x00 } }
     }
 }

@@ -15,15 +15,17 @@ struct BuiltRequest: Sendable {
 }
 
 /// Makes a request of an endpoint: URL, merged headers, encoded body. Fails before anything is sent.
-struct RequestBuilder: Sendable {
+///
+/// A class, since every call holds on to it: that is one reference then, not a copy of all these settings.
+final class RequestBuilder: Sendable {
     private let composer: URLComposer
     private let bodyEncoder: BodyEncoder
     private let environment: CallEnvironment
     private let encoder: any RequestEncoder
     private let decoder: any ResponseDecoder
     /// What goes to any origin, and what goes home: the same fields and the secret ones.
-    private let publicDefaults: [String: String]
-    private let homeDefaults: [String: String]
+    private let publicDefaults: DefaultHeaders
+    private let homeDefaults: DefaultHeaders
     /// A setting that no request can be built with; thrown by every one.
     private let defect: PulseError?
 
@@ -34,8 +36,9 @@ struct RequestBuilder: Sendable {
         encoder = configuration.encoder
         decoder = configuration.decoder
         let defaults = ["User-Agent": UserAgent.standard].overridden(by: configuration.defaultHeaders)
-        homeDefaults = defaults
-        publicDefaults = defaults.filter { !environment.redaction.isSecret($0.key) }
+        homeDefaults = DefaultHeaders(defaults, decoder: decoder)
+        publicDefaults = DefaultHeaders(
+            defaults.filter { !environment.redaction.isSecret($0.key) }, decoder: decoder)
         defect = Self.defect(of: configuration)
     }
 
@@ -53,13 +56,14 @@ struct RequestBuilder: Sendable {
         }
     }
 
-    func build<E: Endpoint>(_ endpoint: E, _ options: RequestOptions) throws -> BuiltRequest {
+    /// - Parameter path: the endpoint's.
+    func build<E: Endpoint>(_ endpoint: E, path: String, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
-        let path = try endpoint.path
         let url = try composer.url(path: path, query: Self.query(of: endpoint))
         var request = URLRequest(url: url)
         // Setting what it is already costs as much as making the request.
-        if endpoint.method != .get { request.httpMethod = endpoint.method.rawValue }
+        let method = endpoint.method
+        if method != .get { request.httpMethod = method.rawValue }
         let isDecoded = E.Response.self is any Decodable.Type && !(E.Response.self is any ResponseValue.Type)
         let accept = isDecoded ? (options.decoder ?? decoder).contentType : "*/*"
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
@@ -92,8 +96,8 @@ struct RequestBuilder: Sendable {
             try HTTPHeaders.validate(name: name, value: value)
         }
         // Without a home nothing is foreign: the client has one server per call, and its settings are meant for it.
-        var headers = (isHome || environment.home.isEmpty ? homeDefaults : publicDefaults).overridden(by: own)
-        if headers.header("Accept") == nil { headers["Accept"] = accept }
+        var headers = (isHome || environment.home.isEmpty ? homeDefaults : publicDefaults)
+            .fields(accept: accept).overridden(by: own)
         let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder)
         if let type = encoded.contentType, headers.header("Content-Type") == nil { headers["Content-Type"] = type }
         request.allHTTPHeaderFields = headers

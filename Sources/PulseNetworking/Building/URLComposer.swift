@@ -44,15 +44,16 @@ struct URLComposer: Sendable {
 
     private func composed(_ path: String, _ items: [URLQueryItem]) throws(URLFault) -> URL {
         if case .usable(let base) = base, Self.isPlain(path) {
-            return try Self.url(base.stem + path, [base.query], items)
+            return try Self.url(base.stem + path, base.query, items)
         }
         if AbsoluteURL.hasScheme(path) {
             let absolute = try AbsoluteURL(path)
-            return try Self.url(absolute.joined(to: ""), [absolute.query], items)
+            return try Self.url(absolute.joined(to: ""), absolute.query, items)
         }
         let reference = try PathAndQuery(path[...])
         let base = try usableBase()
-        return try Self.url(base.joined(to: reference.path), [base.query, reference.query], items)
+        let queries = [base.query, reference.query].filter { !$0.isEmpty }
+        return try Self.url(base.joined(to: reference.path), queries.joined(separator: "&"), items)
     }
 
     private func usableBase() throws(URLFault) -> AbsoluteURL {
@@ -63,16 +64,10 @@ struct URLComposer: Sendable {
         }
     }
 
-    private static func url(_ root: String, _ queries: [String], _ items: [URLQueryItem]) throws(URLFault) -> URL {
+    private static func url(_ root: String, _ query: String, _ items: [URLQueryItem]) throws(URLFault) -> URL {
         var text = root
-        var separator = "?"
-        for query in queries where !query.isEmpty {
-            text += separator + query
-            separator = "&"
-        }
-        if !items.isEmpty {
-            text += separator + QueryEncoder.queryString(items)
-        }
+        if !query.isEmpty { text += "?" + query }
+        if !items.isEmpty { text += (query.isEmpty ? "?" : "&") + QueryEncoder.queryString(items) }
         guard let url = URL(string: text) else { throw URLFault("not a URL") }
         return url
     }

@@ -22,14 +22,14 @@ struct RedirectFollower: Sendable {
         while true {
             try Task.checkCancellation()
             let hop = redirects.count
-            let outgoing = await withCookies(request, for: url)
+            let outgoing = if let cookies { await self.request(request, with: cookies, for: url) } else { request }
             let context = PluginContext(
                 call: call, url: url, method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? call.method,
                 hop: hop, body: body,
                 builtHeaders: mayCarryAnySecret(url, from: built) ? nil : outgoing.allHTTPHeaderFields ?? [:],
                 cacheOverride: cache)
             var response = try await PluginChain(links, context: context)(outgoing)
-            response.redirects = redirects
+            if !redirects.isEmpty { response.redirects = redirects }
             switch policy.decision(for: response, following: request, hop: hop, isBodyReplayable: body.isReplayable) {
             case .stop:
                 return response
@@ -74,8 +74,8 @@ struct RedirectFollower: Sendable {
     }
 
     /// The request with the cookies for its URL, unless it has a `Cookie` of its own.
-    private func withCookies(_ request: URLRequest, for url: URL) async -> URLRequest {
-        guard let cookies, request.value(forHTTPHeaderField: "Cookie") == nil,
+    private func request(_ request: URLRequest, with cookies: any CookieStore, for url: URL) async -> URLRequest {
+        guard request.value(forHTTPHeaderField: "Cookie") == nil,
             let header = await cookies.cookieHeader(for: url, now: environment.clock.now)
         else { return request }
         var request = request

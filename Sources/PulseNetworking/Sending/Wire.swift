@@ -40,7 +40,11 @@ struct Wire: Sendable {
             guard !Task.isCancelled, !calls.isShutDown else { throw PulseError.cancelled }
             context.emit(.attemptStarted(context.summary))
             let response = try await transport.send(outgoing)
-            return try await received(response, from: url, for: context)
+            try check(response, for: context)
+            if let cookies { await store(response, from: url, in: cookies) }
+            context.emit(
+                .responseReceived(context.summary, status: response.statusCode, byteCount: response.data.count))
+            return response
         } catch {
             // A wire that was cut may report anything: the reason is the cancellation, and behind that the deadline.
             let error = Task.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
@@ -48,19 +52,15 @@ struct Wire: Sendable {
         }
     }
 
-    private func received(
-        _ response: PulseResponse, from url: URL, for context: PluginContext
-    ) async throws -> PulseResponse {
+    private func check(_ response: PulseResponse, for context: PluginContext) throws {
         if case .buffered(let limit) = context.delivery, response.data.count > limit {
             throw PulseError.responseTooLarge(limit: limit)
         }
-        if let cookies {
-            let lines = response.headers.values(for: "Set-Cookie")
-            if !lines.isEmpty { await cookies.store(setCookie: lines, from: url, now: context.clock.now) }
-        }
-        context.emit(
-            .responseReceived(context.summary, status: response.statusCode, byteCount: response.data.count))
-        return response
+    }
+
+    private func store(_ response: PulseResponse, from url: URL, in cookies: any CookieStore) async {
+        let lines = response.headers.values(for: "Set-Cookie")
+        if !lines.isEmpty { await cookies.store(setCookie: lines, from: url, now: environment.clock.now) }
     }
 
     // MARK: What may leave

@@ -9,7 +9,7 @@ public import PulseCore
 public struct RetryPlugin: PulsePlugin {
     private let loop: RetryLoop
 
-    public var identifier: String { "com.pulse.retry" }
+    public var identifier: String { loop.identifier }
     public var scope: PluginScope { .retry }
 
     /// - Parameter maxAttempts: tries in all, the first included.
@@ -32,7 +32,7 @@ public struct RetryPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        try await loop.run(request, for: context, next: next)
+        try await loop.intercept(request, for: context, next: next)
     }
 }
 

@@ -15,7 +15,17 @@ struct MockDelivery: Sendable {
         progress = request.progress
     }
 
+    /// The form it has, if that is what was asked for: bytes for a buffered call.
+    func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
+        guard case .buffered(let limit) = delivery, response.bytes == nil else { return nil }
+        guard response.data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
+        var response = response
+        if response.origin == .network { response.origin = .mock }
+        return response
+    }
+
     func deliver(_ response: PulseResponse) async throws -> PulseResponse {
+        if let response = try deliverAtOnce(response) { return response }
         var response = response
         if response.origin == .network { response.origin = .mock }
         let isSuccess = (200..<300).contains(response.statusCode)

@@ -70,7 +70,9 @@ public final class MockTransport: Transport {
         }
         let response = try await respond(request.urlRequest)
         try Task.checkCancellation()
-        return try await MockDelivery(request).deliver(response)
+        let delivery = MockDelivery(request)
+        if let response = try delivery.deliverAtOnce(response) { return response }
+        return try await delivery.deliver(response)
     }
 
     /// Refuses what comes later, with ``PulseError/cancelled``.

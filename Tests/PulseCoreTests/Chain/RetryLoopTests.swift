@@ -178,7 +178,7 @@ struct RetryLoopTests {
         func intercept(
             _ request: URLRequest, for context: PluginContext, next: PluginChain
         ) async throws -> PulseResponse {
-            try await loop.run(request, for: context, next: next)
+            try await loop.intercept(request, for: context, next: next)
         }
     }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+extension RequestOptions {
+    /// What a box holds: a name and a type as in the options themselves.
+    struct Fields: Sendable {
+        var headers: [String: String]?
+        var timeout: TimeInterval?
+        var connectTimeout: TimeInterval?
+        var deadline: TimeInterval?
+        var retry: RetryPolicy?
+        var auth: Auth?
+        var cache: Cache?
+        var coalesces: Bool?
+        var idempotencyKey: IdempotencyKey?
+        var tag: String?
+        var route: String?
+        var priority: RequestPriority?
+        var acceptedStatuses: AcceptedStatuses?
+        var decoder: (any ResponseDecoder)?
+        var encoder: (any RequestEncoder)?
+        var redirectPolicy: RedirectPolicy?
+        var maximumBufferedBodySize: Int?
+        var queuesBehindPending: Bool?
+        var waitsForConnectivity: Bool?
+    }
+
+    final class Box: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) {
+            self.fields = fields
+        }
+    }
+
+    var fields: Fields {
+        get { box?.fields ?? Fields() }
+        set { box = Box(newValue) }
+    }
+
+    /// Takes the nil fields from `base`. Headers are merged by name.
+    package mutating func inherit(_ base: RequestOptions) {
+        guard let other = base.box else { return }
+        guard let box else { return self = base }
+        var merged = box.fields
+        merged.inherit(other.fields)
+        fields = merged
+    }
+}
+
+extension RequestOptions.Fields {
+    fileprivate mutating func inherit(_ base: Self) {
+        if let headers = base.headers { self.headers = headers.overridden(by: self.headers ?? [:]) }
+        if timeout == nil { timeout = base.timeout }
+        if connectTimeout == nil { connectTimeout = base.connectTimeout }
+        if deadline == nil { deadline = base.deadline }
+        if retry == nil { retry = base.retry }
+        if auth == nil { auth = base.auth }
+        if cache == nil { cache = base.cache }
+        if coalesces == nil { coalesces = base.coalesces }
+        if idempotencyKey == nil { idempotencyKey = base.idempotencyKey }
+        if tag == nil { tag = base.tag }
+        if route == nil { route = base.route }
+        if priority == nil { priority = base.priority }
+        if acceptedStatuses == nil { acceptedStatuses = base.acceptedStatuses }
+        if decoder == nil { decoder = base.decoder }
+        if encoder == nil { encoder = base.encoder }
+        if redirectPolicy == nil { redirectPolicy = base.redirectPolicy }
+        if maximumBufferedBodySize == nil { maximumBufferedBodySize = base.maximumBufferedBodySize }
+        if queuesBehindPending == nil { queuesBehindPending = base.queuesBehindPending }
+        if waitsForConnectivity == nil { waitsForConnectivity = base.waitsForConnectivity }
+    }
+}
+
+extension RequestOptions: CustomReflectable {
+    /// Shows the fields, as if there were no box.
+    public var customMirror: Mirror { Mirror(reflecting: fields) }
+}

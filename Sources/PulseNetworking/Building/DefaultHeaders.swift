@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The header fields that a client puts under those of each endpoint, with an `Accept` among them.
+///
+/// The two usual dictionaries are made once: a request that adds nothing to them costs no dictionary of its own.
+struct DefaultHeaders: Sendable {
+    private let fields: [String: String]
+    private let decoded: (accept: String, fields: [String: String])
+    private let anything: [String: String]
+
+    /// - Parameter decoder: the client's, whose type most answers have.
+    init(_ fields: [String: String], decoder: any ResponseDecoder) {
+        self.fields = fields
+        decoded = (decoder.contentType, fields.accepting(decoder.contentType))
+        anything = fields.accepting("*/*")
+    }
+
+    /// With that `Accept`, unless the client is configured with one.
+    func fields(accept type: String) -> [String: String] {
+        switch type {
+        case decoded.accept: decoded.fields
+        case "*/*": anything
+        default: fields.accepting(type)
+        }
+    }
+}
+
+extension [String: String] {
+    fileprivate func accepting(_ type: String) -> [String: String] {
+        header("Accept") == nil ? merging(["Accept": type]) { own, _ in own } : self
+    }
+}
