@@ -22,7 +22,8 @@ let package = Package(
         .target(name: "PulsePlugins", dependencies: ["PulseCore"]),
         .target(name: "PulseNetworking", dependencies: ["PulseCore", "PulseObservability"]),
         .target(name: "PulseTesting", dependencies: ["PulseCore", "PulseNetworking", "PulseObservability"]),
-        .target(name: "PulseKit", dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseObservability"]),
+        .target(
+            name: "PulseKit", dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseObservability"]),
         .executableTarget(name: "pulse-demo", dependencies: ["PulseKit", "PulseTesting"]),
         .testTarget(name: "PulseCoreTests", dependencies: ["PulseCore", "PulseTesting"]),
         .testTarget(name: "PulseObservabilityTests", dependencies: ["PulseObservability", "PulseTesting"]),

@@ -11,7 +11,10 @@ let package = Package(
     targets: [
         .testTarget(
             name: "EncodingTests",
-            dependencies: [.product(name: "PulseKit", package: "PulseKit")],
+            dependencies: [
+                .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ],
             path: "encoding/Tests")
     ],
     swiftLanguageModes: [.v6]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseKit
+import PulseTesting
 import Testing
 
 /// Run by `IntegrationTests/encoding/run`; skipped without its server.
@@ -88,7 +89,7 @@ struct EncodingTests {
             .init(name: "before", data: Data("1".utf8)), .init(name: "file", file: file),
             .init(name: "empty", data: Data()), .init(name: "again", file: file, filename: "x.txt"),
         ])
-        let answer = try await EncodingServer.send(Request(.post, "/multipart").body(.multipart(form)))
+        let answer = try await EncodingServer.send(Self.collected(Request(.post, "/multipart").body(.multipart(form))))
         let expected: Set = [
             Understood.Part(name: "before", filename: nil, type: nil, data: Data("1".utf8)),
             Understood.Part(name: "file", filename: file.lastPathComponent, type: "image/png", data: content),
@@ -98,5 +99,18 @@ struct EncodingTests {
         for understood in answer.both {
             #expect(Set(understood.parts) == expected && understood.parts.count == 4)
         }
+    }
+
+    /// The request with its body as bytes: what the client would stream, for a transport that takes no streams.
+    private static func collected(_ request: Request<Data>) async throws -> Request<Answer> {
+        let mock = MockTransport { PulseResponse(statusCode: 200, request: $0) }
+        let configuration = PulseConfiguration(baseURL: URL(string: "http://localhost"))
+        _ = try await PulseClient(configuration: configuration, transport: mock).request(request)
+        let sent = try #require(mock.transportRequests.first)
+        guard case .stream(let stream) = sent.body else { throw PulseError.emptyBody }
+        let data = try await stream.make().collect(upTo: 16 << 20)
+        #expect(stream.length == Int64(data.count))
+        let type = try #require(sent.urlRequest.value(forHTTPHeaderField: "Content-Type"))
+        return Request(.post, "/multipart").body(.data(data, contentType: type))
     }
 }

@@ -10,7 +10,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .unsupported(let what): "unsupported: \(Redaction.standard.text(what))"
         case .noConnection: "no connection"
         case .timeout(let request): "timed out: \(Self.text(of: request))"
-        case .transport(let code, let error): "transport failed: \(Self.text(of: code, because: error))"
+        case .transport(let code, let error): "transport failed: " + code.symbol(because: Self.text(of: error))
         case .sslPinningFailed(let host): "no pinned key in the certificate chain of \(host)"
         case .cancelled: "cancelled"
         case .deadlineExceeded(let last): "deadline exceeded" + (last.map { ", after: \($0)" } ?? "")
@@ -42,7 +42,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         Mirror(self, children: ["kind": kind.rawValue, "description": description], displayStyle: .enum)
     }
 
-    /// The description without any URL: what events may hold.
+    /// What events may hold: the description without URLs, and without the words of a server or of somebody else's code.
     package var summary: String {
         switch self {
         case .timeout: "timed out"
@@ -51,7 +51,28 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .deadlineExceeded(let last): "deadline exceeded" + (last.map { ", after: \($0.summary)" } ?? "")
         case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last.summary)"
         case .invalidURL: "invalid URL"
-        default: description
+        case .encodingFailed(let error): "the body could not be encoded: \(Self.summary(of: error))"
+        case .decodingFailed(let type, let error): "the body is no \(type): \(Self.summary(of: error))"
+        case .transport(let code, let error): "transport failed: " + code.symbol(because: Self.summary(of: error))
+        case .graphQL(let errors): "GraphQL: \(errors.count) errors"
+        case .socketClosed(let code, _): "socket closed, \(code)"
+        case .custom(let error): Self.summary(of: error)
+        default: Self.withoutQueries(description)
+        }
+    }
+
+    private static func withoutQueries(_ text: String) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).map { $0.prefix { $0 != "?" } }
+            .joined(separator: " ")
+    }
+
+    private static func summary(of error: any Error) -> String {
+        switch error {
+        case let error as PulseError: error.summary
+        case is URLError, is DecodingError, is EncodingError: text(of: error)
+        // An engine's words tell why, and may quote the URL.
+        case let failure as TransportFailure: withoutQueries(failure.description)
+        default: "\(type(of: error))"
         }
     }
 
@@ -86,14 +107,13 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     private static func text(of request: URLRequest) -> String {
         (request.httpMethod ?? "GET") + " " + (request.url.map { Redaction.standard.url($0) } ?? "")
     }
-
-    private static func text(of code: URLError.Code, because error: any Error) -> String {
-        let cause = text(of: error)
-        return cause.hasPrefix(code.symbol) ? cause : "\(code.symbol) (\(cause))"
-    }
 }
 
 extension URLError.Code {
+    fileprivate func symbol(because cause: String) -> String {
+        cause.hasPrefix(symbol) ? cause : "\(symbol) (\(cause))"
+    }
+
     /// The code's name in Swift, for texts: `URLError.Code` itself prints a number.
     package var symbol: String {
         switch self {

@@ -19,12 +19,9 @@ extension HTTPURLResponse {
             ?? .blank
     }
 
-    #if canImport(FoundationNetworking)
     private static var blank: HTTPURLResponse {
-        // Here the initializer is optional in name only: swift-corelibs-foundation refuses no parts, and has no other.
+        // Optional in name only: neither implementation of Foundation refuses these constants, and there is no other
+        // initializer that both have.
         HTTPURLResponse(url: URL(fileURLWithPath: "/"), statusCode: 200, httpVersion: nil, headerFields: nil)!
     }
-    #else
-    private static var blank: HTTPURLResponse { HTTPURLResponse() }
-    #endif
 }

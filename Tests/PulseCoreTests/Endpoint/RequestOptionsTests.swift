@@ -135,6 +135,12 @@ private struct Marked: ResponseDecoder, RequestEncoder {
 }
 
 extension RequestOptions {
+    fileprivate func over(_ base: RequestOptions) -> RequestOptions {
+        var merged = self
+        merged.inherit(base)
+        return merged
+    }
+
     /// The names of the fields that are not nil.
     var setFields: [String] {
         Mirror(reflecting: self).children.compactMap { child in
@@ -151,13 +157,5 @@ extension RedirectPolicy {
         }
         if case .follow = decision(for: redirect, hop: 0, isBodyReplayable: true) { return true }
         return false
-    }
-}
-
-extension RequestOptions {
-    fileprivate func over(_ base: RequestOptions) -> RequestOptions {
-        var copy = self
-        copy.inherit(base)
-        return copy
     }
 }

@@ -152,6 +152,21 @@ struct HTTPHeadersTests {
         #expect(!text.contains("hunter2"))
     }
 
+    @Test
+    func textsMaskTheValuesOfSecretFields() {
+        let headers: HTTPHeaders = [
+            .authorization(bearer: "hunter2"), .accept("text/html"), .init(name: "set-cookie", value: "a=hunter2"),
+            .init(name: "X-API-Key", value: "hunter2"),
+            .init(name: "Location", value: "/x?access_token=hunter2&page=7"),
+        ]
+        let lines = headers.description.split(separator: "\n")
+        #expect(lines.count == headers.count)
+        #expect(lines[1] == "Accept: text/html")
+        #expect(lines[2] == "set-cookie: \(Redaction.mask)")
+        #expect(lines[4].contains("page=7"))
+        for text in texts(of: headers) + texts(of: [headers]) { #expect(!text.contains("hunter2")) }
+    }
+
     private func expectValidity(
         of headers: HTTPHeaders, _ isValid: Bool, _ what: String, at location: SourceLocation = #_sourceLocation
     ) {

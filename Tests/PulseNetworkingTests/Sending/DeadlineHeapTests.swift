@@ -6,20 +6,21 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(1)))
-struct DeadlineHeapTests {
-    private final class Strikes: Sendable {
-        private let ids = Locked<[Int]>([])
+private final class Strikes: Sendable {
+    private let ids = Locked<[Int]>([])
 
-        func add(_ id: Int) { ids.withLock { $0.append(id) } }
-        func take() -> [Int] {
-            ids.withLock { ids in
-                defer { ids = [] }
-                return ids
-            }
+    func add(_ id: Int) { ids.withLock { $0.append(id) } }
+
+    func take() -> [Int] {
+        ids.withLock { ids in
+            defer { ids = [] }
+            return ids
         }
     }
+}
 
+@Suite(.timeLimit(.minutes(1)))
+struct DeadlineHeapTests {
     @Test func strikesEachAtItsTimeInOrderAndNoRemovedOne() async {
         let clock = TestClock()
         let heap = DeadlineHeap(clock: clock)
@@ -66,9 +67,13 @@ struct DeadlineHeapTests {
         #expect(strikes.take() == [])
         #expect(clock.sleeperCount == 0)
     }
+}
 
+/// Random schedules, 10,000 steps unless `PULSE_STEPS` says otherwise.
+@Suite(.timeLimit(.minutes(5)))
+struct DeadlineHeapScheduleTests {
     @Test func agreesWithAPlainModelOverARandomSchedule() async {
-        let steps = 2_000
+        let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
         let random = SeededRandomness(seed: 42)
         let clock = TestClock()
         let heap = DeadlineHeap(clock: clock)

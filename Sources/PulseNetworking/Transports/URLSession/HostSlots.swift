@@ -69,6 +69,11 @@ struct HostSlots: Sendable {
         }
     }
 
+    /// How many wait for a slot now.
+    func waiterCount(_ origin: Origin) -> Int {
+        state.withLock { $0.lines[origin]?.waiting.count ?? 0 }
+    }
+
     /// Gives the slot to the first who waits.
     func release(_ origin: Origin) {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in

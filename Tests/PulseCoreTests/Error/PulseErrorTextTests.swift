@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+/// What printing an error shows. The secret of these tests is always `hunter2`, what may be shown is `page`.
+@Suite(.timeLimit(.minutes(1)))
+struct PulseErrorTextTests {
+    private struct Quoting: Error, Sendable {
+        let url = "https://user:hunter2@api.example.com/v1?access_token=hunter2&page=7"
+        let authorization = "Bearer hunter2"
+        let password = "hunter2"
+    }
+
+    private struct Named: Error, LocalizedError {
+        var errorDescription: String? { "see https://api.example.com/v1?access_token=hunter2" }
+    }
+
+    private enum Key: String, CodingKey { case id, items }
+
+    private static func secretRequest() -> URLRequest {
+        let text = "https://user:hunter2@api.example.com/v1?access_token=hunter2&page=7#id_token=hunter2"
+        guard let url = URL(string: text) else { return SampleErrors.request }
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.setValue("Bearer hunter2", forHTTPHeaderField: "Authorization")
+        request.setValue("hunter2", forHTTPHeaderField: "X-Plain")
+        request.httpBody = Data("hunter2".utf8)
+        return request
+    }
+
+    private static func secretResponse(_ status: Int) -> PulseResponse {
+        PulseResponse(
+            statusCode: status, headers: ["Set-Cookie": "session=hunter2", "X-Plain": "hunter2"],
+            data: Data(#"{"password":"hunter2"}"#.utf8), request: secretRequest())
+    }
+
+    private static func context(_ text: String = "quotes hunter2") -> DecodingError.Context {
+        DecodingError.Context(codingPath: [Key.items, Key.id], debugDescription: text, underlyingError: Quoting())
+    }
+
+    private static let failingURL = URLError(
+        .cannotFindHost,
+        userInfo: [
+            NSURLErrorFailingURLErrorKey: secretRequest().url as Any,
+            NSLocalizedDescriptionKey: "hunter2",
+        ])
+
+    private static let errors: [PulseError] = [
+        .invalidURL("https://user:hunter2@h/?access_token=hunter2"),
+        .invalidRequest(reason: "Authorization: Bearer hunter2"),
+        .encodingFailed(
+            underlying: EncodingError.invalidValue(
+                "hunter2", EncodingError.Context(codingPath: [Key.id], debugDescription: "hunter2 does not fit"))),
+        .encodingFailed(underlying: Quoting()),
+        .unsupported("https://h/?access_token=hunter2"),
+        .noConnection,
+        .timeout(secretRequest()),
+        .transport(.cannotFindHost, underlying: failingURL),
+        .transport(
+            .networkConnectionLost,
+            underlying: TransportFailure(code: .networkConnectionLost, phase: .maybeSent, underlying: Quoting())),
+        .transport(
+            .badServerResponse,
+            underlying: TransportFailure(code: .badServerResponse, phase: .maybeSent, underlying: failingURL)),
+        .transport(.httpTooManyRedirects, underlying: PulseError.http(secretResponse(302))),
+        .transport(.badServerResponse, underlying: Quoting()),
+        .sslPinningFailed(host: "api.example.com"),
+        .cancelled,
+        .deadlineExceeded(last: .timeout(secretRequest())),
+        .unauthorized(secretResponse(401)),
+        .sessionExpired,
+        .rateLimited(retryAfter: 3),
+        .http(secretResponse(500)),
+        .decodingFailed(type: "User", underlying: DecodingError.typeMismatch(Int.self, context())),
+        .decodingFailed(type: "User", underlying: DecodingError.valueNotFound(Int.self, context())),
+        .decodingFailed(type: "User", underlying: DecodingError.keyNotFound(Key.id, context())),
+        .decodingFailed(type: "User", underlying: DecodingError.dataCorrupted(context())),
+        .decodingFailed(type: "User", underlying: Quoting()),
+        .emptyBody,
+        .responseTooLarge(limit: 1),
+        .circuitOpen(name: "https://api.example.com", retryAfter: 1),
+        .retryExhausted(last: .http(secretResponse(503)), attempts: 3),
+        .cacheMiss,
+        .queuedOffline(id: UUID()),
+        .offlineQueueFull,
+        .graphQL([GraphQLError(message: "access_token=hunter2", extensions: ["password": "hunter2"])]),
+        .socketClosed(code: 1008, reason: "access_token=hunter2"),
+        .custom(Quoting()),
+        .custom(Named()),
+        .custom(secretResponse(500).asError),
+    ]
+
+    @Test
+    func theErrorsUnderTestCoverEveryKind() {
+        #expect(Set(Self.errors.map(\.kind)) == Set(PulseError.Kind.allCases))
+    }
+
+    @Test(arguments: errors.indices)
+    func noTextOfAnErrorShowsASecret(index: Int) {
+        let error = Self.errors[index]
+        let wrapped: [Any] = [error, Optional(error) as Any, [error], Result<Int, PulseError>.failure(error)]
+        let shown = wrapped.flatMap(texts) + [error.localizedDescription, error.errorDescription ?? ""]
+        for text in shown {
+            #expect(!text.contains("hunter2"), "\(error.kind)")
+            #expect(!text.isEmpty)
+        }
+        #expect(!error.description.contains("\n"), "one line")
+    }
+
+    @Test(arguments: errors.indices)
+    func noSummaryOfAnErrorShowsAURLOrTheServersWords(index: Int) {
+        let summary = ErrorSummary(Self.errors[index])
+        #expect(summary.kind == Self.errors[index].kind)
+        #expect(summary.statusCode == Self.errors[index].statusCode)
+        for text in texts(of: summary) + [summary.message] {
+            #expect(!text.contains("hunter2"))
+            #expect(!text.contains("page"))
+            #expect(!text.contains("?"))
+        }
+    }
+
+    @Test
+    func otherTypesThatCarryAnswersShowNoSecretEither() {
+        let response = Self.secretResponse(200)
+        let failure = TransportFailure(code: .timedOut, phase: .beforeSend, underlying: Quoting())
+        let values: [Any] = [response, Optional(response) as Any, [response], response.headers, failure]
+        for text in values.flatMap(texts) + [failure.localizedDescription] {
+            #expect(!text.contains("session=hunter2") && !text.contains("Bearer hunter2"))
+            #expect(!text.contains("access_token=hunter2") && !text.contains("user:hunter2"))
+        }
+        for text in texts(of: response) + texts(of: failure) { #expect(!text.contains("hunter2")) }
+    }
+
+    @Test(arguments: [
+        (PulseError.noConnection, "no connection"),
+        (.timeout(secretRequest()), "timed out: POST https://"),
+        (.http(secretResponse(503)), "HTTP error: 503 for POST https://"),
+        (.transport(.cannotFindHost, underlying: failingURL), "transport failed: cannotFindHost"),
+        (
+            .transport(.timedOut, underlying: TransportFailure(code: .timedOut, phase: .maybeSent)),
+            "transport failed: timedOut, maybeSent"
+        ),
+        (
+            .transport(.networkConnectionLost, underlying: URLError(.notConnectedToInternet)),
+            "transport failed: networkConnectionLost (notConnectedToInternet)"
+        ),
+        (.rateLimited(retryAfter: 3), "rate limited, retry after 3.0 s"),
+        (
+            .decodingFailed(type: "User", underlying: DecodingError.typeMismatch(Int.self, context())),
+            "the body is no User: $.items.id is no Int"
+        ),
+        (
+            .decodingFailed(type: "User", underlying: DecodingError.keyNotFound(Key.id, context())),
+            "the body is no User: $.items.id.id is missing"
+        ),
+        (.deadlineExceeded(last: .noConnection), "deadline exceeded, after: no connection"),
+        (.retryExhausted(last: .emptyBody, attempts: 3), "failed after 3 attempts: the body is empty"),
+        (.sslPinningFailed(host: "api.example.com"), "no pinned key in the certificate chain of api.example.com"),
+    ])
+    func saysWhatHappened(error: PulseError, beginning: String) {
+        #expect(error.description.hasPrefix(beginning), "\(error)")
+        #expect(error.localizedDescription == error.description)
+        #expect("\(error)" == error.description)
+    }
+
+    @Test
+    func aDecodingErrorOfTheRealDecoderIsToldWithoutItsValues() throws {
+        struct User: Decodable { let id: Int, email: [String: Int] }
+        for body in [#"{"id":"hunter2"}"#, #"{"id":1,"email":"hunter2"}"#, #"{"id":hunter2"#, #""hunter2""#] {
+            let response = PulseResponse(statusCode: 200, data: Data(body.utf8), request: try request())
+            let error = #expect(throws: PulseError.self) { try response.decode(User.self) }
+            for text in texts(of: error as Any) { #expect(!text.contains("hunter2")) }
+        }
+    }
+}
+
+extension PulseResponse {
+    private struct Carrying: Error {
+        let response: PulseResponse
+    }
+
+    fileprivate var asError: any Error & Sendable { Carrying(response: self) }
+}
