@@ -14,7 +14,7 @@ struct ConformanceStage: Sendable {
     func request(
         _ method: HTTPMethod = .get, _ target: String = "/", headers: [String: String] = [:],
         body: TransportRequest.Body = .none, delivery: TransportRequest.Delivery = .buffered(limit: 16 << 20),
-        idleTimeout: TimeInterval = 10
+        idleTimeout: TimeInterval = 60
     ) throws -> TransportRequest {
         try request(
             method, at: baseURL.absoluteString + target, headers: headers, body: body, delivery: delivery,
@@ -24,7 +24,7 @@ struct ConformanceStage: Sendable {
     func request(
         _ method: HTTPMethod = .get, at address: String, headers: [String: String] = [:],
         body: TransportRequest.Body = .none, delivery: TransportRequest.Delivery = .buffered(limit: 16 << 20),
-        connectTimeout: TimeInterval = 10, idleTimeout: TimeInterval = 10
+        connectTimeout: TimeInterval = 10, idleTimeout: TimeInterval = 60
     ) throws -> TransportRequest {
         guard let url = URL(string: address) else { throw Check.Failure(reason: "no URL: \(address)") }
         var urlRequest = URLRequest(url: url)

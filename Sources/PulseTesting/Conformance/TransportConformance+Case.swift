@@ -67,11 +67,12 @@ extension TransportConformance.Case {
 
     /// A case in which a single GET meets `response` and fails.
     static func wire(
-        _ name: String, answer response: MockServer.Response, method: HTTPMethod = .get, idleTimeout: TimeInterval = 10,
+        _ name: String, answer response: @autoclosure @escaping @Sendable () -> MockServer.Response,
+        method: HTTPMethod = .get, idleTimeout: TimeInterval = 60,
         fails failure: ExpectedFailure
     ) -> Self {
         wire(name) { _ in
-            response
+            response()
         } play: { stage in
             try await stage.expect(failure, of: stage.request(method, idleTimeout: idleTimeout))
         }

@@ -5,11 +5,11 @@ import PulseNetworking
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct URLSessionTransportStressTests {
     /// 200 calls in flight for as long as there are calls left; of every three one is cancelled at a moment that the seed
     /// decides.
-    @Test(arguments: [1, 2, 3] as [UInt64])
+    @Test(arguments: [1, 2] as [UInt64])
     func everyCallEndsOnceWhateverIsCancelledAndWhen(seed: UInt64) async throws {
         try await MockServer.run { server in
             let switchboard = Switchboard()
@@ -20,7 +20,7 @@ struct URLSessionTransportStressTests {
             let transport = URLSessionTransport()
             let tally = Locked(Tally())
             await withTaskGroup(of: Void.self) { group in
-                for index in 0..<700 {
+                for index in 0..<500 {
                     if index >= 200 { await group.next() }
                     group.addTask {
                         let call = Call(index, url: server.baseURL, SeededRandomness(seed: seed << 32 + UInt64(index)))
@@ -31,10 +31,10 @@ struct URLSessionTransportStressTests {
             }
             let result = tally.withLock { $0 }
             #expect(result.wrong == [])
-            #expect(result.answered + result.cancelled == 700)
+            #expect(result.answered + result.cancelled == 500)
             // Both kinds came up, else this would prove little.
-            #expect(result.answered >= 466)
-            #expect(result.cancelled > 50)
+            #expect(result.answered >= 333)
+            #expect(result.cancelled > 30)
 
             await transport.shutdown()
             try await server.wait { $0.openConnectionCount == 0 }
@@ -43,7 +43,7 @@ struct URLSessionTransportStressTests {
 
     @Test(arguments: [4, 5] as [UInt64])
     func shutdownAtAnyMomentEndsEveryCall(seed: UInt64) async throws {
-        for round in 0..<5 as Range<UInt64> {
+        for round in 0..<4 as Range<UInt64> {
             try await MockServer.run { server in
                 server.fallback { request in
                     request.path.hasSuffix("3") ? .raw([.stall]) : .text(request.path)
@@ -120,7 +120,8 @@ extension URLSessionTransportStressTests {
             let body = Data(repeating: 1, count: Int(randomness.next() % 5000))
             urlRequest.httpBody = isPost ? body : nil
             request = TransportRequest(
-                urlRequest: urlRequest, body: isPost ? .bytes(body) : .none, mayBeResent: !isPost)
+                urlRequest: urlRequest, body: isPost ? .bytes(body) : .none, idleTimeout: 100,
+                mayBeResent: !isPost)
             switch (index % 3, randomness.next() % 2) {
             case (0, 0): cancel = .after(yields: randomness.next() % 20)
             case (0, _): cancel = .onceTheServerHasIt

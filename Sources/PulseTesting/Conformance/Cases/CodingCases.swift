@@ -40,10 +40,11 @@ extension TransportConformance.Case {
     ]
 
     private static func decoding(
-        _ name: String, _ coded: Data, by answer: @escaping @Sendable (Data) -> MockServer.Response
+        _ name: String, _ coded: @autoclosure @escaping @Sendable () -> Data,
+        by answer: @escaping @Sendable (Data) -> MockServer.Response
     ) -> Self {
         .wire("\(name) is decoded, and the headers that told about it are gone") { _ in
-            answer(coded).header("X-A", "b")
+            answer(coded()).header("X-A", "b")
         } play: { stage in
             let response = try await stage.expect(status: 200, body: Coded.plain, of: stage.request())
             try Check.equal(response.headers["Content-Encoding"], nil, "Content-Encoding")
@@ -57,10 +58,13 @@ extension TransportConformance.Case {
 
 /// The same text plain and coded by zlib; here, because this target links no library that could.
 private enum Coded {
-    static let plain = Data(String(repeating: "Coded by the server, plain for the caller.\n", count: 8).utf8)
-    static let gzip = decoded(
-        "H4sIAAAAAAACA3POT0lNUUiqVCjJSFUoTi0qSy3SUSjISczMU0jLLwKLJifm5KQW6XE5jyolXikAm9dOplgBAAA=")
-    static let deflate = decoded("eNpzzk9JTVFIqlQoyUhVKE4tKkst0lEoyEnMzFNIyy8CiyYn5uSkFulxOY8qJV4pAH7Edyk=")
+    static var plain: Data { Data(String(repeating: "Coded by the server, plain for the caller.\n", count: 8).utf8) }
+    static var gzip: Data {
+        decoded("H4sIAAAAAAACA3POT0lNUUiqVCjJSFUoTi0qSy3SUSjISczMU0jLLwKLJifm5KQW6XE5jyolXikAm9dOplgBAAA=")
+    }
+    static var deflate: Data {
+        decoded("eNpzzk9JTVFIqlQoyUhVKE4tKkst0lEoyEnMzFNIyy8CiyYn5uSkFulxOY8qJV4pAH7Edyk=")
+    }
 
     private static func decoded(_ base64: String) -> Data { Data(base64Encoded: base64) ?? Data() }
 }

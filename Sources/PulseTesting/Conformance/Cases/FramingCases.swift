@@ -35,8 +35,10 @@ extension TransportConformance.Case {
         },
     ]
 
-    private static func chunks(_ name: String, of body: Data, sizes: [Int]) -> Self {
-        .delivering("an answer in chunks of \(name)", body) { .data($0).framed(.chunked(sizes: sizes)) }
+    private static func chunks(
+        _ name: String, of body: @autoclosure @escaping @Sendable () -> Data, sizes: [Int]
+    ) -> Self {
+        .delivering("an answer in chunks of \(name)", body()) { .data($0).framed(.chunked(sizes: sizes)) }
     }
 
     /// What is seldom seen and must be read (RFC 9112, sections 2.2 to 5).
@@ -67,21 +69,24 @@ extension TransportConformance.Case {
         odd(name, Data(answer.utf8), isLast: isLast)
     }
 
-    private static func odd(_ name: String, _ answer: Data, isLast: Bool = false) -> Self {
-        .delivering(name, Data("ok".utf8)) { _ in .raw([.bytes(answer)] + (isLast ? [.close] : [])) }
+    private static func odd(
+        _ name: String, _ answer: @autoclosure @escaping @Sendable () -> Data, isLast: Bool = false
+    ) -> Self {
+        .delivering(name, Data("ok".utf8)) { _ in .raw([.bytes(answer())] + (isLast ? [.close] : [])) }
     }
 }
 
 extension TransportConformance.Case {
     static func delivering(
-        _ name: String, _ body: Data, by answer: @escaping @Sendable (Data) -> MockServer.Response
+        _ name: String, _ body: @autoclosure @escaping @Sendable () -> Data,
+        by answer: @escaping @Sendable (Data) -> MockServer.Response
     ) -> Self {
         .wire("\(name) is read whole") { _ in
-            answer(body)
+            answer(body())
         } play: { stage in
             // Twice, since a body that was read wrongly spoils the connection for the next.
-            try await stage.expect(status: 200, body: body, of: stage.request())
-            try await stage.expect(status: 200, body: body, of: stage.request())
+            try await stage.expect(status: 200, body: body(), of: stage.request())
+            try await stage.expect(status: 200, body: body(), of: stage.request())
         }
     }
 }

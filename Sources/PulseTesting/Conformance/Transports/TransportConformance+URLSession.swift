@@ -6,7 +6,7 @@ import PulseNetworking
 extension TransportConformance {
     /// How `URLSessionTransport` stands to the list on this platform.
     package static let urlSessionTransport = TransportConformance(
-        "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }
+        "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }, timeLimit: 30
     ) { maximumConnectionsPerHost in
         URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
