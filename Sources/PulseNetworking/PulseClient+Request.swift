@@ -7,13 +7,16 @@ extension PulseClient {
     ///
     /// Throws ``PulseError`` and nothing else. Cancelling the calling task cancels the call and its wire at once.
     /// - Parameter options: beat the endpoint's, field by field.
-    public func request<E: Endpoint>(_ endpoint: E, options: RequestOptions = RequestOptions()) async throws
-        -> E.Response
-    {
+    @inlinable
+    public func request<E: Endpoint>(
+        _ endpoint: E, options: RequestOptions = RequestOptions()
+    ) async throws -> E.Response {
         try await response(for: endpoint, options: options).value
     }
 
     /// Sends an endpoint and gives its value together with the answer it was read from.
+    // Inlinable, as `request` is: in the caller's module the type of the value is known, which saves the run-time's look-ups.
+    @inlinable
     public func response<E: Endpoint>(
         for endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> DecodedResponse<E.Response> {
@@ -71,6 +74,7 @@ public struct DecodedResponse<Value: Sendable>: Sendable {
     public let value: Value
     public let response: PulseResponse
 
+    @inlinable
     public init(value: Value, response: PulseResponse) {
         self.value = value
         self.response = response
@@ -82,8 +86,10 @@ public struct DecodedResponse<Value: Sendable>: Sendable {
 extension PulseClient {
     /// Reads an accepted answer. What it makes of it stays with whoever gave it: so all that follows is free of the
     /// value's type, which saves a call more than its decoder costs.
+    @usableFromInline
     typealias Decode = @Sendable (PulseResponse, any ResponseDecoder) throws -> Void
 
+    @usableFromInline
     func send<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery? = nil,
         decode: @escaping Decode

@@ -157,6 +157,7 @@ extension HTTPHeaders {
 
 extension PulseError {
     /// A decoder's error as ``decodingFailed(type:underlying:)``, or unchanged if it is a PulseError already.
+    @usableFromInline
     package init(decoding type: Any.Type, _ error: any Error) {
         self = error as? PulseError ?? .decodingFailed(type: String(describing: type), underlying: error)
     }

@@ -12,6 +12,7 @@ public import Musl
 ///
 /// The one lock type of the package. Never run a caller's code or resume a continuation inside ``withLock(_:)``:
 /// copy out what is needed, leave, then act. The lock is not recursive.
+@usableFromInline
 package struct Locked<State: Sendable>: @unchecked Sendable {
     // Unchecked, and sound: `State` is Sendable and reached under the lock alone.
     @usableFromInline let buffer: ManagedBuffer<State, LockPrimitive>

@@ -28,7 +28,7 @@ struct RedirectFollower: Sendable {
                 hop: hop, body: body,
                 builtHeaders: mayCarryAnySecret(url, from: built) ? nil : outgoing.allHTTPHeaderFields ?? [:],
                 cacheOverride: cache)
-            var response = try await PluginChain(links, context: context)(outgoing)
+            var response = try await PluginChain(links, context: context).result(outgoing).get()
             if !redirects.isEmpty { response.redirects = redirects }
             switch policy.decision(for: response, following: request, hop: hop, isBodyReplayable: body.isReplayable) {
             case .stop:
