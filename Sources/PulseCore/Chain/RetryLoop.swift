@@ -18,7 +18,11 @@ package struct RetryLoop: Sendable {
         var attempt = 1
         while true {
             let result = await next.result(request, context: attempt == 1 ? context : context.with(attempt: attempt))
-            guard let failure = failure(of: result, in: context) else { return try result.get() }
+            guard let failure = failure(of: result, in: context) else {
+                // Overcome: no later deadline is due to it.
+                if attempt > 1 { context.call.lastFailure = nil }
+                return try result.get()
+            }
             if failure.kind != .deadlineExceeded, failure.kind != .cancelled { context.call.lastFailure = failure }
             switch decision(after: failure, attempt: attempt, of: context, request) {
             case .stop:
@@ -90,7 +94,7 @@ package struct RetryLoop: Sendable {
 }
 
 extension URLRequest {
-    fileprivate var isIdempotent: Bool {
+    package var isIdempotent: Bool {
         HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent ?? false
     }
 }
