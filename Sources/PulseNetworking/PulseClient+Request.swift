@@ -41,14 +41,17 @@ extension PulseClient {
         try await send(endpoint, options) { _, _ in }
     }
 
-    /// Sends a ready request through the whole chain. Its method, headers and body stand for an endpoint's; the
-    /// configuration's default headers are added under them.
+    /// Sends a ready request through the whole chain. Its method, headers and body stand for an endpoint's, and so does
+    /// its timeout if it is not the 60 seconds that Foundation gives every request; the configuration's default headers
+    /// are added under them.
     public func rawRequest(
         _ request: URLRequest, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
         var options = options
-        resolve(&options, idleTimeout: request.timeoutInterval)
+        // A ready request always has a timeout: that of Foundation's making is nobody's wish.
+        let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
+        resolve(&options, idleTimeout: timeout)
         let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options)
         return try await perform(call, links(for: [], options)) {
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
@@ -56,6 +59,8 @@ extension PulseClient {
         } decode: { _, _ in
         }
     }
+
+    private static let foundationTimeout: TimeInterval = 60
 
     /// Sends an endpoint and gives its outcome, with the error typed.
     public func result<E: Endpoint>(
@@ -121,8 +126,9 @@ extension PulseClient {
             do {
                 try Self.accept(response, of: call, decode)
                 return response
-            } catch PulseError.decodingFailed where response.origin.isStored {
-                // What the cache keeps may be damaged, or older than the app's types: the server decides, once.
+            } catch PulseError.decodingFailed where response.origin.isStored && request.mayStartAgain {
+                // What the cache keeps may be damaged, or older than the app's types: the server decides, once. Not if a
+                // POST came before it, which nobody asked to repeat.
                 let fresh = try await self.follower.send(request, for: call, through: links, cache: .reload)
                 try Self.accept(fresh, of: call, decode)
                 return fresh

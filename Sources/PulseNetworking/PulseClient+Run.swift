@@ -13,12 +13,13 @@ extension PulseClient {
             await complete(call, links, .failure(error))
             throw error
         }
-        let task = Task.startingNow(body)
-        guard let ticket = calls.add(tag: call.options.tag, cancel: { task.cancel() }) else {
-            task.cancel()
+        // Before the task starts: a task that a shutdown does not know of would outlive it.
+        guard let ticket = calls.add(tag: call.options.tag) else {
             await complete(call, links, .failure(.cancelled))
             throw PulseError.cancelled
         }
+        let task = Task.startingNow(body)
+        calls.update(ticket) { task.cancel() }
         let alarm = call.deadline.map { deadline in
             deadlines.add(deadline) {
                 call.strikeDeadline()
@@ -47,9 +48,12 @@ extension PulseClient {
             }
             // The call ends when its body does.
             calls.update(ticket) { [weak stream] in stream?.cancel() }
-            stream.onEnd { error in
+            // Without its stream, which would else keep itself: nobody could drop it.
+            var answer = response
+            answer.bytes = nil
+            stream.onEnd { [answer] error in
                 Task {
-                    await self.complete(call, links, error.map { .failure($0) } ?? .success(response))
+                    await self.complete(call, links, error.map { .failure($0) } ?? .success(answer))
                     self.calls.remove(ticket)
                 }
             }

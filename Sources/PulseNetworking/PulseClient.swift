@@ -159,3 +159,8 @@ extension PulseClient {
         }
     }
 }
+
+extension PulseClient: CustomReflectable {
+    /// Its configuration, which shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
+}

@@ -12,13 +12,24 @@ public struct ContextStore: Sendable {
     /// The value under a name: `context.store["start"] = Date()`.
     public subscript(name: String) -> (any Sendable)? {
         get { call.withStore { $0.named[name] } }
-        nonmutating set { call.withStore { $0.named[name] = newValue } }
+        nonmutating set {
+            // What goes leaves the lock first: its end may use the store.
+            _ = call.withStore { values in
+                defer { values.named[name] = newValue }
+                return values.named[name]
+            }
+        }
     }
 
     /// The value under a typed key, which two plugins cannot take for each other's.
     public subscript<Key: ContextKey>(key: Key.Type) -> Key.Value? {
         get { call.withStore { $0.typed[ObjectIdentifier(key)] } as? Key.Value }
-        nonmutating set { call.withStore { $0.typed[ObjectIdentifier(key)] = newValue } }
+        nonmutating set {
+            _ = call.withStore { values in
+                defer { values.typed[ObjectIdentifier(key)] = newValue }
+                return values.typed[ObjectIdentifier(key)]
+            }
+        }
     }
 }
 

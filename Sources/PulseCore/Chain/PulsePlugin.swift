@@ -92,7 +92,8 @@ extension PulsePlugin {
         let streamed = (try? result.get())?.bytes
         do {
             let response = try await didReceive(result, for: context)?.get() ?? result.get()
-            if let streamed, response.bytes !== streamed { streamed.cancel() }
+            // Another stream may be made of this one; without one nobody reads it.
+            if let streamed, response.bytes == nil { streamed.cancel() }
             return response
         } catch {
             streamed?.cancel()

@@ -21,7 +21,11 @@ package struct RetryLoop: PulsePlugin {
         var attempt = 1
         while true {
             let result = await next.result(request, context: attempt == 1 ? context : context.with(attempt: attempt))
-            guard let failure = failure(of: result, in: context) else { return try result.get() }
+            guard let failure = failure(of: result, in: context) else {
+                // Overcome: no later deadline is due to it.
+                if attempt > 1 { context.call.lastFailure = nil }
+                return try result.get()
+            }
             if failure.kind != .deadlineExceeded, failure.kind != .cancelled { context.call.lastFailure = failure }
             switch decision(after: failure, attempt: attempt, of: context, request) {
             case .stop:
@@ -95,7 +99,7 @@ package struct RetryLoop: PulsePlugin {
 }
 
 extension URLRequest {
-    fileprivate var isIdempotent: Bool {
+    package var isIdempotent: Bool {
         HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent ?? false
     }
 }

@@ -85,3 +85,10 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         return copy
     }
 }
+
+extension Request: CustomStringConvertible, CustomReflectable {
+    /// Method and template; none of the values that are put in, no header, no body.
+    public var description: String { "\(method) \(template)" }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -71,7 +71,22 @@ extension RequestOptions.Fields {
     }
 }
 
-extension RequestOptions: CustomReflectable {
+extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The fields that are set; of headers the names alone, since any of them may be a client's secret.
+    public var description: String {
+        let set = customMirror.children.compactMap { child -> String? in
+            guard let value = Mirror(reflecting: child.value).children.first?.value else { return nil }
+            return "\(child.label ?? ""): \(value)"
+        }
+        return "RequestOptions(\(set.joined(separator: ", ")))"
+    }
+
+    public var debugDescription: String { description }
+
     /// Shows the fields, as if there were no box.
-    public var customMirror: Mirror { Mirror(reflecting: fields) }
+    public var customMirror: Mirror {
+        var shown = fields
+        shown.headers = headers?.mapValues { _ in Redaction.mask }
+        return Mirror(reflecting: shown)
+    }
 }

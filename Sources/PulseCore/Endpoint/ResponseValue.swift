@@ -36,9 +36,30 @@ extension String: ResponseValue {
 }
 
 extension Optional: ResponseValue where Wrapped: Decodable {
-    /// Nil for an empty body or a literal `null`.
+    /// Nil for an empty body; else what `Wrapped` makes of it, nil for a literal `null` if that is decoded.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Wrapped? {
-        response.data.isEmpty ? nil : try response.decode(Wrapped?.self, using: decoder)
+        if response.data.isEmpty { return nil }
+        guard let type = Wrapped.self as? any ResponseValue.Type else {
+            return try response.decode(Wrapped?.self, using: decoder)
+        }
+        return try type.read(response, using: decoder) as? Wrapped
+    }
+}
+
+extension Optional: OptionalValue {
+    package static var wrapped: Any.Type { Wrapped.self }
+}
+
+package protocol OptionalValue {
+    static var wrapped: Any.Type { get }
+}
+
+extension Endpoint {
+    /// Whether the default `decode` asks the decoder: for what is decodable and does not read itself.
+    package static var usesDecoder: Bool {
+        guard Response.self is any Decodable.Type else { return false }
+        guard let type = Response.self as? any ResponseValue.Type else { return true }
+        return (type as? any OptionalValue.Type).map { !($0.wrapped is any ResponseValue.Type) } ?? false
     }
 }
 

@@ -54,12 +54,12 @@ extension PulseError {
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .noConnection, .sslPinningFailed,
             .circuitOpen, .cacheMiss, .queuedOffline, .offlineQueueFull:
             .beforeSend
-        case .timeout: .maybeSent
+        // It strikes within an attempt, whatever the one before had come to.
+        case .timeout, .deadlineExceeded: .maybeSent
         case .transport(let code, let underlying):
             (underlying as? TransportFailure)?.phase ?? (code.isBeforeSend ? .beforeSend : .maybeSent)
         case .unauthorized, .rateLimited, .http, .decodingFailed, .emptyBody, .responseTooLarge, .graphQL:
             .responseStarted
-        case .deadlineExceeded(let last): last?.phase ?? .maybeSent
         case .retryExhausted(let last, _): last.phase
         case .cancelled, .sessionExpired, .socketClosed, .custom: nil
         }

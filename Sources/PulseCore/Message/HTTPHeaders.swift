@@ -158,10 +158,17 @@ extension HTTPHeaders.Field {
 extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// One line a field, values of secret fields masked.
     public var description: String {
-        fields.map { "\($0.name): \(Redaction.standard.headerValue($0.value, for: $0.name))" }.joined(separator: "\n")
+        fields.map(\.description).joined(separator: "\n")
     }
 
     public var debugDescription: String { description }
 
     public var customMirror: Mirror { Mirror(self, children: ["fields": description]) }
+}
+
+extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
+    /// As on the wire, the value of a secret field masked.
+    public var description: String { "\(name): \(Redaction.standard.headerValue(value, for: name))" }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

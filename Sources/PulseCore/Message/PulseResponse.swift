@@ -174,3 +174,10 @@ extension PulseResponse: CustomStringConvertible, CustomDebugStringConvertible, 
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
+
+extension PulseResponse.Redirect: CustomStringConvertible, CustomReflectable {
+    /// The status and the redacted URL.
+    public var description: String { "\(statusCode) to \(Redaction.standard.url(url))" }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -50,7 +50,8 @@ public final class ByteStream: AsyncSequence, Sendable {
         return Iterator(reader: isFirst ? Reader(self) : nil)
     }
 
-    public struct Iterator: AsyncIteratorProtocol {
+    /// Sendable, so that one stream can be made of another; it must not be read concurrently.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
         fileprivate let reader: Reader?
 
         /// The next chunk, nil after the last. Throws ``PulseError``; for a second reader

@@ -5,20 +5,22 @@ import PulseCore
 extension PulseClient {
     /// A call, before its request is built.
     ///
-    /// - Parameter path: as the endpoint gives it; empty if it throws.
+    /// - Parameter path: as the endpoint gives it; empty if it throws. What of it is not known to be a path, such as the
+    ///   authority of a malformed URL, is not shown.
     /// - Parameter routeType: names the route if the options do not.
     /// - Parameter delivery: buffered unless given.
     func call(
         to path: String, _ routeType: Any.Type?, _ method: HTTPMethod, _ options: RequestOptions,
         _ delivery: TransportRequest.Delivery? = nil
     ) -> Call {
-        let url = AbsoluteURL.hasScheme(path) ? URL(string: path) : nil
-        let end = path.utf8.firstIndex(of: UInt8(ascii: "?"))
+        let isAbsolute = AbsoluteURL.hasScheme(path)
+        let url = isAbsolute ? URL(string: path) : nil
+        let end = path.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
         return Call(
-            endpointPath: url?.path ?? end.map { String(path[..<$0]) } ?? path,
+            endpointPath: isAbsolute ? url?.path ?? "" : end.map { String(path[..<$0]) } ?? path,
             routeType: routeType,
             method: method,
-            host: url?.host ?? host,
+            host: isAbsolute ? url?.host ?? "" : host,
             options: options,
             delivery: delivery ?? .buffered(limit: options.maximumBufferedBodySize ?? .max),
             environment: environment)
@@ -26,6 +28,11 @@ extension PulseClient {
 }
 
 extension BuiltRequest {
+    /// Whether the way through all hops may be gone again.
+    var mayStartAgain: Bool {
+        body.isReplayable && urlRequest.isIdempotent
+    }
+
     /// Writes the call's key into the request and the call, so that every attempt, hop and replay carries the same one
     /// (the Idempotency-Key header). A key that the endpoint wrote itself stands.
     mutating func writeIdempotencyKey(of call: Call) {

@@ -44,7 +44,7 @@ final class RequestBuilder: Sendable {
 
     private static func defect(of configuration: PulseConfiguration) -> PulseError? {
         if let url = configuration.trustedOrigins.first(where: { Origin($0) == nil }) {
-            return .invalidURL("trusted origin \(url): no http or https URL with a host")
+            return .invalidURL("trusted origin \(Redaction.standard.url(url)): no http or https URL with a host")
         }
         do {
             for (name, value) in configuration.defaultHeaders {
@@ -64,8 +64,7 @@ final class RequestBuilder: Sendable {
         // Setting what it is already costs as much as making the request.
         let method = endpoint.method
         if method != .get { request.httpMethod = method.rawValue }
-        let isDecoded = E.Response.self is any Decodable.Type && !(E.Response.self is any ResponseValue.Type)
-        let accept = isDecoded ? (options.decoder ?? decoder).contentType : "*/*"
+        let accept = E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*"
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
         let isHome = AbsoluteURL.hasScheme(path) ? environment.isHome(url) : !environment.home.isEmpty
         return try finish(&request, url, isHome: isHome, headers, endpoint.body, accept: accept, options)

@@ -9,6 +9,7 @@ struct CallRegistry: Sendable {
     private struct Entry {
         let tag: String?
         var cancel: @Sendable () -> Void
+        var isCancelled = false
     }
 
     private struct State {
@@ -28,8 +29,8 @@ struct CallRegistry: Sendable {
         state.withLock { $0.entries.count }
     }
 
-    /// Adds a call and gives its number; nil after shutdown.
-    func add(tag: String?, cancel: @escaping @Sendable () -> Void) -> Ticket? {
+    /// Adds a call and gives its number; nil after shutdown. What begins it comes after, so that a shutdown waits for it.
+    func add(tag: String?, cancel: @escaping @Sendable () -> Void = {}) -> Ticket? {
         state.withLock { state in
             guard !state.isShutDown else { return nil }
             state.nextID += 1
@@ -38,17 +39,24 @@ struct CallRegistry: Sendable {
         }
     }
 
-    /// From now on the call is cancelled in another way: its head is there, its stream goes on.
+    /// From now on the call is cancelled in another way: its task runs, or its head is there and its stream goes on. At
+    /// once if it was cancelled before, when there was nothing yet, or nothing left, to cancel.
     func update(_ id: Ticket, cancel: @escaping @Sendable () -> Void) {
-        state.withLock { $0.entries[id]?.cancel = cancel }
+        // What is replaced leaves the lock first: with it may go the last that holds a stream.
+        let replaced = state.withLock { state -> Entry? in
+            let entry = state.entries[id]
+            state.entries[id]?.cancel = cancel
+            return entry
+        }
+        if replaced?.isCancelled == true { cancel() }
     }
 
     func remove(_ id: Ticket) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            state.entries[id] = nil
-            guard state.entries.isEmpty else { return [] }
+        let (waiters, _) = state.withLock { state -> ([CheckedContinuation<Void, Never>], Entry?) in
+            let entry = state.entries.removeValue(forKey: id)
+            guard state.entries.isEmpty else { return ([], entry) }
             defer { state.idleWaiters = [] }
-            return state.idleWaiters
+            return (state.idleWaiters, entry)
         }
         waiters.forEach { $0.resume() }
     }
@@ -56,7 +64,9 @@ struct CallRegistry: Sendable {
     /// Cancels all calls, or those of one tag.
     func cancelAll(tag: String? = nil) {
         let cancels = state.withLock { state in
-            state.entries.values.filter { tag == nil || $0.tag == tag }.map(\.cancel)
+            let chosen = state.entries.filter { tag == nil || $0.value.tag == tag }
+            for id in chosen.keys { state.entries[id]?.isCancelled = true }
+            return chosen.values.map(\.cancel)
         }
         cancels.forEach { $0() }
     }

@@ -52,7 +52,8 @@ final class LevelLogger: EventSink {
     }
 
     private static func milliseconds(_ seconds: TimeInterval) -> String {
-        "\(Int((seconds * 1000).rounded())) ms"
+        // A policy of one's own, or a server, may ask for a wait of any length.
+        Int(exactly: (seconds * 1000).rounded()).map { "\($0) ms" } ?? "\(seconds) s"
     }
 
     #if canImport(os)

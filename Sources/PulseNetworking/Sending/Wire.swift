@@ -93,7 +93,8 @@ struct Wire: Sendable {
     private func permittedSecrets(at url: URL, for context: PluginContext) -> [String: String]? {
         guard url != context.url, Origin(url) != Origin(context.url) else { return context.builtHeaders }
         // A plugin has moved the request to another origin: nothing that was meant for the first goes along.
-        return environment.home.isEmpty || environment.isHome(url) ? nil : [:]
+        let isUnderstood = environment.home.isEmpty ? context.builtHeaders == nil : environment.isHome(url)
+        return isUnderstood ? nil : [:]
     }
 
     // MARK: What the transport must know
@@ -115,7 +116,8 @@ struct Wire: Sendable {
             delivery: context.delivery,
             connectTimeout: options.connectTimeout ?? 10,
             idleTimeout: options.timeout ?? 30,
-            mayBeResent: context.body.isReplayable && (context.method.isIdempotent || request.hasIdempotencyKey),
+            mayBeResent: context.body.isReplayable
+                && (context.method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey),
             pins: pins,
             tls: tls,
             proxy: proxy,

@@ -76,3 +76,25 @@ struct ContextStoreStressTests {
         for task in 0..<8 { #expect(store["\(task)"] as? Int == 499) }
     }
 }
+
+extension ContextStoreTests {
+    @Test
+    func aValueMayUseTheStoreAsItGoes() {
+        final class Last: Sendable {
+            let store: ContextStore
+            init(_ store: ContextStore) { self.store = store }
+            deinit { store["gone"] = true }
+        }
+        enum Key: ContextKey { typealias Value = Last }
+
+        // The contexts outlive the values: a value that held its own call's store would be a cycle.
+        let context = PluginContext.mock()
+        context.store["value"] = Last(context.store)
+        context.store["value"] = nil
+        #expect(context.store["gone"] as? Bool == true)
+        context.store["gone"] = nil
+        context.store[Key.self] = Last(context.store)
+        context.store[Key.self] = nil
+        #expect(context.store["gone"] as? Bool == true)
+    }
+}

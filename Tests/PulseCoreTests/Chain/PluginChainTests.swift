@@ -150,6 +150,28 @@ struct PluginChainTests {
         #expect(((try? result.get())?.bytes === stream) == isKept)
     }
 
+    @Test
+    func aStreamedAnswerMayBeWrappedInAnother() async throws {
+        let inner = ByteStream([Data("a".utf8), Data("b".utf8)])
+        let chain = ChainUnderTest([.success(.sample(bytes: inner))])
+        let links = chain.links([
+            plugin("a").with(\.receiving) { result, _ in
+                result.map { response in
+                    guard let bytes = response.bytes else { return response }
+                    let chunks = bytes.makeAsyncIterator()
+                    var response = response
+                    response.bytes = ByteStream(next: {
+                        var chunks = chunks
+                        return try await chunks.next()
+                    })
+                    return response
+                }
+            }
+        ])
+        let response = try await chain.run(try request(), through: links).get()
+        #expect(try await response.bytes?.collect(upTo: 10) == Data("ab".utf8))
+    }
+
     // MARK: Intercepting
 
     @Test

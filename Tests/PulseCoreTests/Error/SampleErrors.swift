@@ -67,8 +67,8 @@ enum SampleErrors {
         Sample(error: .deadlineExceeded(last: nil), kind: .deadlineExceeded, phase: .maybeSent),
         Sample(
             error: .deadlineExceeded(last: .http(response(503, ["Retry-After": "7"]))), kind: .deadlineExceeded,
-            phase: .responseStarted, status: 503, retryAfter: 7),
-        Sample(error: .deadlineExceeded(last: .noConnection), kind: .deadlineExceeded, phase: .beforeSend),
+            phase: .maybeSent, status: 503, retryAfter: 7),
+        Sample(error: .deadlineExceeded(last: .noConnection), kind: .deadlineExceeded, phase: .maybeSent),
 
         Sample(error: .unauthorized(), kind: .unauthorized, phase: .responseStarted, status: 401),
         Sample(error: .unauthorized(response(401)), kind: .unauthorized, phase: .responseStarted, status: 401),

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What tells clients apart; of headers the names alone.
+    public var description: String {
+        "PulseConfiguration(" + fields.map { "\($0): \($1)" }.joined(separator: ", ") + ")"
+    }
+
+    public var debugDescription: String { description }
+
+    public var customMirror: Mirror {
+        Mirror(self, children: fields.map { (label: $0, value: $1) }, displayStyle: .struct)
+    }
+
+    private var fields: [(name: String, text: String)] {
+        [
+            ("baseURL", baseURL.map { Redaction.standard.url($0) } ?? "none"),
+            ("timeout", "\(timeout)"),
+            ("connectTimeout", "\(connectTimeout)"),
+            ("deadline", deadline.map { "\($0)" } ?? "none"),
+            ("defaultHeaders", "\(defaultHeaders.keys.sorted())"),
+            ("retryPolicy", "\(retryPolicy)"),
+            ("trustedOrigins", "\(trustedOrigins.map { Redaction.standard.url($0) })"),
+            ("secretHeaders", "\(secretHeaders.sorted())"),
+            ("maximumBufferedBodySize", "\(maximumBufferedBodySize)"),
+            ("maximumConnectionsPerHost", "\(maximumConnectionsPerHost)"),
+            ("tls", "\(tls)"),
+            ("proxy", "\(proxy)"),
+            ("offlineQueuePolicy", "\(offlineQueuePolicy)"),
+            ("sslPinningPolicy", sslPinningPolicy == .disabled ? "disabled" : "set"),
+            ("redirectPolicy", "\(redirectPolicy)"),
+            ("logLevel", "\(logLevel)"),
+            ("encoder", "\(type(of: encoder))"),
+            ("decoder", "\(type(of: decoder))"),
+            ("cookieStore", cookieStore.map { "\(type(of: $0))" } ?? "none"),
+            ("connectivity", connectivity.map { "\(type(of: $0))" } ?? "none"),
+            ("clock", "\(type(of: clock))"),
+            ("randomness", "\(type(of: randomness))"),
+        ]
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+
+extension RequestBody: CustomStringConvertible, CustomReflectable {
+    /// What kind of body; never what it says.
+    public var description: String {
+        switch content {
+        case .none: "no body"
+        case .json(let value): "an encoded \(type(of: value))"
+        case .form: "a form"
+        case .multipart(let form): "multipart of \(form.parts.count) parts"
+        case .data(let data): "\(data.count) bytes"
+        case .file: "a file"
+        case .stream(let stream): stream.length.map { "a stream of \($0) bytes" } ?? "a stream"
+        }
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension MultipartFormData.Part: CustomStringConvertible, CustomReflectable {
+    /// The field's name and the kind of its content; never what it says.
+    public var description: String {
+        switch content {
+        case .data(let data): "\(name): \(data.count) bytes"
+        case .file: "\(name): a file"
+        }
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(1)))
+struct PulseClientRunTests {
+    @Test func aStreamThatIsDroppedEndsItsCall() async throws {
+        let log = TracingPlugin.Log()
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        let (client, _) = PulseClient.answering(plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
+        weak var stream: ByteStream?
+        do {
+            let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
+            stream = response.bytes
+            #expect(stream != nil)
+        }
+        #expect(stream == nil)
+        await client.shutdown()
+        #expect(log.all.last == "a didComplete")
+        #expect(sink.names.last == "requestCompleted")
+    }
+
+    @Test func aCallAfterShutdownDoesNotReachThePlugins() async throws {
+        let log = TracingPlugin.Log()
+        let (client, _) = PulseClient.answering(plugins: [TracingPlugin(identifier: "a", scope: .call, log: log)])
+        await client.shutdown()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<500 {
+                group.addTask {
+                    let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+                    #expect(error?.kind == .cancelled)
+                }
+            }
+        }
+        #expect(log.all.isEmpty)
+    }
+
+    @Test func aDamagedAnswerOfTheCacheIsNoReasonToPostAgain() async throws {
+        let (transport, posts) = (Locked(0), Locked(0))
+        let cache = ClosurePlugin(scope: .call) { request, context, next in
+            if request.httpMethod == "POST" {
+                posts.withLock { $0 += 1 }
+                return PulseResponse(statusCode: 303, headers: ["Location": "/v1/made"], request: request)
+            }
+            transport.withLock { $0 += 1 }
+            return PulseResponse(statusCode: 200, data: Data("damaged".utf8), request: request, origin: .cache)
+        }
+        let (client, _) = PulseClient.answering(plugins: [cache])
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(method: .post)) }
+        #expect(error?.kind == .decodingFailed)
+        #expect(posts.withLock { $0 } == 1)
+        #expect(transport.withLock { $0 } == 1)
+    }
+
+    @Test func aFailureThatARetryHasOvercomeIsNotTheDeadlinesCause() async throws {
+        let clock = TestClock()
+        let count = Locked(0)
+        let transport = MockTransport { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            switch number {
+            case 1: return PulseResponse(statusCode: 503, request: request)
+            case 2: return PulseResponse(statusCode: 302, headers: ["Location": "/v1/next"], request: request)
+            default:
+                try await clock.sleep(3600)
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+        let configuration = PulseConfiguration.test().with(\.clock, value: clock).with(\.deadline, value: 5)
+            .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate))
+        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        let call = Task { await client.result(of: GetUser()) }
+        await clock.sleepers(atLeast: 2)
+        await clock.advance(by: 5)
+        guard case .failure(.deadlineExceeded(let last)) = await call.value else {
+            Issue.record("no deadline")
+            return
+        }
+        #expect(last?.kind == nil)
+        await client.shutdown()
+    }
+
+    // MARK: What events and texts show
+
+    @Test(arguments: [
+        "https://ada:hunter2@exa mple.com/users", "https://ada:hunter2@[nowhere/users", "/users#hunter2",
+        "https://ada:hunter2@api.example.com:99999999/x",
+    ])
+    func aPathThatMakesNoURLShowsNoSecretInEventsAndErrors(path: String) async throws {
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        let (client, _) = PulseClient.answering(events: bus)
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(path: path)) }
+        #expect(error?.kind == .invalidURL)
+        var shown = "\(sink.events) \(String(describing: error))"
+        if case .invalidURL(let text) = error { shown += text }
+        #expect(!shown.contains("hunter2"), "\(shown)")
+    }
+
+    @Test func aTrustedOriginThatIsNoneShowsNoSecret() async throws {
+        let url = try #require(URL(string: "ftp://ada:hunter2@files.example.com/"))
+        let (client, _) = PulseClient.answering(.test().with(\.trustedOrigins, value: [url]))
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        guard case .invalidURL(let text) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!text.contains("hunter2"))
+    }
+
+    @Test(arguments: [TimeInterval.infinity, 1e300, -.infinity, .nan])
+    func aWaitOfAnyLengthCanBeLogged(seconds: TimeInterval) throws {
+        let call = CallSummary(
+            id: UUID(), endpointPath: "/", route: "r", method: .get, host: "h", retryDelay: seconds)
+        let error = ErrorSummary(kind: .http, message: "HTTP status 503")
+        #expect(LevelLogger.line(for: .requestRetrying(call, error, attempt: 2)) != nil)
+        #expect(LevelLogger.line(for: .requestCompleted(.failure(error), call, latency: seconds)) != nil)
+    }
+
+    // MARK: Requests
+
+    @Test func aReadyRequestWithoutATimeoutOfItsOwnHasTheClients() async throws {
+        let (client, transport) = PulseClient.answering(.test().with(\.timeout, value: 7))
+        var request = URLRequest(url: try #require(URL(string: "https://api.example.com/")))
+        _ = try await client.rawRequest(request)
+        request.timeoutInterval = 3
+        _ = try await client.rawRequest(request)
+        #expect(transport.transportRequests.map(\.idleTimeout) == [7, 3])
+    }
+
+    @Test func anOptionalOfADecodedTypeAcceptsWhatTheDecoderReads() async throws {
+        let (client, transport) = PulseClient.answering()
+        #expect(try await client.request(Request<User?>("/x")) == User())
+        #expect(try await client.request(Request<Data?>("/x")) == User.json)
+        #expect(try await client.request(Request<String?>("/x"))?.isEmpty == false)
+        let accepted = transport.requests.map { $0.value(forHTTPHeaderField: "Accept") }
+        #expect(accepted == ["application/json", "*/*", "*/*"])
+    }
+
+    @Test func aBodyThatIsNoFileOnDiskIsAnEncodingFailure() async throws {
+        let (client, transport) = PulseClient.answering()
+        for text in ["https://example.com/file", "data:,x", "relative", "/dev/null", "/tmp"] {
+            let url = text.hasPrefix("/") ? URL(fileURLWithPath: text) : try #require(URL(string: text))
+            let error = await #expect(throws: PulseError.self) {
+                try await client.request(GetUser(method: .post, body: .file(url)))
+            }
+            #expect(error?.kind == .encodingFailed, "\(text)")
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func aLinkToAFileIsAFile() async throws {
+        let folder = FileManager.default.temporaryDirectory
+        let file = folder.appendingPathComponent(UUID().uuidString)
+        let link = folder.appendingPathComponent(UUID().uuidString)
+        try Data("x".utf8).write(to: file)
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+        defer { [file, link].forEach { try? FileManager.default.removeItem(at: $0) } }
+        let (client, transport) = PulseClient.answering()
+        _ = try await client.request(GetUser(method: .post, body: .file(link)))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func aHoplessMoveByAPluginTakesNoSecretAlong() async throws {
+        let moving = ClosurePlugin(scope: .call) { request, context, next in
+            guard context.hop == 1 else { return try await next(request) }
+            var moved = request
+            moved.url = URL(string: "https://third.example.com/")
+            moved.setValue("plugin", forHTTPHeaderField: "X-API-Key")
+            return try await next(moved)
+        }
+        let transport = MockTransport { request in
+            guard request.url?.host == "first.example.com" else {
+                return PulseResponse(statusCode: 200, data: User.json, request: request)
+            }
+            return PulseResponse(
+                statusCode: 302, headers: ["Location": "https://second.example.com/"], request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(), plugins: [moving], transport: transport, events: PulseEventBus())
+        _ = try await client.request(GetUser(path: "https://first.example.com/"))
+        let last = try #require(transport.requests.last)
+        #expect(last.url?.host == "third.example.com")
+        #expect(last.value(forHTTPHeaderField: "X-API-Key") == nil)
+    }
+
+    @Test func whatAPluginTurnedIntoAPostMayNotBeResent() async throws {
+        let posting = ClosurePlugin { request, _, next in
+            var request = request
+            request.httpMethod = "POST"
+            return try await next(request)
+        }
+        let (client, transport) = PulseClient.answering(plugins: [posting])
+        _ = try await client.request(GetUser())
+        #expect(transport.transportRequests.map(\.mayBeResent) == [false])
+    }
+
+    // MARK: Extremes
+
+    @Test(arguments: [-1, 0, 1, Int.min, Int.max])
+    func numbersOfAnySizeMakeNoTrap(number: Int) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/users/1") { _ in try .json(User()) }
+            let configuration = PulseConfiguration(baseURL: server.baseURL)
+                .with(\.maximumConnectionsPerHost, value: number)
+                .with(\.maximumBufferedBodySize, value: number)
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: number, backoffStrategy: .immediate))
+            let client = PulseClient(configuration: configuration, events: PulseEventBus())
+            let result = await client.result(of: GetUser())
+            if number == .max {
+                let user = try result.get()
+                #expect(user == User())
+            } else {
+                guard case .failure(let error) = result else {
+                    Issue.record("\(result)")
+                    return
+                }
+                #expect(error.kind == .responseTooLarge)
+            }
+            await client.shutdown()
+        }
+    }
+
+    @Test(arguments: [-1, 0, 0.001, 1e300, TimeInterval.infinity, -.infinity, .nan])
+    func timesOfAnyLengthMakeNoTrap(seconds: TimeInterval) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/users/1") { _ in try .json(User()) }
+            let options = RequestOptions().with(\.timeout, value: seconds).with(\.connectTimeout, value: seconds)
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
+            let user = try await client.request(GetUser(), options: options)
+            #expect(user == User())
+            await client.shutdown()
+        }
+    }
+}
