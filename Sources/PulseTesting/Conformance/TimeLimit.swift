@@ -20,8 +20,9 @@ enum TimeLimit {
                 first.withLock { $0 = continuation }
                 let watchdog = Task {
                     try await SystemClock().sleep(seconds)
-                    work.cancel()
+                    // First the verdict: a cancelled case ends with an error of its own.
                     finish(with: .failure(Check.Failure(reason: "it has not ended within \(seconds) s")))
+                    work.cancel()
                 }
                 Task {
                     let result = await work.result
