@@ -25,7 +25,8 @@ struct BodyEncoder: Sendable {
             case .data(let data):
                 return Encoded(bytes: data, contentType: body.contentType)
             case .file(let url):
-                guard try url.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
+                let target = url.resolvingSymlinksInPath()
+                guard try target.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
                     throw CocoaError(.fileReadUnknown)
                 }
                 return Encoded(source: .file(url), contentType: body.contentType)
