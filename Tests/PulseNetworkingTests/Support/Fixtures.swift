@@ -9,7 +9,8 @@ struct User: Codable, Sendable, Equatable {
     var id = 1
     var name = "Ada"
 
-    static let json = Data(#"{"id":1,"name":"Ada"}"#.utf8)
+    /// Made anew: the leak check takes the bytes of a constant for lost, whose pointer Foundation tags.
+    static var json: Data { Data(#"{"id":1,"name":"Ada"}"#.utf8) }
 }
 
 struct GetUser: Endpoint {
