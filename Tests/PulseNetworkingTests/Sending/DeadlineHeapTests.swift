@@ -73,7 +73,7 @@ struct DeadlineHeapTests {
 @Suite(.timeLimit(.minutes(5)))
 struct DeadlineHeapRandomTests {
     @Test func agreesWithAPlainModelOverARandomSchedule() async {
-        let steps = 2_000
+        let steps = 10_000
         let random = SeededRandomness(seed: 42)
         let clock = TestClock()
         let heap = DeadlineHeap(clock: clock)
