@@ -11,6 +11,7 @@ let package = Package(
         .library(name: "PulseCore", targets: ["PulseCore"]),
         .library(name: "PulseNetworking", targets: ["PulseNetworking"]),
         .library(name: "PulsePlugins", targets: ["PulsePlugins"]),
+        .library(name: "PulseStorage", targets: ["PulseStorage"]),
         .library(name: "PulseObservability", targets: ["PulseObservability"]),
         .library(name: "PulseTesting", targets: ["PulseTesting"]),
         .executable(name: "pulse-demo", targets: ["pulse-demo"]),
@@ -19,20 +20,47 @@ let package = Package(
     targets: [
         .target(name: "PulseCore"),
         .target(name: "PulseObservability", dependencies: ["PulseCore"]),
-        .target(name: "PulsePlugins", dependencies: ["PulseCore"]),
-        .target(name: "PulseNetworking", dependencies: ["PulseCore", "PulseObservability"]),
-        .target(name: "PulseTesting", dependencies: ["PulseCore", "PulseNetworking", "PulseObservability"]),
+        // Loads what the system has; without it on other systems than Linux.
+        .target(name: "CPulsePlatform"),
         .target(
-            name: "PulseKit", dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseObservability"]),
+            name: "PulseStorage",
+            dependencies: ["PulseCore", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux]))]),
+        .target(
+            name: "PulsePlugins",
+            dependencies: [
+                "PulseCore", "PulseStorage", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+            ]),
+        .target(
+            name: "PulseNetworking",
+            dependencies: [
+                "PulseCore", "PulseStorage", "PulseObservability",
+                .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+            ]),
+        .target(
+            name: "PulseTesting", dependencies: ["PulseCore", "PulseNetworking", "PulseObservability", "PulseStorage"]),
+        .target(
+            name: "PulseKit",
+            dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseStorage", "PulseObservability"]),
         .executableTarget(name: "pulse-demo", dependencies: ["PulseKit", "PulseTesting"]),
         .testTarget(name: "PulseCoreTests", dependencies: ["PulseCore", "PulseTesting"]),
-        .testTarget(name: "PulseObservabilityTests", dependencies: ["PulseObservability", "PulseTesting"]),
-        .testTarget(name: "PulsePluginsTests", dependencies: ["PulsePlugins", "PulseNetworking", "PulseTesting"]),
+        .testTarget(
+            name: "PulseObservabilityTests",
+            dependencies: ["PulseObservability", "PulseNetworking", "PulsePlugins", "PulseTesting"]),
+        .testTarget(name: "PulseStorageTests", dependencies: ["PulseStorage", "PulseTesting", "cache-victim"]),
+        // A process that the tests of the store kill.
+        .executableTarget(
+            name: "cache-victim", dependencies: ["PulseCore", "PulseStorage"], path: "Tests/cache-victim"),
+        .testTarget(
+            name: "PulsePluginsTests",
+            dependencies: ["PulsePlugins", "PulseNetworking", "PulseStorage", "PulseObservability", "PulseTesting"]),
         .testTarget(
             name: "PulseNetworkingTests",
-            dependencies: ["PulseNetworking", "PulsePlugins", "PulseObservability", "PulseTesting"]),
+            dependencies: ["PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulseTesting"]),
         .testTarget(name: "PulseTestingTests", dependencies: ["PulseTesting", "PulseNetworking"]),
-        .testTarget(name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting"]),
+        .testTarget(name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting", "offline-victim"]),
+        // A process that the journey tests kill.
+        .executableTarget(
+            name: "offline-victim", dependencies: ["PulseKit", "PulseTesting"], path: "Tests/offline-victim"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -3,21 +3,49 @@
 
 import PackageDescription
 
-// What the framework itself costs, measured beside what no framework can avoid. `swift run -c release` prints it,
-// `./check` only sees that it runs; Docs/Benchmarks.md says what the figures mean.
+// What the framework itself costs, measured beside what no framework can avoid, and its transports beside other clients.
+// `swift run -c release pulse-benchmarks` prints the first, `./transports` the second; `./check` only sees that they run.
+// Docs/Benchmarks.md says what the figures mean.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v12)],
+    products: [.library(name: "Contending", targets: ["Contending"])],
     dependencies: [.package(name: "PulseKit", path: "..")],
     targets: [
         .target(name: "CAllocations"),
         .executableTarget(
             name: "pulse-benchmarks",
             dependencies: [
-                "CAllocations",
+                "CAllocations", "Reporting",
                 .product(name: "PulseKit", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
             ]),
+        .target(name: "Reporting"),
+        // The system's sqlite3, loaded at run time: there is no header to have.
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .executableTarget(
+            name: "queue-benchmarks",
+            dependencies: [
+                "CSQLite", "Reporting",
+                .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+        .executableTarget(
+            name: "cache-benchmarks",
+            dependencies: [
+                "Reporting", .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+        .executableTarget(
+            name: "metrics-benchmarks",
+            dependencies: [
+                "Reporting", .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+        .target(name: "Contending"),
+        .executableTarget(
+            name: "transport-benchmarks",
+            dependencies: ["Contending", "Reporting", .product(name: "PulseKit", package: "PulseKit")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -15,7 +15,36 @@ let package = Package(
                 .product(name: "PulseKit", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
             ],
-            path: "encoding/Tests")
+            path: "encoding/Tests"),
+        .testTarget(
+            name: "WireTests", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "wire/Tests"),
+        // What needs a process of its own: an environment, a file system.
+        .executableTarget(
+            name: "wire-probe",
+            dependencies: [
+                .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ],
+            path: "wire/Probe"),
+        .executableTarget(
+            name: "observability-probe",
+            dependencies: [
+                .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ],
+            path: "observability/Probe"),
+        // What changes the network that it is in.
+        .executableTarget(
+            name: "offline-probe", dependencies: [.product(name: "PulseKit", package: "PulseKit")],
+            path: "offline/Probe"),
+        // What writes the files that others read.
+        .executableTarget(
+            name: "recording-probe",
+            dependencies: [
+                .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ],
+            path: "recording/Probe"),
     ],
     swiftLanguageModes: [.v6]
 )

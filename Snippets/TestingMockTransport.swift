@@ -4,6 +4,7 @@
 // snippet.import
 import PulseKit
 import PulseTesting
+
 // snippet.end
 
 struct User: Codable, Sendable {

@@ -10,9 +10,16 @@ public struct os_unfair_lock_s: Sendable {
 public typealias os_unfair_lock = os_unfair_lock_s
 
 public func os_unfair_lock_lock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) {}
+public func os_unfair_lock_trylock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) -> Bool { true }
 public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) {}
 
 public let SO_NOSIGPIPE: Int32 = 0x1022
+
+public let F_FULLFSYNC: Int32 = 51
+
+extension stat {
+    public var st_mtimespec: timespec { st_mtim }
+}
 
 // Another type than in Glibc, which is re-exported above. A name X of the sources becomes apple_X where a stub declares that.
 public let apple_SOCK_STREAM: Int32 = 1

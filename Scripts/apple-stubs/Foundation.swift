@@ -5,3 +5,11 @@
 @_exported import Darwin
 @_exported import Foundation
 @_exported import FoundationNetworking
+
+extension Stream {
+    public class func getBoundStreams(
+        withBufferSize bufferSize: Int, inputStream: inout InputStream?, outputStream: inout OutputStream?
+    ) {}
+}
+
+public func CFWriteStreamSetDispatchQueue(_ stream: OutputStream!, _ queue: DispatchQueue?) {}

@@ -5,3 +5,4 @@
 @_exported import PulseNetworking
 @_exported import PulseObservability
 @_exported import PulsePlugins
+@_exported import PulseStorage

@@ -52,10 +52,11 @@ extension PulseClient {
         // A ready request always has a timeout: that of Foundation's making is nobody's wish.
         let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
         resolve(&options, idleTimeout: timeout)
-        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options)
-        return try await perform(call, links(for: [], options)) {
+        let links = links(for: [], options)
+        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options, through: links)
+        return try await perform(call, links) {
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
-            return try self.builder.build(request, call.options)
+            return try builder.build(request, call.options)
         } decode: { _, _ in
         }
     }
@@ -102,38 +103,80 @@ extension PulseClient {
         var options = options
         options.inherit(endpoint.options)
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
-        if endpoint.isQueueableWhenOffline, configuration.offlineQueuePolicy.isEnabled, options.idempotencyKey == nil {
-            options.idempotencyKey = .automatic
-        }
+        let gate = gate(for: endpoint, &options)
         let path = Result { try endpoint.path }
-        let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery)
+        let links = links(for: endpoint.plugins, options)
+        let call = call(
+            to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery, through: links,
+            isQueueable: gate != nil)
         return try await perform(
-            call, links(for: endpoint.plugins, options),
-            build: { try self.builder.build(endpoint, path: path.get(), call.options) }, decode: decode)
+            call, links, gate,
+            build: { try builder.build(endpoint, path: path.get(), call.options) }, decode: decode)
     }
 
-    /// The whole way of a request, in its order: build, follow the hops through the chain, validate, decode. Around it
-    /// stand cancellation, the deadline and the events, see ``run(_:through:_:)``.
+    /// Builds a call's request and sees it through, in its caller's task if nobody else's code waits in its chain, else in a
+    /// task of its own: so the caller, a tag, the deadline or a shutdown can end it, see ``Cancellation``.
     func perform(
-        _ call: Call, _ links: PluginChain.Links, build: @escaping @Sendable () throws -> BuiltRequest,
+        _ call: Call, _ links: PluginChain.Links, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
         decode: @escaping Decode
     ) async throws -> PulseResponse {
-        try await run(call, through: links) {
-            try Task.checkCancellation()
-            var request = try build()
-            request.writeIdempotencyKey(of: call)
-            let response = try await self.follower.send(request, for: call, through: links)
+        let ticket = try begin(call)
+        // Here, so that no closure has to carry what it is built from into the task; a failure is the task's to report.
+        let built = Result { try build() }
+        if let cancellation = call.cancellation {
+            let alarm = watch(call, ticket, .call(cancellation))
+            let result: Result<PulseResponse, any Error>
             do {
-                try Self.accept(response, of: call, decode)
-                return response
-            } catch PulseError.decodingFailed where response.origin.isStored && request.mayStartAgain {
-                // What the cache keeps may be damaged, or older than the app's types: the server decides, once. Not if a
-                // POST came before it, which nobody asked to repeat.
-                let fresh = try await self.follower.send(request, for: call, through: links, cache: .reload)
-                try Self.accept(fresh, of: call, decode)
-                return fresh
+                result = .success(try await run(built, call, links, gate, decode))
+            } catch {
+                result = .failure(error)
             }
+            return try await finish(result, of: call, ticket, alarm, through: links)
         }
+        let task = Task.startingNow { try await self.run(built, call, links, gate, decode) }
+        let alarm = watch(call, ticket, .task(task))
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
+        return try await finish(result, of: call, ticket, alarm, through: links)
+    }
+
+    /// The whole way of a request, in its order: past the offline gate follow the hops through the chain, validate, decode.
+    // Inlined into both ways to run it: an asynchronous function less to enter and leave.
+    @inline(__always)
+    private func run(
+        _ built: Result<BuiltRequest, any Error>, _ call: Call, _ links: PluginChain.Links, _ gate: OfflineGate?,
+        _ decode: Decode
+    ) async throws -> PulseResponse {
+        try call.checkCancellation()
+        var request = try built.get()
+        request.writeIdempotencyKey(of: call)
+        let response =
+            if let gate {
+                try await gate.send(request, for: call, through: links, follower)
+            } else {
+                try await follower.send(request, for: call, through: links)
+            }
+        do {
+            try Self.accept(response, of: call, decode)
+            return response
+        } catch let error as PulseError where error.isOfTheBody && response.origin.isStored && request.mayStartAgain {
+            // What the cache keeps may be damaged, or older than the app's types: the server decides, once. Not if a
+            // POST came before it, which nobody asked to repeat.
+            return try await reload(request, for: call, through: links, decode)
+        }
+    }
+
+    // Not inlined, as most calls do without it: it would take room in the frame of each.
+    @inline(never)
+    private func reload(
+        _ request: BuiltRequest, for call: Call, through links: PluginChain.Links, _ decode: Decode
+    ) async throws -> PulseResponse {
+        let fresh = try await follower.send(request, for: call, through: links, cache: .reload)
+        try Self.accept(fresh, of: call, decode)
+        return fresh
     }
 
     private static func accept(_ response: PulseResponse, of call: Call, _ decode: Decode) throws {
@@ -143,5 +186,15 @@ extension PulseClient {
             throw error
         }
         try decode(response, call.options.decoder ?? .json)
+    }
+}
+
+extension PulseError {
+    /// The answer's body is none that the call can read.
+    fileprivate var isOfTheBody: Bool {
+        switch kind {
+        case .decodingFailed, .emptyBody: true
+        default: false
+        }
     }
 }

@@ -3,90 +3,99 @@
 import PulseCore
 
 extension PulseClient {
-    /// Runs the body of a call in a task of its own, so that the caller, a tag, the deadline or a shutdown can end it,
-    /// and sees it to its end: plugins completed, the last event emitted.
-    func run(
-        _ call: Call, through links: PluginChain.Links, _ body: @escaping @Sendable () async throws -> PulseResponse
-    ) async throws -> PulseResponse {
-        call.emit(.requestStarted(call.summary))
-        if let error = call.endBeforeStart {
-            await complete(call, links, .failure(error))
-            throw error
-        }
-        // Before the task starts: a task that a shutdown does not know of would outlive it.
-        guard let ticket = calls.add(tag: call.options.tag) else {
-            await complete(call, links, .failure(.cancelled))
-            throw PulseError.cancelled
-        }
-        let task = Task.startingNow(body)
-        calls.update(ticket) { task.cancel() }
-        let alarm = call.deadline.map { deadline in
+    /// Announces a call and lets it in, unless it must not even begin. What runs for it begins afterwards: a task that a
+    /// shutdown does not know of would outlive it.
+    func begin(_ call: Call) throws(PulseError) -> CallRegistry.Ticket {
+        call.emit(.requestStarted(call.firstSummary))
+        let error = call.endBeforeStart
+        if error == nil, let ticket = calls.add(tag: call.options.tag) { return ticket }
+        call.emitEnd(.failure(error ?? .cancelled))
+        throw error ?? .cancelled
+    }
+
+    /// Lets a tag, a shutdown and the deadline end what runs for a call; gives the deadline's alarm, if there is one.
+    func watch(_ call: Call, _ ticket: CallRegistry.Ticket, _ work: CallRegistry.Work) -> DeadlineHeap.Alarm? {
+        calls.update(ticket, work)
+        return call.deadline.map { deadline in
             deadlines.add(deadline) {
                 call.strikeDeadline()
-                task.cancel()
+                work.cancel()
             }
         }
-        let result = await withTaskCancellationHandler {
-            await task.result
-        } onCancel: {
-            task.cancel()
-        }
-        if let alarm { deadlines.remove(alarm) }
-        return try await finish(result, of: call, ticket, links)
     }
 
-    private func finish(
+    /// Sees a call to its end: plugins are completed and the last event is emitted.
+    func finish(
         _ result: Result<PulseResponse, any Error>, of call: Call, _ ticket: CallRegistry.Ticket,
-        _ links: PluginChain.Links
+        _ alarm: DeadlineHeap.Alarm?, through links: PluginChain.Links
     ) async throws -> PulseResponse {
-        switch result {
-        case .success(let response):
-            guard let stream = response.bytes else {
-                await complete(call, links, .success(response))
-                calls.remove(ticket)
-                return response
-            }
-            // The call ends when its body does.
-            calls.update(ticket) { [weak stream] in stream?.cancel() }
-            // Without its stream, which would else keep itself: nobody could drop it.
-            var answer = response
-            answer.bytes = nil
-            stream.onEnd { [answer] error in
-                Task {
-                    await self.complete(call, links, error.map { .failure($0) } ?? .success(answer))
-                    self.calls.remove(ticket)
-                }
-            }
-            return response
-        case .failure(let error):
-            let error = call.finalError(PulseError(wrapping: error))
-            await complete(call, links, .failure(error))
-            calls.remove(ticket)
-            throw error
-        }
+        if let alarm { deadlines.remove(alarm) }
+        let outcome = call.outcome(of: result)
+        // Without plugins there is nobody to complete, nor anybody who could still come late with a `next`.
+        if !links.observers.isEmpty, !outcome.isStreamed { await PluginChain.complete(call, links) }
+        settle(outcome, of: call, ticket, through: links)
+        return try outcome.get()
     }
 
-    private func complete(
-        _ call: Call, _ links: PluginChain.Links, _ outcome: Result<PulseResponse, PulseError>
-    ) async {
-        await PluginChain.complete(call, links)
-        call.emit(
-            .requestCompleted(
-                outcome.map { ResponseSummary($0) }.mapError { ErrorSummary($0) }, call.summary,
-                latency: environment.clock.uptime - call.startUptime))
+    /// Ends a call whose plugins are completed; a streamed one ends when its body does.
+    // Not inlined: its temporaries would take room in the frame of each call.
+    @inline(never)
+    private func settle(
+        _ outcome: Result<PulseResponse, PulseError>, of call: Call, _ ticket: CallRegistry.Ticket,
+        through links: PluginChain.Links
+    ) {
+        guard case .success(var answer) = outcome, let stream = answer.bytes else {
+            call.emitEnd(outcome)
+            return calls.remove(ticket)
+        }
+        calls.update(ticket, .other { [weak stream] in stream?.cancel() })
+        // Without its stream, which would else keep itself: nobody could drop it.
+        answer.bytes = nil
+        let timings = stream.timingsAtEnd
+        stream.onEnd { [answer] error in
+            Task {
+                await PluginChain.complete(call, links)
+                var answer = answer
+                answer.timings = timings?() ?? answer.timings
+                call.emitEnd(error.map { .failure($0) } ?? .success(answer))
+                self.calls.remove(ticket)
+            }
+        }
+    }
+}
+
+extension Result<PulseResponse, PulseError> {
+    fileprivate var isStreamed: Bool { (try? get())?.bytes != nil }
+
+    // `map` and `mapError` would each copy the whole answer.
+    fileprivate var summary: Result<ResponseSummary, ErrorSummary> {
+        switch self {
+        case .success(let response): .success(ResponseSummary(response))
+        case .failure(let error): .failure(ErrorSummary(error))
+        }
     }
 }
 
 extension Call {
+    fileprivate func emitEnd(_ outcome: Result<PulseResponse, PulseError>) {
+        emit(.requestCompleted(outcome.summary, summary, latency: environment.clock.uptime - startUptime))
+    }
+
     /// Why the call must not even begin.
     fileprivate var endBeforeStart: PulseError? {
         if Task.isCancelled { return .cancelled }
+        if let fault = options.fault { return .invalidRequest(reason: fault) }
         guard let deadline, environment.clock.uptime >= deadline else { return nil }
         return .deadlineExceeded(last: nil)
     }
 
+    @inline(never)
+    fileprivate func outcome(of result: Result<PulseResponse, any Error>) -> Result<PulseResponse, PulseError> {
+        result.mapError { finalError(PulseError(wrapping: $0)) }
+    }
+
     /// What the caller gets: a call that its deadline cut names the failure before it.
-    fileprivate func finalError(_ error: PulseError) -> PulseError {
+    private func finalError(_ error: PulseError) -> PulseError {
         switch error {
         case .deadlineExceeded(last: nil): .deadlineExceeded(last: lastFailure)
         case .cancelled where isStruck: .deadlineExceeded(last: lastFailure)

@@ -2,6 +2,7 @@
 
 public import PulseCore
 public import PulseObservability
+import PulseStorage
 
 /// Sends endpoints and gives typed results.
 ///
@@ -17,15 +18,18 @@ public final class PulseClient: Sendable {
     let deadlines: DeadlineHeap
     /// The chain of every call whose endpoint and options change nothing about it.
     let links: PluginChain.Links
+    /// Nil if it is disabled.
+    let offline: OfflineQueue?
     /// The base URL's, for events.
     let host: String
     /// What the configuration says of each call; of a call that sets nothing itself, these are the options.
     let defaults: RequestOptions
     private let plugins: [any PulsePlugin]
     private let transport: any Transport
+    private let wire: Wire
     private let ownsTransport: Bool
 
-    /// A client; nothing is started before the first call. What is questionable about the configuration is told at once,
+    /// A client; nothing is started before the first call, unless the offline queue has something to send. What is questionable about the configuration is told at once,
     /// as a ``NetworkEvent/warning(_:)``.
     ///
     /// - Parameter plugins: in the caller's order within each ``PluginScope``, outermost first.
@@ -41,8 +45,14 @@ public final class PulseClient: Sendable {
         self.plugins = plugins
         host = configuration.baseURL?.host ?? ""
         defaults = RequestOptions(configuration)
-        self.transport =
-            transport ?? URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
+        var problems = configuration.problems
+        if let transport {
+            self.transport = transport
+        } else {
+            let standard = StandardTransport(configuration)
+            self.transport = standard.transport
+            problems += standard.problems
+        }
         ownsTransport = transport == nil
         let sink: any EventSink =
             configuration.logLevel == .none ? events : LevelLogger(configuration.logLevel, bus: events)
@@ -52,17 +62,29 @@ public final class PulseClient: Sendable {
             events: sink,
             home: Set(
                 ([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
-            secretHeaders: configuration.secretHeaders)
+            secretHeaders: configuration.secretHeaders,
+            connectivity: configuration.connectivity ?? SystemConnectivityMonitor.shared)
         builder = RequestBuilder(configuration, environment: environment)
         follower = RedirectFollower(configuration, environment: environment)
         deadlines = DeadlineHeap(clock: configuration.clock)
-        let wire = Wire(self.transport, configuration, environment: environment, calls: calls)
-        links = PluginChain.Links(client: plugins, retry: nil, configured: configuration.retryPolicy) {
+        wire = Wire(self.transport, configuration, environment: environment, calls: calls)
+        links = PluginChain.Links(
+            client: plugins, retry: nil, configured: configuration.retryPolicy,
+            wireEndsWithItsCall: wire.endsWithItsCall
+        ) { [wire] in
             try await wire.send($0, for: $1, plugins: $2)
         }
-        for problem in configuration.problems where sink.isActive {
+        offline = Self.offlineQueue(configuration, environment)
+        for problem in problems where sink.isActive {
             sink.emit(.warning(problem))
         }
+        offline?.start { [weak self] replay in
+            await self?.replay(replay) ?? ReplayOutcome(result: .failure(.cancelled))
+        }
+    }
+
+    deinit {
+        offline?.abandon()
     }
 
     /// Cancels every call under way; each ends with ``PulseError/cancelled``. Later calls are not affected.
@@ -81,6 +103,7 @@ public final class PulseClient: Sendable {
     /// Do not await it inside a call of this client (in a plugin, say): it would wait for itself.
     public func shutdown() async {
         await calls.shutdown()
+        await offline?.close()
         deadlines.shutdown()
         for plugin in plugins {
             await plugin.shutdown()
@@ -91,19 +114,23 @@ public final class PulseClient: Sendable {
     /// The chain of a call, with its endpoint's plugins and its own retry policy, if it has any.
     func links(for plugins: [any PulsePlugin], _ options: RequestOptions) -> PluginChain.Links {
         guard !plugins.isEmpty || options.retry != nil else { return links }
-        return PluginChain.Links(
-            client: self.plugins, endpoint: plugins, retry: options.retry, configured: configuration.retryPolicy,
-            wire: links.wire)
+        return self.links(for: plugins, retry: options.retry, wire: links.wire)
+    }
+
+    /// The client's and an endpoint's plugins around another wire.
+    func links(
+        for plugins: [any PulsePlugin], retry: RetryPolicy?, wire: @escaping PluginChain.Wire
+    ) -> PluginChain.Links {
+        PluginChain.Links(
+            client: self.plugins, endpoint: plugins, retry: retry, configured: configuration.retryPolicy,
+            wireEndsWithItsCall: self.wire.endsWithItsCall, wire: wire)
     }
 }
 
 extension PulseConfiguration {
     /// What a developer should know about these settings.
     fileprivate var problems: [String] {
-        let queue =
-            offlineQueuePolicy.isEnabled
-            ? ["the offline queue is not there yet: calls without a connection fail with PulseError.noConnection"] : []
-        return sslPinningPolicy.problems(now: clock.now) + queue
+        sslPinningPolicy.problems(now: clock.now)
     }
 }
 
@@ -112,7 +139,7 @@ extension PulseClient {
     ///
     /// - Parameter idleTimeout: the endpoint's own; 0 takes the client's.
     func resolve(_ options: inout RequestOptions, idleTimeout: TimeInterval) {
-        if idleTimeout > 0, options.timeout == nil { options.timeout = idleTimeout }
+        if idleTimeout != 0, options.timeout == nil { options.timeout = idleTimeout }
         options.inherit(defaults)
     }
 }

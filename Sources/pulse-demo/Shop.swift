@@ -45,6 +45,17 @@ struct GetReport: Endpoint {
     let path = "/report"
 }
 
+struct LeaveWish: Endpoint {
+    typealias Response = EmptyResponse
+
+    let wish: String
+
+    let path = "/wishes"
+    let method = HTTPMethod.post
+    var body: RequestBody { .text(wish) }
+    let isQueueableWhenOffline = true
+}
+
 extension MockServer {
     static let tea = Product(id: 7, name: "Assam, 100 g", price: 8.5)
 
@@ -61,6 +72,7 @@ extension MockServer {
         on(.get, "/old-shop/{id}") { request in
             .status(301, headers: ["Location": "/products/\(request.parameters["id"] ?? "")"])
         }
+        on(.post, "/wishes") { _ in .status(201) }
         on(.get, "/report") { _ in .raw([.stall]) }
     }
 }

@@ -6,17 +6,24 @@ import PulseKit
 actor Stage {
     private var steps = 0
     private var failures = 0
+    private var calls = 0
     private var completed = 0
+    /// Of a step with many calls only what they share is shown.
+    private var isCrowded = false
     private var waiter: CheckedContinuation<Void, Never>?
+    /// Sees what all clients of the demo send; stands last in their plugins.
+    nonisolated let recorder = PulseRecorder()
 
     struct Unexpected: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Runs one step, which makes one call and gives the line to print, or throws if something is not as it should be.
-    /// Its line comes after the events of its call.
-    func step(_ title: String, _ body: @Sendable () async throws -> String) async {
+    /// Runs one step, which makes so many calls and gives the line to print, or throws if something is not as it should
+    /// be. Its line comes after the events of its calls.
+    func step(_ title: String, calls count: Int = 1, _ body: @Sendable () async throws -> String) async {
         steps += 1
+        calls += count
+        isCrowded = count > 10
         write("\n\(steps). \(title)")
         let line: String
         do {
@@ -25,14 +32,16 @@ actor Stage {
             failures += 1
             line = "   FAILED  \(error)"
         }
-        if completed < steps { await withCheckedContinuation { waiter = $0 } }
+        if completed < calls { await withCheckedContinuation { waiter = $0 } }
         write(line)
     }
 
     func event(_ event: NetworkEvent) {
-        if let line = Self.line(for: event) { write("   ·  \(line)") }
+        let line = Self.sharedLine(for: event) ?? (isCrowded ? nil : Self.line(for: event))
+        if let line { write("   ·  \(line)") }
         if case .requestCompleted = event {
             completed += 1
+            guard completed >= calls else { return }
             waiter?.resume()
             waiter = nil
         }
@@ -44,7 +53,7 @@ actor Stage {
         return failures == 0 ? 0 : 1
     }
 
-    private func write(_ line: String) {
+    func write(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
@@ -60,6 +69,20 @@ actor Stage {
             "completed  \(response.statusCode) in \(milliseconds(latency))"
         case .requestCompleted(.failure(let error), _, let latency):
             "completed  \(error) in \(milliseconds(latency))"
+        default: nil
+        }
+    }
+
+    private static func sharedLine(for event: NetworkEvent) -> String? {
+        switch event {
+        case .authRefreshStarted: "refreshing the token"
+        case .authRefreshSucceeded: "refreshed"
+        case .circuitBreakerOpened: "opened     the circuit"
+        case .circuitBreakerHalfOpened: "probing    the server"
+        case .circuitBreakerClosed: "closed     the circuit"
+        case .offlineQueueEnqueued: "queued     on the disk"
+        case .offlineQueueDraining(let count): "draining   \(count)"
+        case .offlineQueueRequestCompleted(_, let success): success ? "delivered" : "given up"
         default: nil
         }
     }

@@ -5,17 +5,23 @@ import PulseTesting
 
 // The whole way of a request, for real: a client with plugins against a server on a loopback socket of this process.
 
+guard let options = DemoOptions(CommandLine.arguments.dropFirst()) else {
+    FileHandle.standardError.write(Data((DemoOptions.usage + "\n").utf8))
+    exit(2)
+}
+
 let server = try await MockServer.start()
 server.openShop()
 
 let bus = PulseEventBus()
+let stage = Stage()
+stage.recorder.attach(to: bus)
 let client = PulseClient(
     configuration: PulseConfiguration(baseURL: server.baseURL)
         .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(0.05))),
-    plugins: [.headers(["X-App-Version": "1.2"])],
+    plugins: [.headers(["X-App-Version": "1.2"]), stage.recorder],
     events: bus)
 
-let stage = Stage()
 let events = bus.events
 let reporter = Task {
     for await event in events {
@@ -71,7 +77,12 @@ await stage.step("A cancelled call ends its wire") {
     return "PulseError.cancelled, and the server saw the connection close"
 }
 
+await stage.showPlugins(server, bus)
+try await stage.showCache(bus)
+await stage.showQueue(server, client.configuration, bus)
+
 await client.shutdown()
 await server.shutdown()
 reporter.cancel()
+try await stage.writeRecording(options)
 exit(await stage.close())

@@ -5,7 +5,7 @@ import PulseTesting
 import Testing
 
 /// What people write, with nothing but the public API: these spellings must compile and mean what they say.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SpellingTests {
     private struct User: Codable, Sendable, Equatable {
         let id: Int

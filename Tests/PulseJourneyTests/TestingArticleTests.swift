@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 import Testing
 
-@Suite("A test as the article on testing shows it", .timeLimit(.minutes(1)))
+@Suite("A test as the article on testing shows it", .timeLimit(.minutes(5)))
 struct TestingArticleTests {
     @Test func givesUpAfterWaitsOfOneAndTwoSeconds() async throws {
         let clock = TestClock()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PulseClientRunTests {
     @Test func aStreamThatIsDroppedEndsItsCall() async throws {
         let log = TracingPlugin.Log()
@@ -27,6 +27,31 @@ struct PulseClientRunTests {
         #expect(log.all.last == "a didComplete")
         #expect(sink.names.last == "requestCompleted")
     }
+
+    #if canImport(CPulsePlatform)
+    @Test func theEndOfAStreamTellsTheTimingsOfItAll() async throws {
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        try await MockServer.run { server in
+            server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL), transport: CurlTransport(), events: bus)
+            let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
+            #expect(response.timings?.firstByte != nil)
+            #expect(response.timings?.lastByte == nil)
+            for try await _ in try #require(response.bytes) {}
+            await client.shutdown()
+        }
+        let timings = sink.events.compactMap { event -> TransferTimings? in
+            guard case .requestCompleted(.success(let summary), _, _) = event else { return nil }
+            return summary.timings
+        }
+        #expect(timings.count == 1)
+        #expect(timings.first?.lastByte != nil)
+        #expect(timings.first?.bytesDecoded == 100_000)
+    }
+    #endif
 
     @Test func aCallAfterShutdownDoesNotReachThePlugins() async throws {
         let log = TracingPlugin.Log()
@@ -58,6 +83,17 @@ struct PulseClientRunTests {
         #expect(error?.kind == .decodingFailed)
         #expect(posts.withLock { $0 } == 1)
         #expect(transport.withLock { $0 } == 1)
+    }
+
+    @Test(arguments: ["damaged", ""])
+    func aDamagedAnswerOfTheCacheIsFetchedOnceMore(stored: String) async throws {
+        let cache = ClosurePlugin(scope: .call) { request, context, next in
+            if context.options.cache == .reload { return try await next(request) }
+            return PulseResponse(statusCode: 200, data: Data(stored.utf8), request: request, origin: .cache)
+        }
+        let (client, transport) = PulseClient.answering(plugins: [cache])
+        #expect(try await client.request(GetUser()) == User())
+        #expect(transport.requests.count == 1)
     }
 
     @Test func aFailureThatARetryHasOvercomeIsNotTheDeadlinesCause() async throws {
@@ -124,8 +160,8 @@ struct PulseClientRunTests {
         let call = CallSummary(
             id: UUID(), endpointPath: "/", route: "r", method: .get, host: "h", retryDelay: seconds)
         let error = ErrorSummary(kind: .http, message: "HTTP status 503")
-        #expect(LevelLogger.line(for: .requestRetrying(call, error, attempt: 2)) != nil)
-        #expect(LevelLogger.line(for: .requestCompleted(.failure(error), call, latency: seconds)) != nil)
+        #expect(EventText.line(for: .requestRetrying(call, error, attempt: 2)) != nil)
+        #expect(EventText.line(for: .requestCompleted(.failure(error), call, latency: seconds)) != nil)
     }
 
     // MARK: Requests
@@ -232,15 +268,66 @@ struct PulseClientRunTests {
         }
     }
 
-    @Test(arguments: [-1, 0, 0.001, 1e300, TimeInterval.infinity, -.infinity, .nan])
+    @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
+    func aTimeThatIsNoPositiveNumberIsAnInvalidRequest(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.answering()
+        let fields: [WritableKeyPath<RequestOptions, TimeInterval?>] =
+            [\.timeout, \.connectTimeout] + (seconds.isNaN ? [\.deadline] : [])
+        for field in fields {
+            let options = RequestOptions().with(field, value: seconds)
+            for (endpoint, own) in [(GetUser(), options), (GetUser(options: options), RequestOptions())] {
+                let error = await #expect(throws: PulseError.self) { try await client.request(endpoint, options: own) }
+                #expect(error?.kind == .invalidRequest, "\(field)")
+            }
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: ["", "a\r\nb", "a\0b"])
+    func anIdempotencyKeyThatNoServerWouldSeeIsAnInvalidRequest(key: String) async throws {
+        let (client, transport) = PulseClient.answering()
+        let error = await #expect(throws: PulseError.self) {
+            try await client.request(
+                GetUser(method: .post), options: .init().with(\.idempotencyKey, value: .value(key)))
+        }
+        #expect(error?.kind == .invalidRequest)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
+    func anEndpointsTimeoutOfZeroIsTheClientsAndOthersAreInvalid(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.answering(.test().with(\.timeout, value: 7))
+        let result = await client.result(of: GetUser(timeoutInterval: seconds))
+        _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 3), timeoutInterval: seconds))
+        if seconds == 0 {
+            #expect(try result.get() == User())
+            #expect(transport.transportRequests.map(\.idleTimeout) == [7, 3])
+        } else {
+            #expect(throws: PulseError.self) { try result.get() }
+            #expect(transport.transportRequests.map(\.idleTimeout) == [3])
+        }
+    }
+
+    @Test(arguments: [0, -1, -TimeInterval.infinity])
+    func nothingLeftOfADeadlineEndsTheCallBeforeItStarts(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.answering()
+        let error = await #expect(throws: PulseError.self) {
+            try await client.request(GetUser(), options: .init().with(\.deadline, value: seconds))
+        }
+        #expect(error?.kind == .deadlineExceeded)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: [0.001, 1e300, TimeInterval.infinity])
     func timesOfAnyLengthMakeNoTrap(seconds: TimeInterval) async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
             let options = RequestOptions().with(\.timeout, value: seconds).with(\.connectTimeout, value: seconds)
             let client = PulseClient(
                 configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
-            let user = try await client.request(GetUser(), options: options)
-            #expect(user == User())
+            let result = await client.result(of: GetUser(), options: options)
+            // A millisecond may be enough or not.
+            #expect(seconds < 1 || (try? result.get()) == User())
             await client.shutdown()
         }
     }

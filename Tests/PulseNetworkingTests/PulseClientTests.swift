@@ -7,7 +7,7 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PulseClientTests {
     // MARK: Results
 

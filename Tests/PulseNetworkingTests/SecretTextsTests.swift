@@ -7,7 +7,7 @@ import PulseTesting
 import Testing
 
 /// Whatever is printed, interpolated, reflected or dumped shows no secret.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SecretTextsTests {
     static let secret = "hunter2"
     private static let headers = ["Authorization": "Bearer hunter2", "X-Plain": "1"]

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseNetworking
+import PulseObservability
 import PulsePlugins
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HeadersPluginTests {
     private static func headers(of plugin: HeadersPlugin, request: URLRequest = .mock()) async throws -> URLRequest {
         try await plugin.run(request) { PulseResponse(statusCode: 200, request: $0) }.request
@@ -41,5 +43,33 @@ struct HeadersPluginTests {
         }
         #expect(error?.kind == .cancelled)
         #expect(count.withLock { $0 } == 2)
+    }
+
+    /// Foundation on Linux would leave such a field out, and nobody would learn why the server misses it.
+    @Test(arguments: ["a\nX-B: c", "a\rb", "a\0b"])
+    func aValueThatCannotBeSentFailsTheCallBeforeAnythingIsSent(value: String) async throws {
+        for plugin in [HeadersPlugin(["X-A": value]), HeadersPlugin { _ in ["X-A": value] }] {
+            let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+                plugins: [plugin], transport: transport, events: PulseEventBus())
+            let result = await client.result(of: Get(path: "/a"))
+            guard case .failure(.invalidRequest(let reason)) = result else {
+                Issue.record("\(result)")
+                continue
+            }
+            #expect(reason.contains("X-A"))
+            #expect(transport.requests.isEmpty)
+        }
+    }
+
+    @Test func ofFieldsThatDoNotChangeNoneIsWaitedFor() async throws {
+        func needsATask(_ plugins: [any PulsePlugin]) -> Bool {
+            !PluginChain.Links(
+                client: plugins, retry: nil, configured: .never, wireEndsWithItsCall: true
+            ) { request, _, _ in PulseResponse(statusCode: 200, request: request) }.endsWithItsCall
+        }
+        #expect(!needsATask([HeadersPlugin(["X-A": "1"]), TracingPlugin()]))
+        #expect(needsATask([HeadersPlugin { _ in ["X-A": "1"] }, TracingPlugin()]))
     }
 }

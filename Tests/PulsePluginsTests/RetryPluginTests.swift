@@ -5,7 +5,7 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryPluginTests {
     private static func run(
         _ plugin: RetryPlugin, _ request: URLRequest = .mock(), clock: TestClock,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseKit
+import Reporting
 
 /// Measures the framework's own cost, prints it, and ends with code 1 if a promise is broken.
 ///
@@ -47,8 +48,9 @@ struct PulseBenchmarks {
         var promises = Self.promises(sum: sum, calls: Array(callCosts), isShort: isShort)
         if let growth = try await memoryGrowth(of: calls[0]) {
             promises.append(
-                Promise(text: "bytes grown over 100,000 calls", limit: Promise.growth, measured: growth, margin: 0))
+                Promise("bytes grown over 100,000 calls", .atMost, Promise.growth, measured: growth, margin: 0))
         }
+        promises += try await pluginPromises(beyond: calls[0])
         report.verdicts(promises)
         print(report.text)
         return promises.allSatisfy(\.holds)
@@ -59,14 +61,47 @@ struct PulseBenchmarks {
         let (ten, tenIdle) = (calls[calls.count - 2].minimum, calls[calls.count - 1].minimum)
         return [
             Promise(
-                text: "bare call / sum of its parts", limit: Promise.ratio, measured: bare / sum.minimum,
-                margin: isShort ? 2 : 0.1),
+                "bare call / sum of its parts", .atMost, Promise.ratio, measured: bare / sum.minimum,
+                margin: isShort ? 2 : Promise.noise),
             Promise(
-                text: "ns for each plugin", limit: Promise.plugin, measured: (ten - bare) / 10,
-                margin: isShort ? 4 : 0.1),
+                "ns for each plugin", .atMost, Promise.plugin, measured: (ten - bare) / 10,
+                margin: isShort ? 4 : Promise.noise),
             Promise(
-                text: "ns for each plugin without hooks", limit: Promise.plugin, measured: (tenIdle - bare) / 10,
-                margin: isShort ? 4 : 0.1),
+                "ns for each plugin without hooks", .atMost, Promise.plugin, measured: (tenIdle - bare) / 10,
+                margin: isShort ? 4 : Promise.noise),
+        ]
+    }
+
+    /// Measures the plugins, with a bare call among them, and gives what they promise.
+    private mutating func pluginPromises(beyond bareCall: Measurement) async throws -> [Promise] {
+        let subjects = try Plugins.subjects()
+        let parts = [bareCall] + (try Plugins.parts())
+        let all = parts + subjects.compactMap(\.work) + subjects.map(\.call) + (try Plugins.others())
+        let costs = try await all.costs(rounds: isShort ? 10 : 600, times: 100)
+        report.heading("Plugins, each by itself")
+        for (measurement, cost) in zip(all, costs) { report.row(measurement.name, cost) }
+
+        let minima = costs.map(\.minimum)
+        let (bare, barePost, random, uuid, signature) = (minima[0], minima[1], minima[2], minima[3], minima[4])
+        var work = minima.dropFirst(parts.count)
+        let calls = costs.dropFirst(parts.count + subjects.compactMap(\.work).count)
+        let each = zip(subjects, calls).map { subject, cost in
+            let unavoidable =
+                (subject.method == .get ? bare : barePost) + (subject.work == nil ? 0 : work.removeFirst())
+                + Double(subject.randomNumbers) * random + Double(subject.uuids) * uuid
+                + Double(subject.signatures) * signature
+            return Promise(
+                "ns for \(subject.call.name)", .atMost, Promise.pluginOfItsOwn, measured: cost.minimum - unavoidable,
+                margin: isShort ? 10 : Promise.noise)
+        }
+        guard let chain = costs.last else { return each }
+        return each + [
+            Promise(
+                "ns for a line of log", .atMost, Promise.logLine, measured: minima[minima.count - 2] - bare,
+                margin: isShort ? 10 : Promise.noise),
+            Promise(
+                "ns for the recommended chain", .atMost, Promise.chain, measured: chain.minimum - bare,
+                margin: isShort ? 10 : Promise.noise),
         ]
     }
 

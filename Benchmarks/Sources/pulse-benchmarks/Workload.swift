@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-/// What is sent in every measurement: a GET that is answered with 47 bytes of JSON.
+/// What is sent: a GET that is answered with 47 bytes of JSON, and for plugins that leave a GET alone a POST of them.
 enum Workload {
     struct User: Decodable, Sendable {
         let id: Int
@@ -16,22 +16,38 @@ enum Workload {
         let path = "/users/42"
     }
 
+    struct AddUser: Endpoint {
+        typealias Response = User
+        let path = "/users"
+        let method = HTTPMethod.post
+        let body = RequestBody.data(json, contentType: "application/json")
+    }
+
     static let json = Data(#"{"id":42,"name":"Ada Lovelace","isActive":true}"#.utf8)
 
     /// A client whose mock hands out one ready answer, with a bus of its own to which nobody listens.
-    static func client(plugins: [any PulsePlugin] = []) throws -> PulseClient {
+    static func client(plugins: [any PulsePlugin] = [], cacheControl: String? = nil) throws -> PulseClient {
         guard let url = URL(string: "https://api.example.com") else { throw URLError(.badURL) }
-        let answer = PulseResponse(
-            statusCode: 200, headers: ["Content-Type": "application/json"], data: json, request: URLRequest(url: url))
+        var headers: HTTPHeaders = ["Content-Type": "application/json"]
+        headers["Cache-Control"] = cacheControl
+        let answer = PulseResponse(statusCode: 200, headers: headers, data: json, request: URLRequest(url: url))
         return PulseClient(
             configuration: PulseConfiguration(baseURL: url), plugins: plugins,
             transport: MockTransport(recordsRequests: false) { _ in answer }, events: PulseEventBus())
     }
 
-    static func calls(_ name: String, plugins: [any PulsePlugin] = []) throws -> Measurement {
-        let client = try client(plugins: plugins)
+    static func calls(
+        _ name: String, plugins: [any PulsePlugin] = [], cacheControl: String? = nil
+    ) throws -> Measurement {
+        try calls(name, to: GetUser(), plugins: plugins, cacheControl: cacheControl)
+    }
+
+    static func calls<E: Endpoint>(
+        _ name: String, to endpoint: E, plugins: [any PulsePlugin] = [], cacheControl: String? = nil
+    ) throws -> Measurement {
+        let client = try client(plugins: plugins, cacheControl: cacheControl)
         return Measurement(name) { times in
-            for _ in 0..<times { keep(try await client.request(GetUser())) }
+            for _ in 0..<times { keep(try await client.request(endpoint)) }
         }
     }
 }

@@ -6,18 +6,26 @@ package final class CallEnvironment: Sendable {
     package let randomness: any Randomness
     package let identifiers: IdentifierSource
     package let events: (any EventSink)?
+    /// The same, if it can be asked and told at once.
+    let lazyEvents: (any LazyEventSink)?
     /// The base URL's origin and the trusted ones. Empty: the client has no home.
     package let home: Set<Origin>
     package let redaction: Redaction
+    /// What a call that failed for want of a connection may wait on.
+    package let connectivity: (any ConnectivityMonitor)?
+    package let retryBudgets = RetryBudgets()
+    let typeNames = TypeNames()
 
     package init(
         clock: any PulseClock = .system, randomness: any Randomness = .system, events: (any EventSink)? = nil,
-        home: Set<Origin> = [], secretHeaders: Set<String> = []
+        home: Set<Origin> = [], secretHeaders: Set<String> = [], connectivity: (any ConnectivityMonitor)? = nil
     ) {
         self.clock = clock
         self.randomness = randomness
         self.events = events
+        lazyEvents = events as? any LazyEventSink
         self.home = home
+        self.connectivity = connectivity
         identifiers = IdentifierSource(randomness)
         redaction = secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders)
     }

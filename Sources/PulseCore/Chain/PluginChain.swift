@@ -3,12 +3,12 @@
 /// The rest of the chain: what stands further in than the plugin that holds it, down to the wire.
 ///
 /// Call it to go on; not at all to answer by oneself; several times to repeat. Every outcome crosses as an answer or a
-/// ``PulseError``.
+/// ``PulseError``. Once the call is complete it gives ``PulseError/cancelled``: work that goes on needs ``detached()``.
 public struct PluginChain: Sendable {
     private let links: Links
     private let index: Int
     private let context: PluginContext
-    /// This chain starts a call of its own, whose plugins it completes.
+    /// Each run of this chain is a call of its own, made after the context's, whose plugins it completes.
     private let completesItself: Bool
 
     package init(_ links: Links, context: PluginContext) {
@@ -32,39 +32,100 @@ public struct PluginChain: Sendable {
         try await result(request, context: context).get()
     }
 
+    /// Whether the rest is another for each endpoint: plugins that the endpoint brought along stand further in.
+    package var holdsPluginsOfTheEndpoint: Bool {
+        index < links.endOfEndpointPlugins
+    }
+
     /// The outcome as a value.
     public func result(
         _ request: URLRequest, context: PluginContext? = nil
     ) async -> Result<PulseResponse, PulseError> {
+        guard !completesItself else {
+            return await completedResult(request, context, for: self.context.call.waiting)
+        }
         // Whoever alters a context has only that of the call which a detached chain has left.
-        let context = (context ?? self.context).moved(to: self.context.call)
+        let context = context?.moved(to: self.context.call) ?? self.context
+        // The configuration's loop has only to count the call before the first attempt, and mostly nothing to do after it:
+        // it is stepped over on the way in, and asked for only if the attempt failed.
+        let loop = index == links.loopIndex ? links.ownLoop : nil
+        let next = loop == nil ? index : index + 1
+        let departed = loop == nil ? 0 : RetryLoop.countCall(in: context)
         let result: Result<PulseResponse, PulseError>
         do {
-            if index < links.plugins.count {
-                if index != links.ownLoop { context.call.enter(index, with: context, of: links.plugins.count) }
-                let rest = PluginChain(links, index: index + 1, context: context, completesItself: false)
-                result = .success(try await links.plugins[index].intercept(request, for: context, next: rest))
+            if links.completes, next < links.plugins.count {
+                guard context.call.enter(next, with: context, of: links.plugins.count) else {
+                    throw PulseError.cancelled
+                }
+            } else if context.call.isComplete {
+                throw PulseError.cancelled
+            }
+            if next < links.plugins.count {
+                let rest = PluginChain(links, index: next + 1, context: context, completesItself: false)
+                result = .success(try await links.plugins[next].intercept(request, for: context, next: rest))
             } else {
                 result = .success(try await links.wire(request, context, links.observers))
             }
         } catch {
-            result = .failure(PulseError(wrapping: error, request: request))
+            let failure = PulseError(wrapping: error, request: request)
+            if next == links.plugins.count, failure.phase == .beforeSend { context.call.noteUnsent() }
+            result = .failure(failure)
         }
-        if completesItself { await complete(result, of: context.call) }
-        return result
+        guard let loop, let failure = loop.failure(of: result, in: context) else { return result }
+        return await retried(result, failure, departed, by: loop, request, context)
     }
 
-    /// The rest of the chain for work that outlives its call or is shared between calls: a call of its own with its own
-    /// id and store (typed keys are copied) and no deadline. Whoever runs it owns the task.
+    // Not inlined, as most calls do without it: it would take room in the frame of each link.
+    @inline(never)
+    private func retried(
+        _ result: Result<PulseResponse, PulseError>, _ failure: PulseError, _ departed: Int, by loop: RetryLoop,
+        _ request: URLRequest, _ context: PluginContext
+    ) async -> Result<PulseResponse, PulseError> {
+        let attempt = PluginChain(links, index: index + 1, context: context, completesItself: false)
+        return await loop.goOn(after: result, failure, departed: departed, request, for: context, next: attempt)
+    }
+
+    /// The rest of the chain for work that outlives its call or is shared between calls: each run is a call of its own
+    /// with its own id and store (typed keys are copied) and no deadline. Whoever runs it owns the task.
     public func detached() -> PluginChain {
         PluginChain(links, index: index, context: context.detached(), completesItself: true)
     }
 
-    private func complete(_ result: Result<PulseResponse, PulseError>, of call: Call) async {
-        guard let stream = (try? result.get())?.bytes else { return await Self.complete(call, links) }
-        stream.onEnd { [links] _ in
-            Task { await Self.complete(call, links) }
+    /// The same for work that those calls wait for, whose latest deadline it has.
+    package func detached(for waiting: WaitingCalls) -> PluginChain {
+        PluginChain(links, index: index, context: context.detached(for: waiting), completesItself: true)
+    }
+
+    /// One run of what ``detached(for:)`` gives, for who needs no more: at half its price.
+    package func detachedResult(
+        _ request: URLRequest, for waiting: WaitingCalls
+    ) async -> Result<PulseResponse, PulseError> {
+        await completedResult(request, nil, for: waiting)
+    }
+
+    /// The same for another request than the call's own, whose bytes are in its `httpBody`: its answer is buffered, since
+    /// the call's stream or file is not for it.
+    package func detachedForAnotherRequest(limit: Int) -> PluginChain {
+        var context = context.detached(delivery: .buffered(limit: limit), isForAnotherRequest: true)
+        context.body = .inRequest
+        return PluginChain(links, index: index, context: context, completesItself: true)
+    }
+
+    /// Each run of a detached chain is a call of its own, which ends with it.
+    private func completedResult(
+        _ request: URLRequest, _ context: PluginContext?, for waiting: WaitingCalls?
+    ) async -> Result<PulseResponse, PulseError> {
+        let context = (context ?? self.context).moved(to: self.context.call.detached(for: waiting))
+        let chain = PluginChain(links, index: index, context: context, completesItself: false)
+        let result = await chain.result(request)
+        if let stream = (try? result.get())?.bytes {
+            stream.onEnd { [links] _ in
+                Task { await Self.complete(context.call, links) }
+            }
+        } else {
+            await Self.complete(context.call, links)
         }
+        return result
     }
 
     /// Runs `didComplete` of the plugins that the call entered, last first.
@@ -84,31 +145,51 @@ extension PluginChain {
         package let plugins: [any PulsePlugin]
         package let wire: Wire
         /// Those whose hooks run: all but the configuration's loop, which has none.
-        let observers: [any PulsePlugin]
-        /// The index of the configuration's loop, unless a plugin stands in its place.
-        let ownLoop: Int?
+        package let observers: [any PulsePlugin]
+        /// The configuration's loop, unless a plugin stands in its place.
+        let ownLoop: RetryLoop?
+        /// The loop's index, whichever it is.
+        let loopIndex: Int
+        /// The index behind the last plugin that the endpoint brought along; 0 if it brought none.
+        let endOfEndpointPlugins: Int
+        /// Whoever runs these plugins completes its calls: what a call notes of them would keep it else.
+        let completes: Bool
+        /// Nobody waits in this chain but for the call, so that it needs no task of its own.
+        package let endsWithItsCall: Bool
 
         /// Sorts by scope, stably: an endpoint's plugins before the client's, within them the caller's order. Exactly one
         /// retry loop stands between the `.call` and the `.attempt` plugins: that of `retry` if there is one, else the
         /// last `.retry` plugin of the endpoint, else of the client, else the configuration's policy.
         package init(
             client: [any PulsePlugin], endpoint: [any PulsePlugin] = [], retry: RetryPolicy?,
-            configured policy: RetryPolicy, wire: @escaping Wire
+            configured policy: RetryPolicy, completes: Bool = true, wireEndsWithItsCall: Bool = false,
+            wire: @escaping Wire
         ) {
+            self.completes = completes
             let all = endpoint + client
             let outer = all.filter { $0.scope == .call }
             let inner = all.filter { $0.scope == .attempt }
+            loopIndex = outer.count
+            let own = endpoint.count { $0.scope == .attempt }
+            let bringsLoop = retry == nil && endpoint.contains { $0.scope == .retry }
+            endOfEndpointPlugins =
+                own > 0
+                ? loopIndex + 1 + own : bringsLoop ? loopIndex + 1 : endpoint.count { $0.scope == .call }
             let plugin = endpoint.last { $0.scope == .retry } ?? client.last { $0.scope == .retry }
             if retry == nil, let plugin {
                 plugins = outer + [plugin] + inner
                 observers = plugins
                 ownLoop = nil
             } else {
-                plugins = outer + [RetryLoop(retry ?? policy)] + inner
+                let loop = RetryLoop(retry ?? policy)
+                plugins = outer + [loop] + inner
                 observers = outer + inner
-                ownLoop = outer.count
+                ownLoop = loop
             }
             self.wire = wire
+            endsWithItsCall =
+                wireEndsWithItsCall
+                && plugins.allSatisfy { ($0 as? any EndsWithItsCall)?.endsWithItsCall == true }
         }
     }
 }

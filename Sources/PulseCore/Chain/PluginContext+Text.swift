@@ -3,7 +3,7 @@
 extension PluginContext: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Which call, which hop, which attempt; no header, no option, nothing of the store.
     public var description: String {
-        "\(method) \(endpointPath), hop \(hop), attempt \(attempt), \(id)"
+        "\(method) \(endpointPath.onOneLine), hop \(hop), attempt \(attempt), \(id)"
     }
 
     public var debugDescription: String { description }

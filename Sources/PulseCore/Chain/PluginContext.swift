@@ -11,14 +11,19 @@ public struct PluginContext: Sendable {
     public private(set) var wireAttempt: Int
     /// The body if it is a file or a stream; bytes are in the request's `httpBody`.
     public var body: BodySource
+    /// Learns when requests that go out by this context leave; nil if nobody asks.
+    package private(set) var departures: Departures?
 
     package init(
         call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: BodySource = .inRequest,
-        builtHeaders: [String: String]? = nil, cacheOverride: RequestOptions.Cache? = nil
+        request: URLRequest? = nil, builtHeaders: [String: String]? = nil, storedCookies: String? = nil,
+        cacheOverride: RequestOptions.Cache? = nil, destination: Destination? = nil
     ) {
         self.call = call
         current = Hop(
-            number: hop, url: url, method: method, builtHeaders: builtHeaders, cacheOverride: cacheOverride)
+            number: hop, url: url, method: method, request: request, builtHeaders: builtHeaders,
+            storedCookies: storedCookies, cacheOverride: cacheOverride,
+            destination: destination ?? Destination(Origin(url), home: call.environment.home))
         self.body = body
         attempt = 1
         wireAttempt = hop == 0 ? 1 : call.wireAttempts + 1
@@ -29,18 +34,24 @@ public struct PluginContext: Sendable {
         let number: Int
         let url: URL
         let method: HTTPMethod
+        let request: URLRequest?
         let builtHeaders: [String: String]?
+        let storedCookies: String?
         let cacheOverride: RequestOptions.Cache?
+        let destination: Destination
 
         init(
-            number: Int, url: URL, method: HTTPMethod, builtHeaders: [String: String]?,
-            cacheOverride: RequestOptions.Cache?
+            number: Int, url: URL, method: HTTPMethod, request: URLRequest?, builtHeaders: [String: String]?,
+            storedCookies: String?, cacheOverride: RequestOptions.Cache?, destination: Destination
         ) {
             self.number = number
             self.url = url
             self.method = method
+            self.request = request
             self.builtHeaders = builtHeaders
+            self.storedCookies = storedCookies
             self.cacheOverride = cacheOverride
+            self.destination = destination
         }
     }
 
@@ -48,6 +59,8 @@ public struct PluginContext: Sendable {
     package var url: URL { current.url }
     /// The header fields as the client built them for this hop, if the hop leaves home: what the wire lets through.
     package var builtHeaders: [String: String]? { current.builtHeaders }
+    /// The `Cookie` header of the hop if the cookie store gave it: for this URL's origin alone.
+    package var storedCookies: String? { current.storedCookies }
 
     /// The method of this hop: a redirect may have turned the call's into GET.
     public var method: HTTPMethod { current.method }
@@ -94,19 +107,36 @@ public struct PluginContext: Sendable {
     package func onWire() -> PluginContext {
         var copy = self
         copy.wireAttempt = call.nextWireAttempt()
+        departures?.note(call.environment.clock.uptime)
+        return copy
+    }
+
+    /// A context for what is further in, by whose ``departures`` the caller learns when requests leave from there.
+    // Not inlined: its temporaries would take room in the frame of each attempt.
+    @inline(never)
+    package func watchingDepartures() -> PluginContext {
+        var copy = self
+        copy.departures = Departures(within: departures)
         return copy
     }
 
     /// Whether credentials may go there: the base URL's origin and the configuration's trusted ones.
     public func isTrusted(_ url: URL) -> Bool {
-        call.environment.isHome(url)
+        url == current.url ? current.destination.isHome : call.environment.isHome(url)
+    }
+
+    /// The origin of a URL, which is known of the one that the hop was built for.
+    package func origin(of url: URL) -> Origin? {
+        url == current.url ? current.destination.origin : Origin(url)
     }
 
     /// Whether the client is going to follow that answer: a redirect, whose verdict is not this answer's.
     public func willFollow(_ response: PulseResponse) -> Bool {
         guard (300..<400).contains(response.statusCode) else { return false }
         let policy = call.options.redirectPolicy ?? .default
-        switch policy.decision(for: response, hop: hop, isBodyReplayable: body.isReplayable) {
+        let decision = policy.decision(
+            for: response, following: current.request, hop: hop, isBodyReplayable: body.isReplayable)
+        switch decision {
         case .follow: return true
         case .stop, .tooManyRedirects: return false
         }
@@ -128,18 +158,46 @@ public struct PluginContext: Sendable {
         summary(retryDelay: 0)
     }
 
-    package func summary(retryDelay: TimeInterval) -> CallSummary {
-        CallSummary(
-            id: id, endpointPath: endpointPath, route: route, method: method, host: url.host ?? call.host,
-            attempt: attempt, retryDelay: retryDelay, traceID: call.traceID)
+    /// Of this hop. The call's own is known already; taking a URL apart is not cheap.
+    package var host: String {
+        hop == 0 ? call.host : url.host ?? call.host
+    }
+
+    /// This call with the span that a request takes along, for the events of that request.
+    package func summary(sending request: URLRequest) -> CallSummary {
+        let (identity, trace) = identityAndTrace
+        // Reading a header is not cheap: only where a plugin has made the call part of a trace.
+        guard let trace, let header = request.header("traceparent") else {
+            return CallSummary(identity, attempt: attempt, of: trace)
+        }
+        let fields = header.split(separator: "-")
+        return CallSummary(
+            identity, attempt: attempt, of: trace,
+            spanID: fields.count > 2 && fields[1] == trace.id ? String(fields[2]) : nil)
+    }
+
+    package func summary(retryDelay: TimeInterval = 0) -> CallSummary {
+        let (identity, trace) = identityAndTrace
+        return CallSummary(identity, attempt: attempt, retryDelay: retryDelay, of: trace)
+    }
+
+    private var identityAndTrace: (identity: CallSummary.Identity, trace: Call.Trace?) {
+        let (identity, trace) = call.identityAndTrace
+        // A redirect may have led to another host, by another method.
+        return hop == 0 && method == call.method ? (identity, trace) : (identity.moved(to: host, by: method), trace)
     }
 
     /// For a chain that outlives its call.
-    func detached() -> PluginContext {
-        moved(to: call.detached()).with(attempt: 1)
+    func detached(
+        delivery: TransportRequest.Delivery? = nil, for waiting: WaitingCalls? = nil, isForAnotherRequest: Bool = false
+    ) -> PluginContext {
+        let call = call.detached(delivery: delivery, for: waiting, isForAnotherRequest: isForAnotherRequest)
+        return moved(to: call).with(attempt: 1)
     }
 
     /// The same attempt and body in another call.
+    // Not inlined: the copy would take room in the frame of each link.
+    @inline(never)
     func moved(to call: Call) -> PluginContext {
         guard call !== self.call else { return self }
         var copy = self

@@ -89,7 +89,9 @@ extension PulsePlugin {
         var request = request
         try await prepare(&request, for: context)
         let result = await next.result(request, context: context)
-        let streamed = (try? result.get())?.bytes
+        // By a pattern: an answer that is taken out by `get` is copied.
+        var streamed: ByteStream?
+        if case .success(let response) = result { streamed = response.bytes }
         do {
             let response = try await didReceive(result, for: context)?.get() ?? result.get()
             // Another stream may be made of this one; without one nobody reads it.

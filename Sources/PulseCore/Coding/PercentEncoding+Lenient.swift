@@ -11,7 +11,7 @@ extension PercentEncoding {
     }
 
     /// The text with its escapes undone; what is no valid escape stays.
-    static func lenientlyDecoded(_ bytes: [UInt8], in range: Range<Int>, plusIsSpace: Bool = false) -> [UInt8] {
+    package static func lenientlyDecoded(_ bytes: [UInt8], in range: Range<Int>, plusIsSpace: Bool = false) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(range.count)
         var index = range.lowerBound

@@ -53,6 +53,16 @@ public struct ProxySettings: Sendable, Hashable {
         copy.exclusions += hosts
         return copy
     }
+
+    /// Whether the host is reached without the proxy.
+    package func excludes(_ host: String) -> Bool {
+        let host = host.asciiLowercased
+        return exclusions.contains { exclusion in
+            let exclusion = exclusion.asciiLowercased
+            guard exclusion.hasPrefix(".") else { return host == exclusion }
+            return host.hasSuffix(exclusion) || host == exclusion.dropFirst()
+        }
+    }
 }
 
 extension ProxySettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

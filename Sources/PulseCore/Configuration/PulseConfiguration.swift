@@ -39,7 +39,7 @@ public struct PulseConfiguration: Sendable {
     public var proxy: ProxySettings = .environment
     /// Nil sends and keeps no cookies.
     public var cookieStore: (any CookieStore)?
-    /// Nil knows nothing of the network's state.
+    /// Nil is the system's, which is started by what needs it first.
     public var connectivity: (any ConnectivityMonitor)?
     public var clock: any PulseClock = .system
     public var randomness: any Randomness = .system

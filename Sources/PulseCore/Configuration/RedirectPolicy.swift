@@ -3,7 +3,7 @@
 /// Which redirects a client follows (RFC 9110, section 15.4), and what it sends then.
 ///
 /// Following, 301 and 302 turn a POST into GET, 303 turns any method but HEAD into GET; body, `Content-*` headers and the
-/// idempotency key go with the method. 307 and 308 keep method and body. Never followed are a way from https to http, to
+/// idempotency key go with the method, with a 303 in any case. 307 and 308 keep method and body. Never followed are a way from https to http, to
 /// another scheme, or with a body that can be sent only once: then the 3xx is the answer, and fails as a status does.
 public struct RedirectPolicy: Sendable {
     private enum Mode: Sendable {
@@ -26,13 +26,23 @@ public struct RedirectPolicy: Sendable {
     public static let refuse = RedirectPolicy(mode: .refuse)
 
     /// Follows with the request that the closure gives, or not if that is nil. It gets the redirect and the request that
-    /// the rules above would send; a rule that forbids to follow is not asked about. At most 10 hops.
+    /// the rules above would send; a rule that forbids to follow is not asked about. At most 10 hops. Where the closure
+    /// turns the method into GET or HEAD, the body goes, whatever it is.
     ///
     /// The closure may be called several times for one redirect, on any thread, and must give the same each time.
     public static func custom(
         _ decide: @escaping @Sendable (PulseResponse, URLRequest) -> URLRequest?
     ) -> RedirectPolicy {
         RedirectPolicy(mode: .custom(decide))
+    }
+
+    /// How many are followed at most; nil where a closure decides.
+    package var maximumHops: Int? {
+        switch mode {
+        case .follow(let maximum): maximum
+        case .refuse: 0
+        case .custom: nil
+        }
     }
 
     package enum Decision: Sendable {
@@ -44,24 +54,24 @@ public struct RedirectPolicy: Sendable {
 
     /// What to do with an answer.
     ///
+    /// A relative `Location` is resolved against the URL that was sent, wherever a plugin had moved the request.
+    ///
     /// - Parameter request: what the redirect continues, as the client built it; by default the request as it was sent.
     /// - Parameter hop: redirects followed so far.
     package func decision(
         for response: PulseResponse, following request: URLRequest? = nil, hop: Int, isBodyReplayable: Bool
     ) -> Decision {
         let request = request ?? response.request
-        guard let (rewritesTo, dropsBody) = Self.rewriting(response.statusCode, method: request.httpMethod ?? "GET"),
+        let method = request.httpMethod ?? "GET"
+        guard var (rewritesTo, dropsBody) = Self.rewriting(response.statusCode, method: method),
             dropsBody || isBodyReplayable,
-            let current = request.url, let target = Self.target(of: response, from: current)
+            let current = response.request.url ?? request.url, let target = Self.target(of: response, from: current)
         else { return .stop }
         var next = request
         next.url = target
         next.httpMethod = rewritesTo
         if dropsBody { Self.removeBody(from: &next) }
-        if Origin(target) != Origin(current) {
-            // A Host of one's own names the host that has just sent the client elsewhere.
-            next.setValue(nil, forHTTPHeaderField: "Host")
-        }
+        Self.removeHost(from: &next, continuing: request, sentTo: current)
         var maximumHops = 10
         switch mode {
         case .refuse: return .stop
@@ -70,6 +80,12 @@ public struct RedirectPolicy: Sendable {
             guard let decided = decide(response, next), let url = decided.url, Self.mayFollow(from: current, to: url)
             else { return .stop }
             next = decided
+            rewritesTo = next.httpMethod ?? "GET"
+            if rewritesTo != method, ["GET", "HEAD"].contains(rewritesTo) {
+                dropsBody = true
+                Self.removeBody(from: &next)
+            }
+            Self.removeHost(from: &next, continuing: request, sentTo: current)
         }
         return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
     }
@@ -78,7 +94,7 @@ public struct RedirectPolicy: Sendable {
     private static func rewriting(_ status: Int, method: String) -> (method: String, dropsBody: Bool)? {
         switch status {
         case 301, 302: method == "POST" ? ("GET", true) : (method, false)
-        case 303: method == "HEAD" || method == "GET" ? (method, false) : ("GET", true)
+        case 303: (method == "HEAD" ? method : "GET", true)
         case 307, 308: (method, false)
         default: nil
         }
@@ -139,6 +155,15 @@ public struct RedirectPolicy: Sendable {
         else { return 0..<0 }
         let rest = reference[(start + 2)...]
         return rest.startIndex..<(rest.firstIndex(where: delimiters.contains) ?? rest.endIndex)
+    }
+
+    /// A Host of one's own names the host that has just sent the client elsewhere. One that a custom decision sets stays.
+    private static func removeHost(from next: inout URLRequest, continuing request: URLRequest, sentTo current: URL) {
+        guard let target = next.url.map({ Origin($0) }), let host = request.value(forHTTPHeaderField: "Host"),
+            next.value(forHTTPHeaderField: "Host") == host,
+            target != Origin(current) || target != request.url.flatMap({ Origin($0) })
+        else { return }
+        next.setValue(nil, forHTTPHeaderField: "Host")
     }
 
     private static func removeBody(from request: inout URLRequest) {

@@ -3,7 +3,9 @@
 /// Which failures of which requests are tried again, how often and after how long.
 ///
 /// Whatever the policy, a request is repeated only if that is safe: its method is idempotent, or it has an
-/// `Idempotency-Key`, or nothing of it was sent; and only if its body can be sent again (RFC 9110, section 9.2.2).
+/// `Idempotency-Key`, or nothing of it was sent; and only if its body can be sent again (RFC 9110, section 9.2.2). And
+/// whatever the policy, a client's retries to one host are at most 20 % of its calls there in the last 10 seconds, where
+/// 30 in any 10 seconds are always allowed.
 public struct RetryPolicy: Sendable {
     /// Tries in all, the first included; less than 1 counts as 1.
     public var maxAttempts: Int
@@ -19,6 +21,8 @@ public struct RetryPolicy: Sendable {
     public var retriesUnsafeMethods = false
     /// Seconds: a server that asks for a longer wait is not waited for.
     public var maximumRetryAfter: TimeInterval = 60
+    /// Has the last word on which failures are tried again and after how long; nil leaves it to the other fields.
+    public var decider: (any RetryDecider)?
 
     public init(
         maxAttempts: Int = 3,

@@ -31,7 +31,8 @@ public protocol Endpoint: Sendable {
     /// None by default.
     var body: RequestBody { get }
 
-    /// Seconds without a byte sent or received before the call fails; 0 takes the client's.
+    /// Seconds without a byte sent or received before the call fails; 0 takes the client's. A negative number is
+    /// ``PulseError/invalidRequest(reason:)``.
     var timeoutInterval: TimeInterval { get }
 
     /// Whether a call without a connection goes to the offline queue, if the client has one.
@@ -62,6 +63,7 @@ extension Endpoint {
 
 extension Endpoint where Response: Decodable {
     /// A ``ResponseValue`` (`Data`, `String`, ``EmptyResponse``, an optional) reads itself; anything else is decoded.
+    @inlinable
     public func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Response {
         if let type = Response.self as? any ResponseValue.Type,
             let value = try type.read(response, using: decoder) as? Response

@@ -111,7 +111,8 @@ public struct BodyStream: Sendable {
 }
 
 /// The body of a request that stands beside its `URLRequest`.
-public enum BodySource: Sendable {
+// Indirect: it is handed on with every context, and most requests have none.
+public indirect enum BodySource: Sendable {
     /// In `URLRequest.httpBody`, or there is none.
     case inRequest
     case file(URL)

@@ -2,6 +2,8 @@
 
 /// Settings of one call. Every field is optional and nil inherits: the call's over the endpoint's over the client's,
 /// field by field.
+///
+/// Times are positive numbers of seconds, infinity for no limit; anything else is ``PulseError/invalidRequest(reason:)``.
 public struct RequestOptions: Sendable {
     /// How a call takes part in authentication.
     public enum Auth: Sendable, Hashable {
@@ -58,7 +60,8 @@ public struct RequestOptions: Sendable {
         set { fields.connectTimeout = newValue }
     }
 
-    /// Seconds for the whole call: hops, attempts, waits, refreshes.
+    /// Seconds for the whole call: hops, attempts, waits, refreshes. What is left of a budget may be given: with nothing
+    /// left, or less, the call is ``PulseError/deadlineExceeded(last:)`` before anything is sent.
     public var deadline: TimeInterval? {
         get { box?.fields.deadline }
         set { fields.deadline = newValue }
@@ -86,6 +89,7 @@ public struct RequestOptions: Sendable {
         set { fields.coalesces = newValue }
     }
 
+    /// One that is empty or no value of a header is ``PulseError/invalidRequest(reason:)``.
     public var idempotencyKey: IdempotencyKey? {
         get { box?.fields.idempotencyKey }
         set { fields.idempotencyKey = newValue }
@@ -140,7 +144,9 @@ public struct RequestOptions: Sendable {
         set { fields.queuesBehindPending = newValue }
     }
 
-    /// Whether the call waits for a connection after it failed for want of one.
+    /// Whether the call waits for a connection after it failed for want of one, while the configuration's
+    /// ``PulseConfiguration/connectivity`` reports no way to the network. Until the deadline, whatever the retry policy says;
+    /// without a deadline for as long as it takes, with a try every minute, since a monitor may be wrong.
     public var waitsForConnectivity: Bool? {
         get { box?.fields.waitsForConnectivity }
         set { fields.waitsForConnectivity = newValue }
@@ -189,6 +195,12 @@ extension [String: String] {
     }
 
     package func header(_ name: String) -> String? {
-        self[name] ?? first { $0.key.equalsIgnoringASCIICase(name) }?.value
+        // Bytes alone: a hash of the name would cost more than a look at the few fields of a request.
+        var found: String?
+        for (other, value) in self where other.equalsIgnoringASCIICase(name) {
+            if other == name { return value }
+            found = value
+        }
+        return found
     }
 }

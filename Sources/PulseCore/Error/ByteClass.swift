@@ -10,6 +10,8 @@ struct ByteClass: Sendable {
         /// A blank or `+`, perhaps behind an authentication scheme.
         case blank
         case percent
+        /// `/`, perhaps the first of two before an authority.
+        case slash
         /// `<`, perhaps of an XML start tag.
         case tagStart
         case tagEnd
@@ -42,6 +44,7 @@ struct ByteClass: Sendable {
             case UInt8(ascii: "="), UInt8(ascii: ":"): .separator
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "+"): .blank
             case UInt8(ascii: "%"): .percent
+            case UInt8(ascii: "/"): .slash
             case UInt8(ascii: "<"): .tagStart
             case UInt8(ascii: ">"): .tagEnd
             case UInt8(ascii: "J"): .letterJ

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Masks in well-formed JSON (RFC 8259), and leaves every other byte as it is. A sequence of values is well-formed as
-/// well: JSON Lines, RFC 7464.
+/// Masks in JSON (RFC 8259), and leaves every other byte as it is. A sequence of values is well-formed as well: JSON
+/// Lines, RFC 7464. Of what is cut short or otherwise broken the scanner masks the member where it breaks, and all behind.
 struct JSONRedaction {
     private enum Expected {
         case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd
@@ -24,17 +24,18 @@ struct JSONRedaction {
     private var isSecretKey = false
     private var replacements: Replacements
 
-    /// - Returns: false for `isWellFormed` if the text is not JSON; nil for `masked` if nothing was to be masked.
-    static func masked(
-        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames
-    ) -> (isWellFormed: Bool, masked: [UInt8]?) {
+    /// Where the member begins, name and all, that is being read. No secret is open there.
+    private var memberStart: Int
+
+    /// Nil if nothing was to be masked.
+    static func masked(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames) -> [UInt8]? {
         var redaction = JSONRedaction(bytes: bytes, range: range, names: names)
         do {
             try redaction.run()
-            return (true, redaction.replacements.result())
         } catch {
-            return (false, nil)
+            redaction.maskRest()
         }
+        return redaction.replacements.result()
     }
 
     private init(bytes: [UInt8], range: Range<Int>, names: SecretNames) {
@@ -42,6 +43,7 @@ struct JSONRedaction {
         self.names = names
         end = range.upperBound
         position = range.lowerBound
+        memberStart = range.lowerBound
         replacements = Replacements(of: bytes, in: range)
     }
 
@@ -62,6 +64,18 @@ struct JSONRedaction {
         guard open.isEmpty, expected == .value else { throw Malformed() }
     }
 
+    private mutating func maskRest() {
+        let rest = max(memberStart, replacements.replacedEnd)..<end
+        if let masked = SecretScanner.masked(bytes, in: rest, names: names) {
+            replacements.replace(rest, with: masked)
+        }
+    }
+
+    /// Only behind what cannot be part of a pair in any other syntax: the scanner must see whole ones.
+    private mutating func memberBegins() {
+        if secret == nil { memberStart = position }
+    }
+
     private mutating func skipWhitespace() {
         // RS begins a record of RFC 7464.
         while position < end, [0x20, 0x0A, 0x0D, 0x09, 0x1E].contains(bytes[position]) { position += 1 }
@@ -72,6 +86,7 @@ struct JSONRedaction {
         if bytes[position] == UInt8(ascii: ",") {
             position += 1
             expected = isObject ? .key : .value
+            memberBegins()
         } else {
             try close()
         }
@@ -107,6 +122,7 @@ struct JSONRedaction {
             expected = bytes[position] == UInt8(ascii: "{") ? .keyOrEnd : .valueOrEnd
             open.append(bytes[position])
             position += 1
+            memberBegins()
         case UInt8(ascii: "\""):
             let content = try readString()
             if secret == nil { mask(content) }
@@ -117,9 +133,18 @@ struct JSONRedaction {
                 bytes[position].isASCIILetter || bytes[position].isASCIIDigit
                     || "+-.".utf8.contains(bytes[position])
             { position += 1 }
-            guard start < position else { throw Malformed() }
+            guard Self.isScalar(bytes[start..<position]) else { throw Malformed() }
             valueEnded()
         }
+    }
+
+    /// Whether it is a literal or, more or less, a number, rather than a word of any other text.
+    private static func isScalar(_ text: ArraySlice<UInt8>) -> Bool {
+        guard let first = text.first else { return false }
+        if first.isASCIIDigit || first == UInt8(ascii: "-") {
+            return text.allSatisfy { $0.isASCIIDigit || "+-.eE".utf8.contains($0) }
+        }
+        return ["true", "false", "null"].contains { text.elementsEqual($0.utf8) }
     }
 
     private mutating func valueEnded() {

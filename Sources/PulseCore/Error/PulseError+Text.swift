@@ -101,7 +101,14 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     }
 
     private static func path(_ keys: [any CodingKey]) -> String {
-        keys.reduce(into: "$") { $0 += $1.intValue.map { "[\($0)]" } ?? ".\($1.stringValue)" }
+        keys.reduce(into: "$") { $0 += $1.intValue.map { "[\($0)]" } ?? ".\(name(of: $1))" }
+    }
+
+    /// A key that the program declares, a case of an enumeration, by its name. Any other is text out of the body, such
+    /// as a dictionary's key: as good a place for an address or a token as a value.
+    private static func name(of key: any CodingKey) -> String {
+        let mirror = Mirror(reflecting: key)
+        return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "*"
     }
 
     private static func text(of request: URLRequest) -> String {

@@ -48,7 +48,8 @@ extension PulseError {
         RetryPolicy.default.counts(self)
     }
 
-    /// How far the request had got, or nil where that has no meaning.
+    /// How far the request had got, or nil where that has no meaning. A ``rateLimited(retryAfter:)`` counts as a server's, as
+    /// the error does not tell that it is a limit's of this side.
     public var phase: Phase? {
         switch self {
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .noConnection, .sslPinningFailed,

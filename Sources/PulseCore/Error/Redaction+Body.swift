@@ -25,8 +25,7 @@ extension Redaction {
     private func masked(_ bytes: [UInt8], in range: Range<Int>, as type: MediaType, depth: Int = 0) -> [UInt8]? {
         switch type {
         case .json:
-            let (isWellFormed, masked) = JSONRedaction.masked(bytes, in: range, names: names)
-            return isWellFormed ? masked : SecretScanner.masked(bytes, in: range, names: names)
+            return JSONRedaction.masked(bytes, in: range, names: names)
         case .form:
             var replacements = Replacements(of: bytes, in: range)
             SecretScanner.maskItems(bytes, in: range, names: names, depth: 0, &replacements)

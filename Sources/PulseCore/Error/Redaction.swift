@@ -27,6 +27,15 @@ public struct Redaction: Sendable {
         names = SecretNames(adding: secretHeaders)
     }
 
+    private init(names: SecretNames) {
+        self.names = names
+    }
+
+    /// This and more names.
+    package func adding(_ names: some Sequence<String>) -> Redaction {
+        Redaction(names: self.names.adding(names))
+    }
+
     /// Whether the value under that name is secret. Allocates nothing: it is asked for every header of every request.
     public func isSecret(_ name: String) -> Bool {
         var name = name

@@ -53,7 +53,13 @@ struct SecretNames: Sendable {
     private static let exempt = Pattern("accesscontrolallowcredentials", .whole)
 
     /// Each of at least one letter or digit.
-    private let added: [Pattern]
+    private var added: [Pattern]
+
+    func adding(_ names: some Sequence<String>) -> SecretNames {
+        var more = SecretNames(adding: names)
+        more.added += added
+        return more
+    }
 
     init(adding names: some Sequence<String>) {
         added = names.map { name in

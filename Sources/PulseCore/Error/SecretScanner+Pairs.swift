@@ -26,6 +26,8 @@ extension SecretScanner {
         if isColon, byte(position) == UInt8(ascii: "/"), byte(position + 1) == UInt8(ascii: "/") {
             return scanURL(from: position + 2)
         }
+        // In a JSON string, as some write it.
+        if isColon, matches(Array("\\/\\/".utf8), at: position) { return scanURL(from: position + 4) }
         let name = name(before: separator).flatMap { isSecret($0) ? $0 : nil }
         // No name spans a separator: nothing is looked at twice.
         nameFloor = position

@@ -5,6 +5,20 @@ extension SecretScanner {
     /// URLs within URLs are looked into this deep; each level is another pass over what it contains.
     private static let maximumDepth = 3
 
+    /// `//user:password@host`, a URL without its scheme (RFC 3986, section 4.2).
+    mutating func scanNetworkPath() {
+        let start = position + 2
+        position += 1
+        guard byte(position) == UInt8(ascii: "/") else { return }
+        // A word before it, and it is a path with an empty segment.
+        guard start - 2 == floor || !isAlphanumeric(start - 3) || isEscaped(start - 2) else { return }
+        var index = start
+        while index < end, !kind(index).isBlank, !kind(index).isLineBreak, !kind(index).isQuote,
+            !"/?#@".utf8.contains(bytes[index])
+        { index += 1 }
+        if byte(index) == UInt8(ascii: "@") { scanURL(from: start) }
+    }
+
     /// Masks in the URL whose authority begins at `start`, in the middle of a text.
     mutating func scanURL(from start: Int) {
         let stop = urlEnd(start)

@@ -11,8 +11,8 @@ struct SecretScanner {
     var position: Int
     /// Names begin behind this.
     var nameFloor: Int
-    /// The start tag of an element with a secret name has begun.
-    private var isInSecretTag = false
+    /// The name in the start tag that has begun, with its prefix, if it is a secret one.
+    private var secretTag: Range<Int>?
     private var replacements: Replacements
 
     private init(names: SecretNames, bytes: [UInt8], range: Range<Int>, depth: Int) {
@@ -38,6 +38,7 @@ struct SecretScanner {
             case .separator: scanSeparator(width: 1)
             case .blank: scanCredentials(width: 1)
             case .percent: scanEscape()
+            case .slash: scanNetworkPath()
             case .tagStart: scanTag()
             case .tagEnd: scanElement()
             case .letterJ: scanWebToken()
@@ -142,7 +143,8 @@ struct SecretScanner {
 
     private mutating func scanTag() {
         position += 1
-        var start = position
+        let first = position
+        var start = first
         var index = start
         while isAlphanumeric(index) || byte(index) >= 0x80 || "-_.:".utf8.contains(byte(index)) {
             index += 1
@@ -150,26 +152,79 @@ struct SecretScanner {
             if bytes[index - 1] == UInt8(ascii: ":") { start = index }
         }
         // Behind a star there was more of the name, which has been masked.
-        isInSecretTag = byte(index) != UInt8(ascii: "*") && names.contains(bytes[start..<index])
+        let isSecret = byte(index) != UInt8(ascii: "*") && names.contains(bytes[start..<index])
+        secretTag = isSecret ? first..<index : nil
     }
 
-    /// `<password>…</password>` and CDATA within; attributes are pairs like others.
+    /// `<password>…</password>`, CDATA and whole elements within; attributes are pairs like others.
     private mutating func scanElement() {
         let close = position
         position += 1
-        guard isInSecretTag else { return }
-        isInSecretTag = false
+        guard let tag = secretTag else { return }
+        secretTag = nil
         guard close == floor || bytes[close - 1] != UInt8(ascii: "/") else { return }
-        let data = Array("<![cdata[".utf8)
         var index = close + 1
+        let data = Array("<![cdata[".utf8)
         if matches(data, at: index) {
-            index += data.count
-            let first = index
+            let first = index + data.count
             let last = Array("]]>".utf8)
+            index = first
             while index < end, !(bytes[index] == UInt8(ascii: "]") && matches(last, at: index)) { index += 1 }
-            return replace(first..<index)
+            if index >= end || byte(index + 3) == UInt8(ascii: "<") && byte(index + 4) == UInt8(ascii: "/") {
+                return replace(first..<index)
+            }
+            index = close + 1
         }
         while index < end, bytes[index] != UInt8(ascii: "<") { index += 1 }
+        // More than text: all of it, to its own end or that of the text.
+        if index < end, beginsContent(index) { index = elementEnd(from: index, Array(bytes[tag])) }
         if skipBlanks(close + 1, alsoLines: true) < index { replace((close + 1)..<index) }
+    }
+
+    /// An element, a comment, CDATA or an instruction.
+    private func beginsContent(_ index: Int) -> Bool {
+        let next = byte(index + 1)
+        return next.isASCIILetter || next >= 0x80 || "_!?".utf8.contains(next)
+    }
+
+    /// Where the end tag of that name begins, those of elements of the same name within apart; else the end of the text.
+    private func elementEnd(from start: Int, _ tag: [UInt8]) -> Int {
+        let name = tag.map(\.asciiLowercased)
+        var (index, depth) = (start, 1)
+        while index < end {
+            defer { index += 1 }
+            guard bytes[index] == UInt8(ascii: "<") else { continue }
+            if byte(index + 1) == UInt8(ascii: "!") {
+                index = sectionEnd(from: index)
+                continue
+            }
+            let isEnd = byte(index + 1) == UInt8(ascii: "/")
+            let first = index + (isEnd ? 2 : 1)
+            guard matches(name, at: first) else { continue }
+            let next = kind(first + name.count)
+            let after = byte(first + name.count)
+            guard next.isBlank || next.isLineBreak || after == UInt8(ascii: ">") || after == UInt8(ascii: "/") else {
+                continue
+            }
+            if isEnd {
+                depth -= 1
+                if depth == 0 { return index }
+            } else {
+                index = first + name.count
+                while index < end, bytes[index] != UInt8(ascii: ">") { index += 1 }
+                if index >= end || bytes[index - 1] != UInt8(ascii: "/") { depth += 1 }
+            }
+        }
+        return end
+    }
+
+    /// The last byte of the comment or the CDATA that begins there, whatever tags are in it; else `start`.
+    private func sectionEnd(from start: Int) -> Int {
+        let (data, comment) = (Array("<![cdata[".utf8), Array("<!--".utf8))
+        guard matches(data, at: start) || matches(comment, at: start) else { return start }
+        let last = Array((matches(data, at: start) ? "]]>" : "-->").utf8)
+        var index = start
+        while index < end, !(bytes[index] == last[0] && matches(last, at: index)) { index += 1 }
+        return min(index + 2, end)
     }
 }

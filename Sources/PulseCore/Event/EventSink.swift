@@ -7,3 +7,8 @@ public protocol EventSink: AnyObject, Sendable {
     /// Must be short and must not wait for anything but a lock.
     func emit(_ event: NetworkEvent)
 }
+
+/// A sink that has others behind it: it asks them once, and has the event built if one of them listens.
+package protocol LazyEventSink: EventSink {
+    func emit(lazily event: () -> NetworkEvent)
+}

@@ -41,34 +41,98 @@ public enum NetworkEvent: Sendable {
 }
 
 /// Which call an event is about.
-public struct CallSummary: Sendable, Hashable {
-    /// The same on all events of one call.
-    public let id: UUID
-    /// Without its query.
-    public let endpointPath: String
-    /// The name under which metrics count the call: a template, a type name, or what its options say.
-    public let route: String
-    public let method: HTTPMethod
-    public let host: String
+public struct CallSummary: Sendable {
+    /// What stays the same while the call is on its way: events are many, and handing on one reference is cheap.
+    package final class Identity: Sendable, Equatable {
+        let id: UUID
+        /// The call that began and ends: `id`, or for work that is detached from a call that call's.
+        let rootID: UUID
+        let endpointPath: String
+        let route: String
+        let method: HTTPMethod
+        let host: String
+
+        init(id: UUID, rootID: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String) {
+            self.id = id
+            self.rootID = rootID
+            self.endpointPath = endpointPath
+            self.route = route
+            self.method = method
+            self.host = host
+        }
+
+        func moved(to host: String, by method: HTTPMethod) -> Identity {
+            Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
+        }
+
+        // Without the root: nobody outside can name it, and so could make an equal one.
+        package static func == (one: Identity, other: Identity) -> Bool {
+            one === other
+                || one.id == other.id && one.endpointPath == other.endpointPath && one.route == other.route
+                    && one.method == other.method && one.host == other.host
+        }
+    }
+
+    private let identity: Identity
     /// Of the retry loop, counted from 1.
     public let attempt: Int
     /// Seconds until the coming attempt; 0 in every event but ``NetworkEvent/requestRetrying(_:_:attempt:)``.
     public let retryDelay: TimeInterval
     /// The W3C trace the call belongs to, if a tracing plugin set one.
     public let traceID: String?
+    /// The caller's span that the trace continues, if the plugin found one.
+    public let parentSpanID: String?
+    /// The span that a request takes along; in ``NetworkEvent/attemptStarted(_:)`` and
+    /// ``NetworkEvent/responseReceived(_:status:byteCount:)`` alone, if a tracing plugin set one.
+    public let spanID: String?
 
     public init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, attempt: Int = 1,
-        retryDelay: TimeInterval = 0, traceID: String? = nil
+        retryDelay: TimeInterval = 0, traceID: String? = nil, parentSpanID: String? = nil, spanID: String? = nil
     ) {
-        self.id = id
-        self.endpointPath = endpointPath
-        self.route = route
-        self.method = method
-        self.host = host
+        identity = Identity(
+            id: id, rootID: id, endpointPath: endpointPath, route: route, method: method, host: host)
         self.attempt = attempt
         self.retryDelay = retryDelay
         self.traceID = traceID
+        self.parentSpanID = parentSpanID
+        self.spanID = spanID
+    }
+
+    init(
+        _ identity: Identity, attempt: Int = 1, retryDelay: TimeInterval = 0, of trace: Call.Trace?,
+        spanID: String? = nil
+    ) {
+        self.identity = identity
+        self.attempt = attempt
+        self.retryDelay = retryDelay
+        traceID = trace?.id
+        parentSpanID = trace?.parentSpanID
+        self.spanID = spanID
+    }
+
+    /// The same on all events of one call. Requests that plugins make for a call and others at once, or behind its back,
+    /// have one of their own.
+    public var id: UUID { identity.id }
+    /// The call that an event is due to: its start and its end are told under this id.
+    package var rootID: UUID { identity.rootID }
+    /// Without its query.
+    public var endpointPath: String { identity.endpointPath }
+    /// The name under which metrics count the call: a template, a type name, or what its options say.
+    public var route: String { identity.route }
+    public var method: HTTPMethod { identity.method }
+    public var host: String { identity.host }
+}
+
+extension CallSummary: Hashable {
+    public static func == (one: CallSummary, other: CallSummary) -> Bool {
+        one.identity == other.identity && one.attempt == other.attempt && one.retryDelay == other.retryDelay
+            && one.traceID == other.traceID && one.parentSpanID == other.parentSpanID && one.spanID == other.spanID
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(attempt)
     }
 }
 
@@ -78,13 +142,26 @@ public struct ResponseSummary: Sendable {
     /// Of the body, decoded.
     public let byteCount: Int
     public let origin: PulseResponse.Origin
-    public let timings: TransferTimings?
+    private let measured: Measured?
 
     public init(statusCode: Int, byteCount: Int, origin: PulseResponse.Origin, timings: TransferTimings? = nil) {
         self.statusCode = statusCode
         self.byteCount = byteCount
         self.origin = origin
-        self.timings = timings
+        measured = timings.map(Measured.init)
+    }
+
+    public var timings: TransferTimings? { measured?.timings }
+
+    /// In a box: every event has room for the largest, and is handed on from listener to listener.
+    private final class Measured: Sendable, CustomDebugStringConvertible {
+        let timings: TransferTimings
+
+        init(_ timings: TransferTimings) {
+            self.timings = timings
+        }
+
+        var debugDescription: String { "\(timings)" }
     }
 
     package init(_ response: PulseResponse) {

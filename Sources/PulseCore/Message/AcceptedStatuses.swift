@@ -2,9 +2,9 @@
 
 /// The statuses that a call takes as a success; every other becomes a ``PulseError``.
 public struct AcceptedStatuses: Sendable, Hashable {
-    private let ranges: [ClosedRange<Int>]
+    package let ranges: [ClosedRange<Int>]
 
-    private init(ranges: [ClosedRange<Int>]) {
+    package init(ranges: [ClosedRange<Int>]) {
         self.ranges = ranges
     }
 

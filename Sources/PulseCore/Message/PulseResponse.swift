@@ -137,7 +137,9 @@ public struct PulseResponse: Sendable {
         do {
             return try decoder.decode(type, from: data)
         } catch {
-            throw PulseError(decoding: type, error)
+            let error = PulseError(decoding: type, error)
+            // Not asked beforehand: there are formats in which no bytes are a value.
+            throw error.kind == .decodingFailed && data.isEmpty ? .emptyBody : error
         }
     }
 }

@@ -14,7 +14,13 @@ package enum RetryAfter {
         {
             return seconds
         }
-        return reset("RateLimit", headers, now) ?? reset("X-RateLimit", headers, now)
+        return reset(in: headers, now: now)
+    }
+
+    /// Seconds until the server counts anew, by `RateLimit-Reset` or `X-RateLimit-Reset`; nil while it says that requests
+    /// are left.
+    package static func reset(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
+        reset("RateLimit", headers, now) ?? reset("X-RateLimit", headers, now)
     }
 
     private static func date(_ value: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {

@@ -33,6 +33,16 @@ package struct Locked<State: Sendable>: @unchecked Sendable {
             return try body(&state.pointee)
         }
     }
+
+    /// The same if nobody holds the lock, else nil, at once.
+    @inlinable
+    package func withLockIfFree<Result>(_ body: (inout State) throws -> Result) rethrows -> Result? {
+        try buffer.withUnsafeMutablePointers { state, lock in
+            guard LockPrimitive.lockIfFree(lock) else { return nil }
+            defer { LockPrimitive.unlock(lock) }
+            return try body(&state.pointee)
+        }
+    }
 }
 
 @usableFromInline
@@ -48,8 +58,9 @@ final class LockBuffer<State>: ManagedBuffer<State, LockPrimitive> {
 
 extension os_unfair_lock {
     @usableFromInline static func initialize(_ lock: UnsafeMutablePointer<Self>) { lock.initialize(to: Self()) }
-    @usableFromInline static func lock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_lock(lock) }
-    @usableFromInline static func unlock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_unlock(lock) }
+    @inlinable static func lock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_lock(lock) }
+    @inlinable static func lockIfFree(_ lock: UnsafeMutablePointer<Self>) -> Bool { os_unfair_lock_trylock(lock) }
+    @inlinable static func unlock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_unlock(lock) }
     @usableFromInline static func destroy(_ lock: UnsafeMutablePointer<Self>) { lock.deinitialize(count: 1) }
 }
 #else
@@ -60,8 +71,9 @@ extension pthread_mutex_t {
         lock.initialize(to: Self())
         pthread_mutex_init(lock, nil)
     }
-    @usableFromInline static func lock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_lock(lock) }
-    @usableFromInline static func unlock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_unlock(lock) }
+    @inlinable static func lock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_lock(lock) }
+    @inlinable static func lockIfFree(_ lock: UnsafeMutablePointer<Self>) -> Bool { pthread_mutex_trylock(lock) == 0 }
+    @inlinable static func unlock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_unlock(lock) }
     @usableFromInline static func destroy(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_destroy(lock) }
 }
 #endif

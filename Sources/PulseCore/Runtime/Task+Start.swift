@@ -3,12 +3,19 @@
 extension Task where Failure == any Error {
     /// A task that starts on the caller's thread where the system can do that, up to its first suspension: the way to
     /// another thread and back would cost as much as all the rest of a call.
-    package static func startingNow(_ body: @escaping @Sendable () async throws -> Success) -> Task {
+    ///
+    /// - Parameter priority: the caller's if nil.
+    // Inlinable, and of the type that `Task` itself takes: so the body is not wrapped into further closures.
+    @inlinable
+    package static func startingNow(
+        priority: TaskPriority? = nil,
+        _ body: sending @escaping @isolated(any) () async throws -> Success
+    ) -> Task {
         #if compiler(>=6.2)
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {  // newer: falls back to a plain task
-            return Task.immediate(operation: body)
+            return Task.immediate(priority: priority, operation: body)
         }
         #endif
-        return Task(operation: body)
+        return Task(priority: priority, operation: body)
     }
 }

@@ -12,6 +12,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         var hasReader = false
         var end: End?
         var observers: [@Sendable (PulseError?) -> Void] = []
+        var timingsAtEnd: (@Sendable () -> TransferTimings?)?
     }
 
     private struct End {
@@ -40,6 +41,12 @@ public final class ByteStream: AsyncSequence, Sendable {
 
     deinit {
         finish(.cancelled, cancelsSource: true)
+    }
+
+    /// Asked when the stream has ended: what was measured of the whole transfer, if its source measures.
+    package var timingsAtEnd: (@Sendable () -> TransferTimings?)? {
+        get { state.withLock { $0.timingsAtEnd } }
+        set { state.withLock { $0.timingsAtEnd = newValue } }
     }
 
     public func makeAsyncIterator() -> Iterator {

@@ -32,13 +32,42 @@ public struct TransportRequest: Sendable {
     public var idleTimeout: TimeInterval
     /// False: an engine that repeats requests by itself must not repeat this one.
     public var mayBeResent: Bool
-    public var pins: PinSet?
-    public var tls: TLSSettings
-    public var proxy: ProxySettings
     public var priority: RequestPriority
     public var progress: (@Sendable (TransferProgress) -> Void)?
     /// Takes pins seen and warnings.
     public var events: (any EventSink)?
+    /// What ends it besides its task, where the call has none of its own.
+    package var cancellation: Cancellation?
+    private var policies: Policies
+
+    /// How a client's connections are secured and led: in a box that its requests share.
+    package final class Policies: Sendable {
+        let pins: PinSet?
+        let tls: TLSSettings
+        let proxy: ProxySettings
+
+        package init(pins: PinSet? = nil, tls: TLSSettings, proxy: ProxySettings) {
+            self.pins = pins
+            self.tls = tls
+            self.proxy = proxy
+        }
+    }
+
+    /// The public keys that the server must show one of; nil for none.
+    public var pins: PinSet? {
+        get { policies.pins }
+        set { policies = Policies(pins: newValue, tls: tls, proxy: proxy) }
+    }
+
+    public var tls: TLSSettings {
+        get { policies.tls }
+        set { policies = Policies(pins: pins, tls: newValue, proxy: proxy) }
+    }
+
+    public var proxy: ProxySettings {
+        get { policies.proxy }
+        set { policies = Policies(pins: pins, tls: tls, proxy: newValue) }
+    }
 
     public init(
         urlRequest: URLRequest,
@@ -54,15 +83,25 @@ public struct TransportRequest: Sendable {
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         events: (any EventSink)? = nil
     ) {
+        self.init(
+            urlRequest: urlRequest, body: body, delivery: delivery, connectTimeout: connectTimeout,
+            idleTimeout: idleTimeout, mayBeResent: mayBeResent,
+            policies: Policies(pins: pins, tls: tls, proxy: proxy), priority: priority, progress: progress,
+            events: events)
+    }
+
+    package init(
+        urlRequest: URLRequest, body: Body, delivery: Delivery, connectTimeout: TimeInterval, idleTimeout: TimeInterval,
+        mayBeResent: Bool, policies: Policies, priority: RequestPriority,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil, events: (any EventSink)?
+    ) {
         self.urlRequest = urlRequest
         self.body = body
         self.delivery = delivery
         self.connectTimeout = connectTimeout
         self.idleTimeout = idleTimeout
         self.mayBeResent = mayBeResent
-        self.pins = pins
-        self.tls = tls
-        self.proxy = proxy
+        self.policies = policies
         self.priority = priority
         self.progress = progress
         self.events = events

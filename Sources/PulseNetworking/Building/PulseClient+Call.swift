@@ -11,7 +11,7 @@ extension PulseClient {
     /// - Parameter delivery: buffered unless given.
     func call(
         to path: String, _ routeType: Any.Type?, _ method: HTTPMethod, _ options: RequestOptions,
-        _ delivery: TransportRequest.Delivery? = nil
+        _ delivery: TransportRequest.Delivery? = nil, through links: PluginChain.Links, isQueueable: Bool = false
     ) -> Call {
         let isAbsolute = AbsoluteURL.hasScheme(path)
         let url = isAbsolute ? URL(string: path) : nil
@@ -23,7 +23,26 @@ extension PulseClient {
             host: isAbsolute ? url?.host ?? "" : host,
             options: options,
             delivery: delivery ?? .buffered(limit: options.maximumBufferedBodySize ?? .max),
-            environment: environment)
+            environment: environment,
+            cancellation: links.endsWithItsCall ? Cancellation() : nil,
+            isQueueable: isQueueable)
+    }
+}
+
+extension RequestOptions {
+    /// What is wrong with the options of a call. No time at all would mean none to one reader and no limit to another, and
+    /// an empty key would look like one that protects.
+    var fault: String? {
+        if case .value(let key) = idempotencyKey, key.isEmpty || !key.isHTTPFieldValue {
+            return "the idempotency key is empty, or no value of a header"
+        }
+        return Self.fault("timeout", timeout) ?? Self.fault("connectTimeout", connectTimeout)
+            ?? (deadline?.isNaN == true ? "the deadline is no number" : nil)
+    }
+
+    private static func fault(_ name: String, _ seconds: TimeInterval?) -> String? {
+        guard let seconds, !(seconds > 0) else { return nil }
+        return "the \(name) is \(seconds), and no positive number of seconds"
     }
 }
 
@@ -47,7 +66,7 @@ extension BuiltRequest {
         case nil: return
         }
         call.idempotencyKey = key
-        urlRequest.setValue(key, forHTTPHeaderField: "Idempotency-Key")
+        urlRequest.setHeader("Idempotency-Key", to: key)
     }
 }
 

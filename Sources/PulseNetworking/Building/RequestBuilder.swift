@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 
 /// A request as the client builds it, before any plugin has seen it.
 struct BuiltRequest: Sendable {
@@ -8,10 +9,13 @@ struct BuiltRequest: Sendable {
     /// The URL of `urlRequest`.
     var url: URL
     var body: BodySource
-    /// Credentials may go to `url`.
-    var isHome: Bool
+    /// Of `url`.
+    var destination: Destination
     /// The idempotency key that the endpoint wrote itself.
     var ownKey: String?
+
+    /// Credentials may go to `url`.
+    var isHome: Bool { destination.isHome }
 }
 
 /// Makes a request of an endpoint: URL, merged headers, encoded body. Fails before anything is sent.
@@ -26,6 +30,10 @@ final class RequestBuilder: Sendable {
     /// What goes to any origin, and what goes home: the same fields and the secret ones.
     private let publicDefaults: DefaultHeaders
     private let homeDefaults: DefaultHeaders
+    /// The secret ones alone.
+    private let secretDefaults: [String: String]
+    /// Where requests by a path alone go.
+    private let base: Destination
     /// A setting that no request can be built with; thrown by every one.
     private let defect: PulseError?
 
@@ -39,6 +47,8 @@ final class RequestBuilder: Sendable {
         homeDefaults = DefaultHeaders(defaults, decoder: decoder)
         publicDefaults = DefaultHeaders(
             defaults.filter { !environment.redaction.isSecret($0.key) }, decoder: decoder)
+        secretDefaults = defaults.filter { environment.redaction.isSecret($0.key) }
+        base = Destination(configuration.baseURL.flatMap { Origin($0) }, home: environment.home)
         defect = Self.defect(of: configuration)
     }
 
@@ -66,14 +76,15 @@ final class RequestBuilder: Sendable {
         if method != .get { request.httpMethod = method.rawValue }
         let accept = E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*"
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
-        let isHome = AbsoluteURL.hasScheme(path) ? environment.isHome(url) : !environment.home.isEmpty
-        return try finish(&request, url, isHome: isHome, headers, endpoint.body, accept: accept, options)
+        let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
+        return try finish(&request, url, destination, headers, endpoint.body, accept: accept, options)
     }
 
     /// A ready request: its method, headers and body stand for the endpoint's.
     func build(_ ready: URLRequest, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
-        guard let url = ready.url?.absoluteURL, Origin(url) != nil, url.scheme?.lowercased().hasPrefix("http") == true
+        guard let url = ready.url?.absoluteURL, let origin = Origin(url),
+            url.scheme?.lowercased().hasPrefix("http") == true
         else {
             throw PulseError.invalidURL("a ready request needs an absolute http or https URL")
         }
@@ -84,18 +95,39 @@ final class RequestBuilder: Sendable {
         request.url = url
         let headers = (ready.allHTTPHeaderFields ?? [:]).overridden(by: options.headers ?? [:])
         let body = ready.httpBody.map { RequestBody.data($0) } ?? .none
-        return try finish(&request, url, isHome: environment.isHome(url), headers, body, accept: "*/*", options)
+        let destination = Destination(origin, home: environment.home)
+        return try finish(&request, url, destination, headers, body, accept: "*/*", options)
+    }
+
+    /// A request out of the offline queue, as it was built, with today's secret defaults where they may go.
+    func rebuild(_ replay: Replay, _ options: RequestOptions) throws -> BuiltRequest {
+        if let defect { throw defect }
+        guard let url = replay.request.url, let origin = Origin(url) else {
+            throw PulseError.invalidURL("a queued request needs an absolute http or https URL")
+        }
+        let destination = Destination(origin, home: environment.home)
+        var request = replay.request
+        var headers = request.allHTTPHeaderFields ?? [:]
+        if destination.isHome || environment.home.isEmpty { headers = secretDefaults.overridden(by: headers) }
+        if let key = replay.key { headers.setHeader("Idempotency-Key", to: key) }
+        for (name, value) in headers {
+            try HTTPHeaders.validate(name: name, value: value)
+        }
+        request.allHTTPHeaderFields = headers
+        request.timeoutInterval = options.timeout ?? 0
+        return BuiltRequest(
+            urlRequest: request, url: url, body: replay.body, destination: destination, ownKey: replay.key)
     }
 
     private func finish(
-        _ request: inout URLRequest, _ url: URL, isHome: Bool, _ own: [String: String], _ body: RequestBody,
-        accept: String, _ options: RequestOptions
+        _ request: inout URLRequest, _ url: URL, _ destination: Destination, _ own: [String: String],
+        _ body: RequestBody, accept: String, _ options: RequestOptions
     ) throws -> BuiltRequest {
         for (name, value) in own {
             try HTTPHeaders.validate(name: name, value: value)
         }
         // Without a home nothing is foreign: the client has one server per call, and its settings are meant for it.
-        var headers = (isHome || environment.home.isEmpty ? homeDefaults : publicDefaults)
+        var headers = (destination.isHome || environment.home.isEmpty ? homeDefaults : publicDefaults)
             .fields(accept: accept).overridden(by: own)
         let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder)
         if let type = encoded.contentType, headers.header("Content-Type") == nil { headers["Content-Type"] = type }
@@ -103,7 +135,7 @@ final class RequestBuilder: Sendable {
         if let bytes = encoded.bytes { request.httpBody = bytes }
         request.timeoutInterval = options.timeout ?? 0
         return BuiltRequest(
-            urlRequest: request, url: url, body: encoded.source, isHome: isHome,
+            urlRequest: request, url: url, body: encoded.source, destination: destination,
             ownKey: own.isEmpty ? nil : own.header("Idempotency-Key"))
     }
 

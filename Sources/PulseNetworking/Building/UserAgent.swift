@@ -4,7 +4,7 @@ import PulseCore
 
 /// The default `User-Agent`: `App/1.0 PulseKit/0.1.0 (iOS 17.4.0)`; on Linux the executable's name stands for the app.
 enum UserAgent {
-    static let version = "0.1.0"
+    static let version = PulseVersion.current
 
     static let standard: String = {
         let info = Bundle.main.infoDictionary

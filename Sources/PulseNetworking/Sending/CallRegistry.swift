@@ -6,9 +6,26 @@ import PulseCore
 struct CallRegistry: Sendable {
     typealias Ticket = UInt64
 
+    /// What there is to cancel of a call.
+    enum Work: Sendable {
+        case none
+        case task(Task<PulseResponse, any Error>)
+        case call(Cancellation)
+        case other(@Sendable () -> Void)
+
+        func cancel() {
+            switch self {
+            case .none: break
+            case .task(let task): task.cancel()
+            case .call(let cancellation): cancellation.cancel()
+            case .other(let cancel): cancel()
+            }
+        }
+    }
+
     private struct Entry {
         let tag: String?
-        var cancel: @Sendable () -> Void
+        var work: Work
         var isCancelled = false
     }
 
@@ -30,25 +47,26 @@ struct CallRegistry: Sendable {
     }
 
     /// Adds a call and gives its number; nil after shutdown. What begins it comes after, so that a shutdown waits for it.
-    func add(tag: String?, cancel: @escaping @Sendable () -> Void = {}) -> Ticket? {
+    func add(tag: String?, _ work: Work = .none) -> Ticket? {
         state.withLock { state in
             guard !state.isShutDown else { return nil }
             state.nextID += 1
-            state.entries[state.nextID] = Entry(tag: tag, cancel: cancel)
+            state.entries[state.nextID] = Entry(tag: tag, work: work)
             return state.nextID
         }
     }
 
     /// From now on the call is cancelled in another way: its task runs, or its head is there and its stream goes on. At
     /// once if it was cancelled before, when there was nothing yet, or nothing left, to cancel.
-    func update(_ id: Ticket, cancel: @escaping @Sendable () -> Void) {
+    func update(_ id: Ticket, _ work: Work) {
         // What is replaced leaves the lock first: with it may go the last that holds a stream.
         let replaced = state.withLock { state -> Entry? in
-            let entry = state.entries[id]
-            state.entries[id]?.cancel = cancel
+            guard let entry = state.entries[id] else { return nil }
+            // Put in as a whole: a change in place would cost three allocations.
+            state.entries[id] = Entry(tag: entry.tag, work: work, isCancelled: entry.isCancelled)
             return entry
         }
-        if replaced?.isCancelled == true { cancel() }
+        if replaced?.isCancelled == true { work.cancel() }
     }
 
     func remove(_ id: Ticket) {
@@ -63,12 +81,12 @@ struct CallRegistry: Sendable {
 
     /// Cancels all calls, or those of one tag.
     func cancelAll(tag: String? = nil) {
-        let cancels = state.withLock { state in
+        let cancelled = state.withLock { state in
             let chosen = state.entries.filter { tag == nil || $0.value.tag == tag }
             for id in chosen.keys { state.entries[id]?.isCancelled = true }
-            return chosen.values.map(\.cancel)
+            return chosen.values.map(\.work)
         }
-        cancels.forEach { $0() }
+        cancelled.forEach { $0.cancel() }
     }
 
     /// Refuses further calls, cancels those under way and waits until they have ended.

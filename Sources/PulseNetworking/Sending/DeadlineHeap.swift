@@ -6,7 +6,8 @@ import PulseCore
 ///
 /// A binary heap by deadline. The sleeper lives while there is something to wait for; it is replaced when an earlier
 /// deadline comes, and outlives a later one that goes, since waking once for nothing is cheaper than a task for each
-/// call.
+/// call. One alarm strikes at a time, the earliest first: two sleepers at work would strike in either order. Neither a
+/// strike nor the clock runs under the lock: both are code of others.
 final class DeadlineHeap: Sendable {
     final class Alarm: Sendable {
         let deadline: TimeInterval
@@ -25,6 +26,8 @@ final class DeadlineHeap: Sendable {
         var sleeper: Task<Void, Never>?
         /// When the sleeper wakes.
         var wake = TimeInterval.infinity
+        /// Somebody strikes, and looks at the alarms again before it leaves: no sleeper is needed.
+        var isStriking = false
         var generation: UInt64 = 0
     }
 
@@ -39,7 +42,8 @@ final class DeadlineHeap: Sendable {
         state.withLock { $0.sleeper }?.cancel()
     }
 
-    /// Calls `strike` once, at that uptime of the clock or soon after, unless it is removed before.
+    /// Calls `strike` once, at that uptime of the clock or soon after, unless it is removed before. A deadline that has
+    /// passed strikes too, and never within this call.
     func add(_ deadline: TimeInterval, strike: @escaping @Sendable () -> Void) -> Alarm {
         let alarm = Alarm(deadline: deadline, strike: strike)
         let replaced = state.withLock { state -> Task<Void, Never>? in
@@ -61,19 +65,22 @@ final class DeadlineHeap: Sendable {
 
     /// Ends the sleeper; nothing strikes any more.
     func shutdown() {
-        let sleeper = state.withLock { state -> Task<Void, Never>? in
+        // The alarms die outside the lock: what their closures hold is not the heap's.
+        let (sleeper, _) = state.withLock { state in
             state.alarms.forEach { $0.index.withLock { $0 = nil } }
-            state.alarms = []
             state.generation += 1
-            defer { state.sleeper = nil }
-            return state.sleeper
+            defer {
+                state.alarms = []
+                state.sleeper = nil
+            }
+            return (state.sleeper, state.alarms)
         }
         sleeper?.cancel()
     }
 
-    /// Sees to it that a sleeper wakes at the first deadline; gives the one that it replaced.
+    /// Sees to it that somebody wakes at the first deadline; gives the sleeper that was replaced.
     private func wakeInTime(_ state: inout State) -> Task<Void, Never>? {
-        guard let first = state.alarms.first?.deadline else { return nil }
+        guard !state.isStriking, let first = state.alarms.first?.deadline else { return nil }
         guard state.sleeper == nil || first < state.wake else { return nil }
         let replaced = state.sleeper
         state.generation += 1
@@ -86,20 +93,32 @@ final class DeadlineHeap: Sendable {
     }
 
     private func wakeUp(_ generation: UInt64) {
-        let due = state.withLock { state -> [Alarm] in
-            guard generation == state.generation else { return [] }
+        let wake = state.withLock { state -> TimeInterval? in
+            guard generation == state.generation else { return nil }
             state.sleeper = nil
-            // What the sleeper waited for is due, even if the clock's arithmetic is off by a rounding.
-            let now = max(clock.uptime, state.wake)
-            var due: [Alarm] = []
-            while let first = state.alarms.first, first.deadline <= now {
-                due.append(first)
-                Self.remove(at: 0, from: &state.alarms)
-            }
-            _ = wakeInTime(&state)
-            return due
+            state.isStriking = true
+            return state.wake
         }
-        due.forEach { $0.strike() }
+        guard let wake else { return }
+        // What the sleeper waited for is due, even if the clock's arithmetic is off by a rounding.
+        var now = max(clock.uptime, wake)
+        while let alarm = next(dueBy: now) {
+            alarm.strike()
+            now = max(now, clock.uptime)
+        }
+    }
+
+    /// The first alarm if it is due by then, no longer in the heap; without one the striker has done its work.
+    private func next(dueBy now: TimeInterval) -> Alarm? {
+        state.withLock { state in
+            if let first = state.alarms.first, first.deadline <= now {
+                Self.remove(at: 0, from: &state.alarms)
+                return first
+            }
+            state.isStriking = false
+            _ = wakeInTime(&state)
+            return nil
+        }
     }
 
     // MARK: The heap

@@ -3,7 +3,7 @@
 import PulseCore
 
 /// Follows redirects above the chain: each hop is a request of its own through all plugins.
-struct RedirectFollower: Sendable {
+final class RedirectFollower: Sendable {
     private let environment: CallEnvironment
     private let cookies: (any CookieStore)?
 
@@ -16,38 +16,68 @@ struct RedirectFollower: Sendable {
     func send(
         _ built: BuiltRequest, for call: Call, through links: PluginChain.Links, cache: RequestOptions.Cache? = nil
     ) async throws -> PulseResponse {
-        let policy = call.options.redirectPolicy ?? .default
-        var (request, url, body) = (built.urlRequest, built.url, built.body)
-        var redirects: [PulseResponse.Redirect] = []
+        var hop = Hop(request: built.urlRequest, url: built.url, body: built.body)
         while true {
-            try Task.checkCancellation()
-            let hop = redirects.count
-            let outgoing = if let cookies { await self.request(request, with: cookies, for: url) } else { request }
-            let context = PluginContext(
-                call: call, url: url, method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? call.method,
-                hop: hop, body: body,
-                builtHeaders: mayCarryAnySecret(url, from: built) ? nil : outgoing.allHTTPHeaderFields ?? [:],
-                cacheOverride: cache)
+            try call.checkCancellation()
+            let stored = cookies == nil ? nil : await storedCookies(for: hop.request, at: hop.url)
+            var outgoing = hop.request
+            if let stored { outgoing.setValue(stored, forHTTPHeaderField: "Cookie") }
+            let context = context(of: hop, outgoing, stored, from: built, for: call, cache)
             var response = try await PluginChain(links, context: context).result(outgoing).get()
-            if !redirects.isEmpty { response.redirects = redirects }
-            switch policy.decision(for: response, following: request, hop: hop, isBodyReplayable: body.isReplayable) {
-            case .stop:
-                return response
-            case .tooManyRedirects:
-                response.bytes?.cancel()
-                throw PulseError.transport(.httpTooManyRedirects, underlying: PulseError.http(response))
-            case .follow(var next, let dropsBody):
-                guard let target = next.url else { return response }
-                response.bytes?.cancel()
-                context.emit(.requestRedirected(context.summary, status: response.statusCode))
-                if !keepsOwnSecrets(target, from: built) { removeSecrets(from: &next, of: call) }
-                if dropsBody {
-                    body = .inRequest
-                    context.idempotencyKey = nil
-                }
-                (request, url) = (next, target)
-                redirects.append(PulseResponse.Redirect(statusCode: response.statusCode, url: target))
+            guard try goOn(after: &response, &hop, context, from: built) else { return response }
+        }
+    }
+
+    /// What the client sends next, and what led to it.
+    private struct Hop {
+        var request: URLRequest
+        var url: URL
+        var body: BodySource
+        var redirects: [PulseResponse.Redirect] = []
+    }
+
+    // Not inlined, nor is what judges the answer: their temporaries would take room in the frame of each call.
+    @inline(never)
+    private func context(
+        of hop: Hop, _ outgoing: URLRequest, _ storedCookies: String?, from built: BuiltRequest, for call: Call,
+        _ cache: RequestOptions.Cache?
+    ) -> PluginContext {
+        PluginContext(
+            call: call, url: hop.url, method: HTTPMethod(rawValue: hop.request.httpMethod ?? "GET") ?? call.method,
+            hop: hop.redirects.count, body: hop.body, request: hop.request,
+            builtHeaders: mayCarryAnySecret(hop.url, from: built) ? nil : outgoing.allHTTPHeaderFields ?? [:],
+            storedCookies: storedCookies, cacheOverride: cache,
+            destination: hop.redirects.isEmpty ? built.destination : nil)
+    }
+
+    /// Whether the answer is a redirect to follow: `hop` is the next one then.
+    @inline(never)
+    private func goOn(
+        after response: inout PulseResponse, _ hop: inout Hop, _ context: PluginContext, from built: BuiltRequest
+    ) throws -> Bool {
+        if !hop.redirects.isEmpty { response.redirects = hop.redirects }
+        let policy = context.call.options.redirectPolicy ?? .default
+        switch policy.decision(
+            for: response, following: hop.request, hop: hop.redirects.count, isBodyReplayable: hop.body.isReplayable)
+        {
+        case .stop:
+            return false
+        case .tooManyRedirects:
+            response.bytes?.cancel()
+            throw PulseError.transport(.httpTooManyRedirects, underlying: PulseError.http(response))
+        case .follow(var next, let dropsBody):
+            guard let target = next.url else { return false }
+            response.bytes?.cancel()
+            context.emit(.requestRedirected(context.summary, status: response.statusCode))
+            context.call.noteAnswer(response.statusCode)
+            if !keepsOwnSecrets(target, from: built) { removeSecrets(from: &next, of: context.call) }
+            if dropsBody {
+                hop.body = .inRequest
+                context.idempotencyKey = nil
             }
+            (hop.request, hop.url) = (next, target)
+            hop.redirects.append(PulseResponse.Redirect(statusCode: response.statusCode, url: target))
+            return true
         }
     }
 
@@ -73,13 +103,9 @@ struct RedirectFollower: Sendable {
         }
     }
 
-    /// The request with the cookies for its URL, unless it has a `Cookie` of its own.
-    private func request(_ request: URLRequest, with cookies: any CookieStore, for url: URL) async -> URLRequest {
-        guard request.value(forHTTPHeaderField: "Cookie") == nil,
-            let header = await cookies.cookieHeader(for: url, now: environment.clock.now)
-        else { return request }
-        var request = request
-        request.setValue(header, forHTTPHeaderField: "Cookie")
-        return request
+    /// The cookies for that URL, unless the request has a `Cookie` of its own.
+    private func storedCookies(for request: URLRequest, at url: URL) async -> String? {
+        guard let cookies, request.value(forHTTPHeaderField: "Cookie") == nil else { return nil }
+        return await cookies.cookieHeader(for: url, now: environment.clock.now)
     }
 }

@@ -3,13 +3,16 @@
 import PulseCore
 
 /// The end of the chain: what a request passes last, whichever plugin sent it here.
-struct Wire: Sendable {
+final class Wire: Sendable {
     private let transport: any Transport
     private let environment: CallEnvironment
     private let calls: CallRegistry
-    private let pinning: SSLPinningPolicy
+    /// Nil if it is switched off.
+    private let pinning: SSLPinningPolicy?
     private let tls: TLSSettings
     private let proxy: ProxySettings
+    /// Those of a request without pins.
+    private let policies: TransportRequest.Policies
     private let cookies: (any CookieStore)?
 
     init(
@@ -19,13 +22,24 @@ struct Wire: Sendable {
         self.transport = transport
         self.environment = environment
         self.calls = calls
-        pinning = configuration.sslPinningPolicy
+        pinning = configuration.sslPinningPolicy == .disabled ? nil : configuration.sslPinningPolicy
         tls = configuration.tls
         proxy = configuration.proxy
+        policies = TransportRequest.Policies(tls: tls, proxy: proxy)
         cookies = configuration.cookieStore
     }
 
+    /// Neither the transport nor the cookie store waits for anything but its call.
+    var endsWithItsCall: Bool {
+        let parts: [(any Sendable)?] = [transport, cookies]
+        return parts.allSatisfy { part in
+            part.map { ($0 as? any EndsWithItsCall)?.endsWithItsCall == true } ?? true
+        }
+    }
+
     /// Strips what must not go there, shows the request to every plugin, and sends it.
+    // Inlined into the one closure that calls it: an asynchronous function less to enter and leave.
+    @inline(__always)
     func send(
         _ request: URLRequest, for context: PluginContext, plugins: [any PulsePlugin]
     ) async throws -> PulseResponse {
@@ -37,17 +51,19 @@ struct Wire: Sendable {
         }
         do {
             // Detached work of a plugin may come here after the client has shut down.
-            guard !Task.isCancelled, !calls.isShutDown else { throw PulseError.cancelled }
-            context.emit(.attemptStarted(context.summary))
+            guard !context.call.isCancelled, !calls.isShutDown else { throw PulseError.cancelled }
+            context.emit(.attemptStarted(context.summary(sending: request)))
             let response = try await transport.send(outgoing)
+            context.call.noteAnswer(response.statusCode)
             try check(response, for: context)
             if let cookies { await store(response, from: url, in: cookies) }
             context.emit(
-                .responseReceived(context.summary, status: response.statusCode, byteCount: response.data.count))
+                .responseReceived(
+                    context.summary(sending: request), status: response.statusCode, byteCount: response.data.count))
             return response
         } catch {
             // A wire that was cut may report anything: the reason is the cancellation, and behind that the deadline.
-            let error = Task.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
+            let error = context.call.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
             throw error.kind == .cancelled && context.call.isStruck ? .deadlineExceeded(last: nil) : error
         }
     }
@@ -78,8 +94,12 @@ struct Wire: Sendable {
         for (name, value) in headers {
             try HTTPHeaders.validate(name: name, value: value)
         }
-        guard let permitted = permittedSecrets(at: url, for: context) else { return (request, url) }
         var stripped = request
+        if let cookies = context.storedCookies, headers.header("Cookie") == cookies, hasMoved(to: url, context) {
+            // What the store gave for one origin is not for another, trusted or not.
+            stripped.setValue(nil, forHTTPHeaderField: "Cookie")
+        }
+        guard let permitted = permittedSecrets(at: url, for: context) else { return (stripped, url) }
         let marked = context.call.markedSecrets
         for (name, value) in headers
         where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
@@ -89,10 +109,15 @@ struct Wire: Sendable {
         return (stripped, url)
     }
 
+    /// Whether a plugin has moved the request to another origin than it was built for.
+    private func hasMoved(to url: URL, _ context: PluginContext) -> Bool {
+        url != context.url && Origin(url) != Origin(context.url)
+    }
+
     /// The secret headers that may go to that URL, or nil if any may.
     private func permittedSecrets(at url: URL, for context: PluginContext) -> [String: String]? {
-        guard url != context.url, Origin(url) != Origin(context.url) else { return context.builtHeaders }
-        // A plugin has moved the request to another origin: nothing that was meant for the first goes along.
+        guard hasMoved(to: url, context) else { return context.builtHeaders }
+        // Nothing that was meant for the first origin goes along.
         let isUnderstood = environment.home.isEmpty ? context.builtHeaders == nil : environment.isHome(url)
         return isUnderstood ? nil : [:]
     }
@@ -110,7 +135,7 @@ struct Wire: Sendable {
             if tls != .default, !capabilities.contains(.tls) { throw unsupported("TLS settings") }
             if proxy != .environment, !capabilities.contains(.proxy) { throw unsupported("proxy settings") }
         }
-        return TransportRequest(
+        var outgoing = TransportRequest(
             urlRequest: request,
             body: TransportRequest.Body(context.body, in: request),
             delivery: context.delivery,
@@ -118,25 +143,21 @@ struct Wire: Sendable {
             idleTimeout: options.timeout ?? 30,
             mayBeResent: context.body.isReplayable
                 && (context.method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey),
-            pins: pins,
-            tls: tls,
-            proxy: proxy,
+            policies: pins.map { TransportRequest.Policies(pins: $0, tls: tls, proxy: proxy) } ?? policies,
             priority: options.priority ?? .normal,
             events: environment.events)
+        outgoing.cancellation = context.call.cancellation
+        return outgoing
     }
 
     private func pinSet(for url: URL, at clock: any PulseClock) throws -> PinSet? {
-        guard pinning != .disabled, url.scheme?.lowercased() == "https", let host = url.host else { return nil }
+        guard let pinning, url.scheme?.lowercased() == "https", let host = url.host else { return nil }
         return try pinning.pinSet(forHost: host, now: clock.now)
     }
 
     private func unsupported(_ what: String) -> PulseError {
         .unsupported("\(type(of: transport)) cannot enforce the configuration's \(what)")
     }
-}
-
-extension URLRequest {
-    fileprivate var hasIdempotencyKey: Bool { value(forHTTPHeaderField: "Idempotency-Key") != nil }
 }
 
 extension TransportRequest.Body {

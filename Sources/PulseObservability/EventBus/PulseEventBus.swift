@@ -6,12 +6,29 @@ public import PulseCore
 ///
 /// Publishing never suspends and never waits for a listener. While nobody listens no event is built. Safe to use from
 /// any thread.
-public final class PulseEventBus: EventSink {
+public final class PulseEventBus: EventSink, LazyEventSink {
+    /// Who listens, made anew at every change, so that publishing takes one reference out of the lock.
+    private final class Listeners: Sendable {
+        let sinks: [any EventSink]
+        let buffers: [EventBuffer]
+
+        init(sinks: [any EventSink], buffers: [EventBuffer]) {
+            self.sinks = sinks
+            self.buffers = buffers
+        }
+    }
+
     private struct State {
-        var sinks: [any EventSink] = []
-        var streams: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]
-        var nextID: UInt64 = 0
-        var dropped = 0
+        /// Nil while nobody listens.
+        var listeners: Listeners?
+        /// Of the subscriptions that have ended.
+        var formerlyDropped = 0
+
+        mutating func update(_ change: (inout [any EventSink], inout [EventBuffer]) -> Void) {
+            var (sinks, buffers) = (listeners?.sinks ?? [], listeners?.buffers ?? [])
+            change(&sinks, &buffers)
+            listeners = sinks.isEmpty && buffers.isEmpty ? nil : Listeners(sinks: sinks, buffers: buffers)
+        }
     }
 
     private let state = Locked(State())
@@ -22,60 +39,89 @@ public final class PulseEventBus: EventSink {
     public init() {}
 
     deinit {
-        state.withLock { Array($0.streams.values) }.forEach { $0.finish() }
+        state.withLock { $0.listeners }?.buffers.forEach { $0.finish() }
     }
 
     /// Each read is a subscription of its own from that moment on, with a buffer of 512 events; a reader that falls
     /// further behind loses the oldest, counted in ``droppedEventCount``.
     public var events: AsyncStream<NetworkEvent> {
-        events(bufferingNewest: 512)
+        events(matching: .all)
     }
 
     /// A subscription with a buffer of that many events.
     public func events(bufferingNewest capacity: Int) -> AsyncStream<NetworkEvent> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: NetworkEvent.self, bufferingPolicy: .bufferingNewest(max(1, capacity)))
-        let id = state.withLock { state in
-            state.nextID += 1
-            state.streams[state.nextID] = continuation
-            return state.nextID
+        events(matching: .all, bufferingNewest: capacity)
+    }
+
+    /// A subscription to some events alone: the others take no room in its buffer.
+    public func events(matching filter: EventFilter, bufferingNewest capacity: Int = 512) -> AsyncStream<NetworkEvent> {
+        open(filter, capacity).stream()
+    }
+
+    /// A subscription that tells how many events it has lost.
+    public func subscribe(
+        matching filter: EventFilter = .all, bufferingNewest capacity: Int = 512
+    ) -> EventSubscription {
+        EventSubscription(open(filter, capacity))
+    }
+
+    private func open(_ filter: EventFilter, _ capacity: Int) -> EventReading {
+        let buffer = EventBuffer(filter: filter, capacity: capacity)
+        state.withLock { $0.update { _, buffers in buffers.append(buffer) } }
+        return EventReading(buffer) { [weak self] in self?.close(buffer) }
+    }
+
+    /// Twice is once.
+    private func close(_ buffer: EventBuffer) {
+        state.withLock { state in
+            guard state.listeners?.buffers.contains(where: { $0 === buffer }) == true else { return }
+            state.update { _, buffers in buffers.removeAll { $0 === buffer } }
+            state.formerlyDropped += buffer.droppedEventCount
         }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.streams.removeValue(forKey: id) }
-        }
-        return stream
     }
 
     /// Calls the sink in place for every event from now on; the bus keeps it. Adding it twice is adding it once.
     public func addSink(_ sink: any EventSink) {
         state.withLock { state in
-            if !state.sinks.contains(where: { $0 === sink }) { state.sinks.append(sink) }
+            state.update { sinks, _ in
+                if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) }
+            }
         }
     }
 
     public func removeSink(_ sink: any EventSink) {
-        state.withLock { $0.sinks.removeAll { $0 === sink } }
+        state.withLock { state in
+            state.update { sinks, _ in sinks.removeAll { $0 === sink } }
+        }
     }
 
-    /// Events that full buffers have lost, over all subscriptions.
+    /// Events that full buffers have lost, over all subscriptions, those that have ended too.
     public var droppedEventCount: Int {
-        state.withLock { $0.dropped }
+        state.withLock { state in
+            state.listeners?.buffers.reduce(state.formerlyDropped) { $0 + $1.droppedEventCount }
+                ?? state.formerlyDropped
+        }
     }
 
     public var isActive: Bool {
-        let sinks = state.withLock { $0.streams.isEmpty ? $0.sinks : nil }
-        return sinks?.contains { $0.isActive } ?? true
+        guard let listeners = state.withLock({ $0.listeners }) else { return false }
+        return !listeners.buffers.isEmpty || listeners.sinks.contains { $0.isActive }
     }
 
     public func emit(_ event: NetworkEvent) {
-        let (sinks, streams) = state.withLock { ($0.sinks, $0.streams) }
-        for sink in sinks where sink.isActive {
-            sink.emit(event)
+        emit(lazily: { event })
+    }
+
+    package func emit(lazily event: () -> NetworkEvent) {
+        guard let listeners = state.withLock({ $0.listeners }) else { return }
+        let (sinks, buffers) = (listeners.sinks, listeners.buffers)
+        let first = sinks.firstIndex { $0.isActive }
+        guard first != nil || !buffers.isEmpty else { return }
+        let event = event()
+        if let first {
+            sinks[first].emit(event)
+            for sink in sinks[(first + 1)...] where sink.isActive { sink.emit(event) }
         }
-        var dropped = 0
-        for stream in streams.values {
-            if case .dropped = stream.yield(event) { dropped += 1 }
-        }
-        if dropped > 0 { state.withLock { [dropped] in $0.dropped += dropped } }
+        for buffer in buffers { buffer.add(event) }
     }
 }

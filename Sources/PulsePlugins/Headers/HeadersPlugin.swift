@@ -4,15 +4,22 @@ public import PulseCore
 
 /// Sets header fields on every call, over those that the request already has.
 ///
-/// Once a call (and redirect hop), outside the retry loop. A secret among them goes to the client's home origins only.
+/// Once a call (and redirect hop), outside the retry loop. A secret among them goes to the client's home origins only. A
+/// field that cannot be sent (a name that is no token, a value with CR, LF or NUL) fails the call before anything is sent,
+/// with ``PulseError/invalidRequest(reason:)``.
 public struct HeadersPlugin: PulsePlugin {
-    private let headers: @Sendable (PluginContext) async throws -> [String: String]
+    private enum Source: Sendable {
+        case constant([(name: String, value: String?)])
+        case closure(@Sendable (PluginContext) async throws -> [String: String])
+    }
+
+    private let source: Source
 
     public var identifier: String { "com.pulse.headers" }
     public var scope: PluginScope { .call }
 
     public init(_ headers: [String: String]) {
-        self.headers = { _ in headers }
+        source = .constant(Self.fields(headers))
     }
 
     /// Fields of the same name are joined with a comma, as RFC 9110, section 5.3 allows.
@@ -22,12 +29,31 @@ public struct HeadersPlugin: PulsePlugin {
 
     /// Fields that are asked for at each call: a locale, a device id that takes I/O to find. What it throws fails the call.
     public init(_ headers: @escaping @Sendable (PluginContext) async throws -> [String: String]) {
-        self.headers = headers
+        source = .closure(headers)
     }
 
-    public func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
-        for (name, value) in try await headers(context) {
-            request.setValue(value, forHTTPHeaderField: name)
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        var request = request
+        switch source {
+        case .constant(let fields): request.setHeaders(fields)
+        case .closure(let headers): request.setHeaders(Self.fields(try await headers(context)))
+        }
+        return try await next(request)
+    }
+
+    private static func fields(_ headers: [String: String]) -> [(name: String, value: String?)] {
+        headers.map { (name: $0.key, value: $0.value) }
+    }
+}
+
+extension HeadersPlugin: EndsWithItsCall {
+    /// A closure may wait for anything, and listens to its task alone.
+    package var endsWithItsCall: Bool {
+        switch source {
+        case .constant: true
+        case .closure: false
         }
     }
 }

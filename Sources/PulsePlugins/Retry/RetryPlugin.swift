@@ -36,6 +36,8 @@ public struct RetryPlugin: PulsePlugin {
     }
 }
 
+extension RetryPlugin: EndsWithItsCall {}
+
 extension PulsePlugin where Self == RetryPlugin {
     /// ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``
     public static func retry(

@@ -90,6 +90,21 @@ struct ConformanceStage: Sendable {
         try await server.wait { $0.requests.count >= count }
     }
 
+    /// How many connections were open at a time, at most, while `body` ran.
+    func mostConnections(during body: () async throws -> Void) async throws -> Int {
+        let peak = Locked(0)
+        // Asked after every change, and never true.
+        let watch = Task { [server] in
+            try await server.wait { activity in
+                peak.withLock { $0 = max($0, activity.openConnectionCount) }
+                return false
+            }
+        }
+        defer { watch.cancel() }
+        try await body()
+        return peak.withLock { $0 }
+    }
+
     /// Returns when the server has seen that many connections end from the client's side.
     func departures(atLeast count: Int) async throws {
         try await server.wait { $0.connectionsClosedByClient.count >= count }

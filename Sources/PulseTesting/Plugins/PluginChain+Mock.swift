@@ -15,7 +15,7 @@ extension PluginChain {
         _ plugins: [any PulsePlugin] = [], context: PluginContext = .mock(),
         answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) -> PluginChain {
-        PluginChain(Links(mocking: plugins, respond), context: context)
+        PluginChain(Links(mocking: plugins, completes: false, respond), context: context)
     }
 }
 
@@ -24,7 +24,7 @@ extension PulsePlugin {
     /// end `didComplete`, for a streamed answer once the stream has ended.
     ///
     /// - Parameter request: what comes from further out.
-    /// - Parameter context: for that request by default.
+    /// - Parameter context: for that request by default. It serves one run: a call ends once.
     /// - Parameter respond: stands for all that is further in.
     ///
     /// Throws ``PulseError``.
@@ -33,7 +33,7 @@ extension PulsePlugin {
         answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) async throws -> PulseResponse {
         let context = context ?? .mock(for: request)
-        let links = PluginChain.Links(mocking: [self], respond)
+        let links = PluginChain.Links(mocking: [self], completes: true, respond)
         let result = await PluginChain(links, context: context).result(request)
         guard let stream = (try? result.get())?.bytes else {
             await PluginChain.complete(context.call, links)
@@ -48,10 +48,10 @@ extension PulsePlugin {
 
 extension PluginChain.Links {
     fileprivate convenience init(
-        mocking plugins: [any PulsePlugin],
+        mocking plugins: [any PulsePlugin], completes: Bool,
         _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) {
-        self.init(client: plugins, retry: nil, configured: .never) { request, context, plugins in
+        self.init(client: plugins, retry: nil, configured: .never, completes: completes) { request, context, plugins in
             let context = context.onWire()
             for plugin in plugins { await plugin.willSend(request, for: context) }
             return try await respond(request)

@@ -39,7 +39,8 @@ extension PluginContext {
         let call = Call(
             endpointPath: path, routeType: nil, method: method, host: url.host ?? "", options: options,
             delivery: delivery, environment: environment)
-        let context = PluginContext(call: call, url: url, method: method, hop: hop, body: body)
+        let context = PluginContext(
+            call: call, url: url, method: method, hop: hop, body: body, request: request)
         return attempt == 1 ? context : context.with(attempt: attempt)
     }
 }

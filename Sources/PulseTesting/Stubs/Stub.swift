@@ -78,6 +78,14 @@ public struct Stub: Sendable {
         }
     }
 
+    /// Asks for a JSON body that contains that value, whatever else is in it.
+    ///
+    /// An object contains another if it has its members, each containing the other's; an array contains another if each of
+    /// its elements is contained in some element, in any order. Anything else contains what it is equal to.
+    public func body(jsonContaining json: JSONValue) -> Stub {
+        adding(.body(containing: json))
+    }
+
     /// Asks for whatever the closure says.
     ///
     /// - Parameter otherwise: says in the failure why a request did not match.

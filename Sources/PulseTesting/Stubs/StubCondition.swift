@@ -37,6 +37,15 @@ struct StubCondition: Sendable {
         }
     }
 
+    static func body(containing expected: JSONValue) -> StubCondition {
+        StubCondition { request in
+            guard let body = request.httpBody.flatMap({ try? JSONDecoder().decode(JSONValue.self, from: $0) }) else {
+                return "the body is no JSON"
+            }
+            return body.lacks(expected).map { "the body \($0)" }
+        }
+    }
+
     static func host(_ host: String) -> StubCondition {
         StubCondition { request in
             let found = request.url?.host ?? ""

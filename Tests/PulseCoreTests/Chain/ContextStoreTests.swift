@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ContextStoreTests {
     private enum Account: ContextKey { typealias Value = String }
     private enum Session: ContextKey { typealias Value = String }
@@ -58,7 +58,7 @@ struct ContextStoreTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ContextStoreStressTests {
     @Test
     func manyTasksWriteAtOnce() async {

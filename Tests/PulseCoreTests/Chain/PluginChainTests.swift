@@ -4,7 +4,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PluginChainTests {
     private struct Fault: Error {}
 
@@ -278,6 +278,69 @@ struct PluginChainTests {
         let chain = ChainUnderTest(failing: CancellationError())
         #expect(await chain.run(try request(), through: chain.links([plugin("a")])).error?.kind == .cancelled)
         #expect(trace.all == ["prepare a", "receive a", "complete a"])
+    }
+
+    // MARK: After the end
+
+    /// Runs a call with two plugins and gives what the outer one has kept of the chain.
+    private func chainLeftOver(by chain: ChainUnderTest) async throws -> (rest: PluginChain, call: Call) {
+        let kept = Locked<PluginChain?>(nil)
+        let keeping = plugin("a", .call).with(\.intercepting) { request, _, next in
+            kept.withLock { $0 = next }
+            return try await next(request)
+        }
+        let context = chain.context(for: try request())
+        let result = await chain.run(try request(), in: context, through: chain.links([keeping, plugin("b")]))
+        #expect(result.status == 200)
+        // Taken out: the plugin that keeps the chain is part of it.
+        let rest = kept.withLock { kept in
+            defer { kept = nil }
+            return kept
+        }
+        return (try #require(rest), context.call)
+    }
+
+    @Test
+    func aChainGoneOnWithAfterItsCallSendsNothingAndEntersNobody() async throws {
+        let chain = ChainUnderTest()
+        let (rest, _) = try await chainLeftOver(by: chain)
+        let before = trace.all
+        #expect(before.last == "complete b" || before.last == "complete a")
+        #expect(await rest.result(try request()).error?.kind == .cancelled)
+        #expect(chain.sent.count == 1)
+        #expect(trace.all == before)
+    }
+
+    @Test
+    func aChainWithoutPluginsSendsNothingAfterItsCallEither() async throws {
+        let chain = ChainUnderTest()
+        let links = chain.links()
+        let context = chain.context(for: try request())
+        _ = await chain.run(try request(), in: context, through: links)
+        #expect(await PluginChain(links, context: context).result(try request()).error?.kind == .cancelled)
+        #expect(chain.sent.count == 1)
+    }
+
+    @Test
+    func aChainGoneOnWithAfterItsCallKeepsNothingAlive() async throws {
+        weak var call: Call?
+        do {
+            let (rest, ended) = try await chainLeftOver(by: ChainUnderTest())
+            call = ended
+            _ = await rest.result(try request())
+            #expect(call != nil)
+        }
+        #expect(call == nil)
+    }
+
+    @Test
+    func aDetachedChainMayRunSeveralTimes() async throws {
+        let chain = ChainUnderTest()
+        let next = PluginChain(chain.links([plugin("b")]), context: chain.context(for: try request()))
+        let detached = next.detached()
+        for _ in 0..<2 { #expect(await detached.result(try request()).status == 200) }
+        #expect(Set(chain.sent.map(\.context.id)).count == 2)
+        #expect(trace.all.filter { $0 == "complete b" }.count == 2)
     }
 
     // MARK: Detached

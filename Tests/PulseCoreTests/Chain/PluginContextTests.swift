@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PluginContextTests {
     private func context(
         _ options: RequestOptions = RequestOptions(), method: HTTPMethod = .get, hop: Int = 0,

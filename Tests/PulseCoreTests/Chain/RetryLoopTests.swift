@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryLoopTests {
     private typealias Outcome = ChainUnderTest.Outcome
 
@@ -98,13 +98,65 @@ struct RetryLoopTests {
             _ = await header.run(keyed, through: header.links(configured: policy))
             #expect(header.sent.count == 3)
 
+            // The server sees neither a key that only the call knows of, nor one without a text.
             let stored = ChainUnderTest([.success(.sample(503))])
             let plain = try request(method)
             let context = stored.context(for: plain)
             context.idempotencyKey = "k"
             _ = await stored.run(plain, in: context, through: stored.links(configured: policy))
-            #expect(stored.sent.count == 3)
+            #expect(stored.sent.count == 1)
+
+            let empty = ChainUnderTest([.success(.sample(503))])
+            let blank = try request(method, headers: ["Idempotency-Key": ""])
+            _ = await empty.run(blank, through: empty.links(configured: policy))
+            #expect(empty.sent.count == 1)
         }
+    }
+
+    /// An error tells where it struck, not where the request has been.
+    @Test(arguments: [false, true])
+    func whatAPluginThrowsAfterAnAnswerIsNoProofThatNothingWasSent(isDetached: Bool) async throws {
+        for method in [HTTPMethod.post, .get] {
+            let chain = ChainUnderTest([.success(.sample(201))])
+            let pessimist = ThrowsAfterTheAnswer(isDetached: isDetached)
+            let result = await chain.run(
+                try request(method), through: chain.links([pessimist], configured: policy))
+            #expect(result.error?.kind == .noConnection)
+            #expect(chain.sent.count == (method == .post ? 1 : 3), "\(method)")
+        }
+    }
+
+    @Test
+    func whatFailedBeforeItWasSentIsRepeatedUntilSomethingWasSent() async throws {
+        let lost = PulseError.transport(
+            .networkConnectionLost, underlying: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
+        let chain = ChainUnderTest([
+            .failure(PulseError.noConnection), .failure(PulseError.noConnection), .failure(lost),
+            .failure(PulseError.noConnection),
+        ])
+        var policy = policy
+        policy.maxAttempts = 9
+        _ = await chain.run(try request(.post), through: chain.links(configured: policy))
+        #expect(chain.sent.count == 3)
+    }
+
+    @Test
+    func whatAPluginRefusesUnsentMayBeTriedAgainWhateverItLooksLike() async throws {
+        let chain = ChainUnderTest([.success(.sample(201))])
+        let result = await chain.run(
+            try request(.post), through: chain.links([RefusesOnce()], configured: policy))
+        #expect(result.status == 201)
+        #expect(chain.sent.count == 1)
+    }
+
+    /// As a replay after a 401 or a redirect does: the loop judges what its own attempts have sent.
+    @Test
+    func whatLeftBeforeTheLoopBeganIsNotHeldAgainstIt() async throws {
+        let chain = ChainUnderTest([.success(.sample(401)), .failure(PulseError.noConnection), .success(.sample(201))])
+        let result = await chain.run(
+            try request(.post), through: chain.links([ReplaysOnce()], configured: policy))
+        #expect(result.status == 201)
+        #expect(chain.sent.count == 3)
     }
 
     @Test
@@ -344,5 +396,43 @@ extension EventRecorder {
             default: "\(event)"
             }
         }
+    }
+}
+
+private struct ThrowsAfterTheAnswer: PulsePlugin {
+    let isDetached: Bool
+    var identifier: String { "pessimist" }
+    var scope: PluginScope { .attempt }
+
+    func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        _ = try await isDetached ? next.detached()(request) : next(request)
+        throw PulseError.noConnection
+    }
+}
+
+/// As a limit does, with the error of a server.
+private struct RefusesOnce: PulsePlugin {
+    var identifier: String { "refuses" }
+    var scope: PluginScope { .attempt }
+
+    func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard context.attempt > 1 else { throw PulseError.rateLimited(retryAfter: 1) }
+        return try await next(request)
+    }
+}
+
+private struct ReplaysOnce: PulsePlugin {
+    var identifier: String { "replays" }
+    var scope: PluginScope { .call }
+
+    func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        let first = try await next(request)
+        return first.statusCode == 401 ? try await next(request) : first
     }
 }

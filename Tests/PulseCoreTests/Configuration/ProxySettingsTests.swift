@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxySettingsTests {
     @Test(arguments: [
         (ProxySettings.environment, "environment"), (.direct, "direct"),
@@ -30,5 +30,14 @@ struct ProxySettingsTests {
         for text in texts(of: proxy) + texts(of: configuration) + texts(of: [proxy]) {
             #expect(!text.contains("hunter2"))
         }
+    }
+
+    @Test(arguments: [
+        ("localhost", true), ("LOCALHOST", true), ("api.localhost", false), ("local", true), ("printer.local", true),
+        ("notlocal", false), ("example.com", false), ("", false),
+    ])
+    func passesByTheHostsAndDomainsThatAreExcluded(host: String, isExcluded: Bool) {
+        let proxy = ProxySettings.http(host: "proxy", port: 1).excluding("LocalHost", ".local")
+        #expect(proxy.excludes(host) == isExcluded)
     }
 }

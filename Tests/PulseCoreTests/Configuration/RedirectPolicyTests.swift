@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectPolicyTests {
     private let policy = RedirectPolicy.default
 
@@ -33,6 +33,55 @@ struct RedirectPolicyTests {
     }
 
     @Test
+    func keepsAHostThatACustomDecisionSetsAndNoOther() throws {
+        let elsewhere = try url("https://b.example/")
+        let response = try redirect(307, to: "/x", headers: ["Host": "tenant.example"])
+        for (own, host) in [(String?.none, String?.none), ("new.example", "new.example")] {
+            let policy = RedirectPolicy.custom { _, next in
+                var next = next
+                next.url = elsewhere
+                if let own { next.setValue(own, forHTTPHeaderField: "Host") }
+                return next
+            }
+            let next = policy.decision(for: response, hop: 0, isBodyReplayable: true).request
+            #expect(next?.value(forHTTPHeaderField: "Host") == host)
+        }
+    }
+
+    @Test(arguments: ["GET", "HEAD", "POST", "PUT"])
+    func dropsTheBodyWhereACustomDecisionTurnsTheMethodIntoGETOrHEAD(method: String) throws {
+        let policy = RedirectPolicy.custom { _, next in
+            var next = next
+            next.httpMethod = method
+            return next
+        }
+        let response = try redirect(
+            307, to: "/x", method: .post, headers: ["Content-Type": "a/b"], body: Data("x".utf8))
+        let decision = policy.decision(for: response, hop: 0, isBodyReplayable: true)
+        guard case .follow(let next, let dropsBody) = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+        let drops = ["GET", "HEAD"].contains(method)
+        #expect(next.httpMethod == method)
+        #expect(dropsBody == drops)
+        #expect((next.httpBody == nil) == drops)
+        #expect((next.value(forHTTPHeaderField: "Content-Type") == nil) == drops)
+    }
+
+    @Test
+    func resolvesAgainstTheURLThatWasSent() throws {
+        let built = try request(.get, "https://a.example/b", headers: ["Host": "tenant.example"])
+        let response = try redirect(to: "next", from: "https://moved.example/c/d")
+        let next = policy.decision(for: response, following: built, hop: 0, isBodyReplayable: true).request
+        #expect(next?.url?.absoluteString == "https://moved.example/c/next")
+        #expect(next?.value(forHTTPHeaderField: "Host") == nil)
+        let insecure = try redirect(to: "http://moved.example/", from: "https://moved.example/")
+        let plain = try request(.get, "http://a.example/")
+        #expect(policy.decision(for: insecure, following: plain, hop: 0, isBodyReplayable: true).isStop)
+    }
+
+    @Test
     func saysNothingAboutABodyThatIsGone() throws {
         let headers = ["Transfer-Encoding": "chunked", "Expect": "100-continue", "Trailer": "Digest", "Accept": "c/d"]
         let next = followed(try redirect(303, to: "/x", method: .post, headers: headers))
@@ -46,8 +95,7 @@ struct RedirectPolicyTests {
         switch (status, method) {
         case (301, .post), (302, .post): ("GET", true)
         case (301, _), (302, _), (307, _), (308, _): (method.rawValue, false)
-        case (303, .get), (303, .head): (method.rawValue, false)
-        case (303, _): ("GET", true)
+        case (303, _): (method == .head ? "HEAD" : "GET", true)
         default: nil
         }
     }

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SSLPinningPolicyTests {
     private static let pin = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
     private static let spare = "sha256/" + Data(repeating: 2, count: 32).base64EncodedString()

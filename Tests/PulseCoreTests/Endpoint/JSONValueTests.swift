@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JSONValueTests {
     static let sample: JSONValue = [
         "name": "Ann", "age": 41, "height": 1.75, "isAdmin": true, "manager": nil,

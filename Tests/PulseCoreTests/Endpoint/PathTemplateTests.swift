@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PathTemplateTests {
     @Test(arguments: [
         ("/users/{id}/posts/{post}", ["id": "7", "post": "x"], "/users/7/posts/x"),

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestOptionsTests {
     /// Every field with two values that tell which options a merged field came from. A new field belongs here.
     private static let fields:

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResponseValueTests {
     private func response(_ bytes: [UInt8], _ contentType: String? = nil, status: Int = 200) throws -> PulseResponse {
         PulseResponse(

@@ -4,7 +4,7 @@ import PulseCore
 import Testing
 
 /// The catch clauses that users write, as the design spells them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PulseErrorTests {
     private struct Other: Error {}
 

@@ -4,7 +4,7 @@ import PulseCore
 import Testing
 
 /// What printing an error shows. The secret of these tests is always `hunter2`, what may be shown is `page`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PulseErrorTextTests {
     private struct Quoting: Error, Sendable {
         let url = "https://user:hunter2@api.example.com/v1?access_token=hunter2&page=7"
@@ -118,6 +118,39 @@ struct PulseErrorTextTests {
             #expect(!text.contains("page"))
             #expect(!text.contains("?"))
         }
+    }
+
+    @Test
+    func aDecodingErrorNamesTheProgramsKeysAndNoneOfTheBodys() throws {
+        struct Team: Decodable {
+            enum CodingKeys: String, CodingKey { case people = "members" }
+            struct Person: Decodable { let age: Int }
+            let people: [String: [Person]]
+        }
+        struct Free: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+        struct Dynamic: Decodable {
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: Free.self)
+                for key in container.allKeys { _ = try container.decode(Int.self, forKey: key) }
+            }
+        }
+        func text<Value: Decodable>(_ type: Value.Type, _ body: String) -> String {
+            let response = PulseResponse(statusCode: 200, data: Data(body.utf8), request: .mock())
+            return #expect(throws: PulseError.self) { try response.decode(type) }?.description ?? "decoded"
+        }
+        let people = #"{"members":{"ada@example.com":[{"age":1},{"age":"hunter2"}]}}"#
+        #expect(text(Team.self, people) == "the body is no Team: $.members.*[1].age is no Int")
+        #expect(text(Team.self, #"{"members":{"hunter2":[{}]}}"#).hasSuffix("$.members.*[0].age is missing"))
+        #expect(text(Dynamic.self, #"{"hunter2":"x"}"#).hasSuffix("$.* is no Int"))
+        #expect(text([String: Int].self, #"{"hunter2":null}"#).contains("$.* is null"))
+        let unencodable = #expect(throws: (any Error).self) { try JSONEncoder().encode(["hunter2": Double.nan]) }
+        let error = PulseError.encodingFailed(underlying: try #require(unencodable))
+        #expect(error.description == "the body could not be encoded: a Double at $.* is no valid value")
     }
 
     @Test

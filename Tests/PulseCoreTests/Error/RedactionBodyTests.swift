@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedactionBodyTests {
     @Test(arguments: [
         (#"{"a":1,"token":"x"}"#, #"{"a":1,"token":"***"}"#),
@@ -27,6 +27,13 @@ struct RedactionBodyTests {
         (#"{"token":"x","a"#, #"{"token":"***","a"#),
         (#"{"a":[{"token":["x",{"#, #"{"a":[{"token":"***""#),
         (#"{"a":1,"token":"x\"#, #"{"a":1,"token":"***"#),
+        (
+            #"{"u":"https:\/\/u:p@h\/","\u0074oken":["x","y"],"b":"line\nsid=x\n","c":"#,
+            #"{"u":"https://***@h/","\u0074oken":"***","b":"line\nsid=***\n","c":"#
+        ),
+        (#"[token=x]"#, #"[token=***]"#), (#"["token":"x"]"#, #"["token":"***"]"#),
+        (#"[note] token=x"#, #"[note] token=***"#), (#"{"a":1},token=x,b"#, #"{"a":1},token=***"#),
+        (#"{"a":1,token:x}"#, #"{"a":1,token:***}"#), (#"{"a":[1,2],"token"="x"}"#, #"{"a":[1,2],"token"="***"}"#),
         (#"et","token":"x","a":1}"#, #"et","token":"***","a":1}"#),
         (#"{token:"x",'pin':'y',"a":1,}"#, #"{token:"***",'pin':'***',"a":1,}"#),
         (#"{"a":1}}{"token":"x"}"#, #"{"a":1}}{"token":"***"}"#),

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AcceptedStatusesTests {
     @Test(arguments: [
         (AcceptedStatuses.successful, [200, 204, 299], [100, 199, 300, 304, 404, 500, 0, -1]),

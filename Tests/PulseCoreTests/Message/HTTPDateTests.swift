@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPDateTests {
     private static let example = Date(timeIntervalSince1970: 784_111_777)
     private static let forms = [

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPHeadersTests {
     private let several: HTTPHeaders = [
         "Via": "a", "Accept": "text/html", "via": "b", "Set-Cookie": "a=1", "VIA": "c", "set-cookie": "b=2; HttpOnly",

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PulseResponseTests {
     private let request = URLRequest(url: URL(fileURLWithPath: "/x"))
 
@@ -93,7 +93,13 @@ struct PulseResponseTests {
         #expect(try response.decode(User.self) == User(id: 7))
     }
 
-    @Test(arguments: ["", "{}", #"{"id":"x"}"#, "[", "null"])
+    @Test
+    func noBytesAreAnEmptyBody() throws {
+        let response = PulseResponse(statusCode: 200, request: request)
+        #expect(#expect(throws: PulseError.self) { try response.decode(User.self) }?.kind == .emptyBody)
+    }
+
+    @Test(arguments: [" ", "{}", #"{"id":"x"}"#, "[", "null"])
     func whatDoesNotDecodeNamesTheType(body: String) throws {
         let response = PulseResponse(statusCode: 200, data: Data(body.utf8), request: request)
         let error = #expect(throws: PulseError.self) { try response.decode(User.self) }

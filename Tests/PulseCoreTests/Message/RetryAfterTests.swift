@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryAfterTests {
     /// 1 January 2026, 00:00 UTC.
     private let now = Date(timeIntervalSince1970: 1_767_225_600)

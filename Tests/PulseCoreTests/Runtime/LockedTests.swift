@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LockedStressTests {
     @Test
     func noIncrementIsLostUnderContention() async {
@@ -49,7 +49,7 @@ struct LockedStressTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LockedTests {
     private struct Refusal: Error {}
 

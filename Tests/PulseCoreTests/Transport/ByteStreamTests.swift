@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ByteStreamTests {
     private struct Fault: Error {}
 
@@ -254,7 +254,7 @@ struct ByteStreamTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ByteStreamStressTests {
     @Test
     func endsOnceHoweverManyEndIt() async {

@@ -5,7 +5,7 @@ import PulseNetworking
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BodyEncoderTests {
     private static func sent(_ body: RequestBody) async throws -> TransportRequest {
         let (client, transport) = PulseClient.answering()

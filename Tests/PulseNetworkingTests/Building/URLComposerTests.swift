@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct URLComposerTests {
     private func compose(
         _ base: String?, _ path: String, _ query: [URLQueryItem] = []

@@ -5,19 +5,19 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CallRegistryTests {
     @Test(arguments: [true, false])
     func aCallThatChangesHandsAfterItWasCancelledIsCancelledAgain(byShutdown: Bool) async throws {
         let calls = CallRegistry()
         let cancelled = Locked<[String]>([])
-        let ticket = try #require(calls.add(tag: nil) { cancelled.withLock { $0.append("task") } })
+        let ticket = try #require(calls.add(tag: nil, .other { cancelled.withLock { $0.append("task") } }))
         let shutdown = Task { if byShutdown { await calls.shutdown() } }
         if byShutdown {
             while !calls.isShutDown { await Task.yield() }
         }
         calls.cancelAll()
-        calls.update(ticket) { cancelled.withLock { $0.append("stream") } }
+        calls.update(ticket, .other { cancelled.withLock { $0.append("stream") } })
         #expect(cancelled.withLock { $0.last } == "stream")
         calls.remove(ticket)
         await shutdown.value
@@ -26,9 +26,9 @@ struct CallRegistryTests {
     @Test func aCallOfAnotherTagChangesHandsInPeace() throws {
         let calls = CallRegistry()
         let cancelled = Locked<[String]>([])
-        let ticket = try #require(calls.add(tag: "feed") { cancelled.withLock { $0.append("task") } })
+        let ticket = try #require(calls.add(tag: "feed", .other { cancelled.withLock { $0.append("task") } }))
         calls.cancelAll(tag: "search")
-        calls.update(ticket) { cancelled.withLock { $0.append("stream") } }
+        calls.update(ticket, .other { cancelled.withLock { $0.append("stream") } })
         #expect(cancelled.withLock { $0 }.isEmpty)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostSlotsStressTests {
     private static func origin(_ host: String) throws -> Origin {
         try #require(URL(string: "http://\(host)").flatMap(Origin.init))
@@ -34,6 +34,61 @@ struct HostSlotsStressTests {
         #expect(inside.withLock { $0.now } == 0)
     }
 
+    @Test func urgentRequestsAreLetInBeforeOthers() async throws {
+        let slots = HostSlots(limit: 1)
+        let url = try #require(URL(string: "http://a"))
+        let origin = try Self.origin("a")
+        try await slots.acquire(origin)
+        let order = Locked<[RequestPriority]>([])
+        let tasks = [RequestPriority.low, .normal, .high].map { priority in
+            Task.startingNow {
+                let request = TransportRequest(urlRequest: URLRequest(url: url), priority: priority)
+                let slot = try await slots.slot(origin, for: request)
+                order.withLock { $0.append(priority) }
+                withExtendedLifetime(slot) {}
+            }
+        }
+        #expect(slots.waiterCount(origin) == 3)
+        slots.release(origin)
+        for task in tasks { try await task.value }
+        #expect(order.withLock { $0 } == [.high, .normal, .low])
+    }
+
+    @Test func aHostThatIsNeverIdleKeepsItsLineShort() async throws {
+        let slots = HostSlots(limit: 1)
+        let origin = try Self.origin("a")
+        try await slots.acquire(origin)
+        var most = 0
+        var tasks: [Task<Void, any Error>] = []
+        func join() {
+            tasks.append(Task.startingNow { try await slots.acquire(origin) })
+            most = max(most, slots.placeCount(origin))
+        }
+        join()
+        for _ in 0..<3000 {
+            join()
+            slots.release(origin)
+        }
+        slots.release(origin)
+        for task in tasks { try await task.value }
+        #expect(most <= 1025)
+        slots.release(origin)
+    }
+
+    @Test func whoeverLeavesALineFreesItsPlaceWithoutASlotBecomingFree() async throws {
+        let slots = HostSlots(limit: 1)
+        let origin = try Self.origin("a")
+        try await slots.acquire(origin)
+        for _ in 0..<3000 {
+            let task = Task.startingNow { try await slots.acquire(origin) }
+            #expect(slots.waiterCount(origin) == 1)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(slots.placeCount(origin) <= 1024)
+        slots.release(origin)
+    }
+
     @Test func anotherHostDoesNotWait() async throws {
         let slots = HostSlots(limit: 1)
         try await slots.acquire(Self.origin("a"))
@@ -50,20 +105,20 @@ struct HostSlotsStressTests {
         try await slots.acquire(origin)
         let through = Locked(0)
         let tasks = (0..<400).map { _ in
-            Task {
+            Task.startingNow {
                 try await slots.acquire(origin)
                 through.withLock { $0 += 1 }
                 await Task.yield()
                 slots.release(origin)
             }
         }
-        while slots.waiterCount(origin) < 400 { await Task.yield() }
+        #expect(slots.waiterCount(origin) == 400)
         var cancelled = 0
         for task in tasks where random.next() % 2 == 0 {
             task.cancel()
             cancelled += 1
         }
-        while slots.waiterCount(origin) > 400 - cancelled { await Task.yield() }
+        #expect(slots.waiterCount(origin) == 400 - cancelled)
         slots.release(origin)
         slots.release(origin)
         for task in tasks { _ = await task.result }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LevelLoggerTests {
     private static func lines(
         at level: PulseConfiguration.LogLevel, status: Int = 200, passing bus: PulseEventBus = PulseEventBus()
@@ -44,6 +44,39 @@ struct LevelLoggerTests {
         #expect(lines.contains("error GET api.example.com/users/1 failed in 1000 ms: HTTP status 503"))
     }
 
+    @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}", "\u{1B}[2K", "\u{0}", "\u{7F}"])
+    func nothingInAnEventForgesALine(text: String) {
+        let lines = Locked<[String]>([])
+        let logger = LevelLogger(.debug, bus: PulseEventBus()) { line, _ in lines.withLock { $0.append(line) } }
+        let forged = "/a\(text)error GET bank.example/login failed"
+        let call = CallSummary(id: UUID(), endpointPath: forged, route: "r", method: .get, host: "h\(text)")
+        logger.emit(.requestStarted(call))
+        logger.emit(.warning("one\(text)two"))
+        let error = ErrorSummary(kind: .custom, message: "one\(text)two")
+        logger.emit(.requestCompleted(.failure(error), call, latency: 1))
+        let written = lines.withLock { $0 }
+        #expect(written.count == 3)
+        for scalar in text.unicodeScalars where scalar.properties.generalCategory != .uppercaseLetter {
+            guard !scalar.isASCII || scalar.properties.generalCategory == .control else { continue }
+            #expect(written.allSatisfy { !$0.unicodeScalars.contains(scalar) }, "\(written)")
+        }
+        #expect(written.first?.contains("error GET bank.example/login failed") == true)
+    }
+
+    @Test func escapesOfATextWhatItHasToAndNoMore() {
+        #expect("a\nb\tc\u{1B}[0m".onOneLine == #"a\nb\tc\u{1B}[0m"#)
+        #expect("Zo\u{EB} \u{1F468}\u{200D}\u{1F469} \\n".onOneLine == "Zo\u{EB} \u{1F468}\u{200D}\u{1F469} \\n")
+        let context = PluginContext.mock(for: .mock(.get, "/"), endpointPath: "/a\nb")
+        #expect(!context.description.contains("\n"))
+    }
+
+    @Test func namesTheKeysOfAnUnpinnedServer() throws {
+        let line = try #require(
+            EventText.line(for: .pinningFailed(host: "a.example", seen: ["sha256/A=", "sha256/B="])))
+        #expect(line.0 == .error)
+        #expect(line.1.contains("a.example") && line.1.contains("sha256/A=, sha256/B="))
+    }
+
     @Test func passesEveryEventOnToTheBus() async throws {
         let bus = PulseEventBus()
         let sink = RecordingSink()
@@ -58,8 +91,7 @@ struct LevelLoggerTests {
         bus.addSink(sink)
         let pin = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
         _ = PulseClient.answering(
-            .test().with(\.sslPinningPolicy, value: .publicKeyHashes([pin]))
-                .with(\.offlineQueuePolicy, value: OfflineQueuePolicy()), events: bus)
-        #expect(sink.names == ["warning", "warning"])
+            .test().with(\.sslPinningPolicy, value: .publicKeyHashes([pin])), events: bus)
+        #expect(sink.names == ["warning"])
     }
 }

@@ -8,7 +8,7 @@ import PulseTesting
 import Testing
 
 /// Redirects and the secrets on their way, by the record of real servers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectFollowerWireTests {
     private struct Where: Endpoint {
         typealias Response = Data
@@ -284,7 +284,110 @@ struct RedirectFollowerWireTests {
         }
     }
 
+    // MARK: Requests that a plugin has moved
+
+    /// Moves what is sent to one path of a server to the same path of another.
+    private static func moving(_ path: String, to server: MockServer) -> ClosurePlugin {
+        let target = server.baseURL.appendingPathComponent(path)
+        return ClosurePlugin(scope: .call) { request, _, next in
+            var moved = request
+            if request.url?.path == "/" + path { moved.url = target }
+            return try await next(moved)
+        }
+    }
+
+    @Test func aRelativeLocationLeadsToTheServerThatSentIt() async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { other in
+                other.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
+                other.on(.get, "/end") { _ in .text("end") }
+                let asked = Locked<[URLRequest]>([])
+                let judging = ClosurePlugin { request, context, next in
+                    var request = request
+                    request.setValue("plugin", forHTTPHeaderField: "X-Plugin")
+                    let response = try await next(request)
+                    #expect(context.willFollow(response) == (context.hop == 0))
+                    return response
+                }
+                let client = Self.client(home, plugins: [Self.moving("start", to: other), judging])
+                let policy = RedirectPolicy.custom { _, next in
+                    asked.withLock { $0.append(next) }
+                    return next
+                }
+                let data = try await client.request(
+                    Where(), options: RequestOptions().with(\.redirectPolicy, value: policy))
+                #expect(data == Data("end".utf8))
+                #expect(other.requests.map(\.path) == ["/start", "/end"])
+                #expect(home.requests.isEmpty)
+                // Whoever asks, the closure judges the same request.
+                let requests = asked.withLock { $0 }
+                #expect(requests.count > 1)
+                #expect(requests.allSatisfy { $0 == requests[0] && $0.allHTTPHeaderFields?["X-Plugin"] == nil })
+                await client.shutdown()
+            }
+        }
+    }
+
+    // MARK: Custom decisions
+
+    @Test func aFileStaysBehindWhereACustomDecisionTurnsThePOSTIntoGET() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data("payload".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await MockServer.run { server in
+            server.on(.post, "/start") { _ in .status(307, headers: ["Location": "/end"]) }
+            server.on(.get, "/end") { _ in .text("end") }
+            let policy = RedirectPolicy.custom { _, next in
+                var next = next
+                next.httpMethod = "GET"
+                return next
+            }
+            let client = Self.client(server)
+            _ = try await client.request(
+                Where(
+                    method: .post, body: .file(file, contentType: "a/b"),
+                    options: RequestOptions().with(\.redirectPolicy, value: policy)))
+            #expect(server.requests.map(\.text) == ["payload", ""])
+            #expect(server.requests.last?.headers["Content-Type"] == nil)
+            await client.shutdown()
+        }
+    }
+
+    @Test func aHostOfOnesOwnIsNotTakenToAnotherOrigin() async throws {
+        let (home, foreign) = try await Self.crossing(endpoint: Where(headers: ["Host": "tenant.example"]))
+        #expect(home.headers["Host"] == "tenant.example")
+        #expect(foreign.headers["Host"]?.hasPrefix("127.0.0.1") == true)
+    }
+
     // MARK: Cookies
+
+    private struct ConstantJar: CookieStore {
+        func cookieHeader(for url: URL, now: Date) async -> String? { "jar=\(url.path)" }
+        func store(setCookie lines: [String], from url: URL, now: Date) async {}
+    }
+
+    @Test(arguments: [true, false])
+    func theStoresCookiesStayWhereARequestWasBuiltFor(isTrusted: Bool) async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { other in
+                other.on(.get, "/start") { _ in .text("start") }
+                home.on(.get, "/start") { _ in .text("start") }
+                home.on(.get, "/other") { _ in .text("other") }
+                let configuration = PulseConfiguration(baseURL: home.baseURL)
+                    .with(\.trustedOrigins, value: isTrusted ? [other.baseURL] : [])
+                    .with(\.cookieStore, value: ConstantJar())
+                let client = PulseClient(
+                    configuration: configuration, plugins: [Self.moving("start", to: other)], events: PulseEventBus())
+                _ = try await client.request(Where(headers: ["X-API-Key": "endpoint"]))
+                _ = try await client.request(Where(headers: ["Cookie": "own=1"]))
+                _ = try await client.request(Where(path: "/other"))
+                #expect(other.requests.map { $0.headers["Cookie"] } == [nil, isTrusted ? "own=1" : nil])
+                #expect(other.requests.first?.headers["X-API-Key"] == (isTrusted ? "endpoint" : nil))
+                #expect(home.requests.map { $0.headers["Cookie"] } == ["jar=/other"])
+                await client.shutdown()
+            }
+        }
+    }
 
     @Test func theCookieStoreIsReadForEachHopAndWrittenByEveryAnswer() async throws {
         final class Jar: CookieStore {

@@ -5,7 +5,7 @@ import PulseNetworking
 import PulseTesting
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct URLSessionTransportStressTests {
     /// 200 calls in flight for as long as there are calls left; of every three one is cancelled at a moment that the seed
     /// decides.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseObservability
+import PulseTesting
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct URLSessionTransportTests {
     @Test(arguments: [
         ["a=1"],
@@ -31,6 +33,25 @@ struct URLSessionTransportTests {
         headers.removeDecodedContentFields()
         #expect(headers.contains("Content-Encoding") == !isRemoved)
         #expect(headers.contains("Content-Length") == !isRemoved)
+    }
+
+    @Test func sendsTheFileThatALinkLeadsTo() async throws {
+        let folder = FileManager.default.temporaryDirectory
+        let file = folder.appendingPathComponent(UUID().uuidString)
+        let link = folder.appendingPathComponent(UUID().uuidString)
+        try Data("payload".utf8).write(to: file)
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+        defer { [file, link].forEach { try? FileManager.default.removeItem(at: $0) } }
+        try await MockServer.run { server in
+            server.on(.put, "/users/1") { _ in try .json(User()) }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL), transport: URLSessionTransport(),
+                events: PulseEventBus())
+            _ = try await client.request(GetUser(method: .put, body: .file(link)))
+            #expect(server.requests.map(\.text) == ["payload"])
+            #expect(server.requests.first?.headers["Content-Length"] == "7")
+            await client.shutdown()
+        }
     }
 
     #if canImport(FoundationNetworking)

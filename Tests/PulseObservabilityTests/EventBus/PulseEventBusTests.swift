@@ -4,7 +4,7 @@ import PulseCore
 import PulseObservability
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PulseEventBusTests {
     private final class Sink: EventSink {
         private let texts = Locked<[String]>([])
@@ -106,6 +106,38 @@ struct PulseEventBusTests {
         #expect(!bus.isActive)
     }
 
+    @Test func anEventIsBuiltOnceAndOnlyForWhoListens() async {
+        let (bus, built) = (PulseEventBus(), Locked(0))
+        func emit() {
+            bus.emit(lazily: {
+                built.withLock { $0 += 1 }
+                return .warning("1")
+            })
+        }
+        emit()
+        bus.addSink(Sink(listens: false))
+        emit()
+        #expect(built.withLock { $0 } == 0)
+        let (sinks, stream) = ([Sink(), Sink()], bus.events)
+        sinks.forEach(bus.addSink)
+        emit()
+        #expect(built.withLock { $0 } == 1)
+        #expect(sinks.map(\.all) == [["1"], ["1"]])
+        #expect(await Self.texts(stream, count: 1) == ["1"])
+    }
+
+    @Test func aReaderWhoseTaskIsCancelledLeaves() async {
+        let bus = PulseEventBus()
+        let stream = bus.events
+        let reader = Task.startingNow {
+            for await _ in stream {}
+        }
+        #expect(bus.isActive)
+        reader.cancel()
+        _ = await reader.result
+        #expect(!bus.isActive)
+    }
+
     @Test func theStreamsOfADroppedBusEnd() async {
         var bus: PulseEventBus? = PulseEventBus()
         let stream = bus?.events
@@ -119,7 +151,7 @@ struct PulseEventBusTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PulseEventBusStressTests {
     @Test func losesNothingFromManyThreadsToManyReaders() async {
         let bus = PulseEventBus()

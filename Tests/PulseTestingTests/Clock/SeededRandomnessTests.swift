@@ -3,7 +3,7 @@
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SeededRandomnessTests {
     /// From the reference implementation (Vigna, splitmix64.c) for the seed 1234567.
     @Test func givesTheNumbersOfSplitMix64() {

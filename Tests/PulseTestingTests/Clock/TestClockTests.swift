@@ -4,7 +4,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TestClockTests {
     @Test func standsStillUntilItIsMoved() async {
         let clock = TestClock(now: Date(timeIntervalSince1970: 1000), uptime: 50)
@@ -89,6 +89,24 @@ struct TestClockTests {
         let times = wakings.withLock { $0 }
         #expect(times.count == 320)
         #expect(times == times.sorted())
+    }
+
+    /// As a thread does that the system puts aside for another process.
+    @Test func waitsForATaskThatKeepsItsThreadBeforeItSleepsAgain() async throws {
+        let clock = TestClock()
+        let task = Task {
+            for due in 1...20 {
+                try await clock.sleep(1)
+                #expect(clock.uptime == TimeInterval(due))
+                let randomness = SeededRandomness(seed: 1)
+                for _ in 0..<20_000 { _ = randomness.next() }
+            }
+        }
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 20)
+        #expect(clock.sleeps.count == 20)
+        task.cancel()
+        _ = await task.result
     }
 
     @Test func leavesASleeperAloneWhoseTimeHasNotCome() async {

@@ -3,7 +3,7 @@
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MockTransportConformanceTests {
     static let conformance = TransportConformance.mockTransport
 

@@ -5,7 +5,7 @@ import PulseTesting
 import Testing
 
 /// The list itself: it must notice what is broken, and tell what was left out.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransportConformanceTests {
     @Test(arguments: Defect.ofSemantics)
     func noticesATransportThat(_ defect: Defect) async throws {

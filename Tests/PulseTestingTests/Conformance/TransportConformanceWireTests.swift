@@ -6,7 +6,7 @@ import PulseTesting
 import Testing
 
 /// The list's part for sockets must notice what is broken, too.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransportConformanceWireTests {
     @Test(.serialized, arguments: Defect.ofTheWire)
     func noticesATransportThat(_ defect: Defect) async throws {

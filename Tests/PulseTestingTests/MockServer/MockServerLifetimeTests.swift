@@ -12,7 +12,7 @@ import Glibc
 import Musl
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MockServerLifetimeTests {
     @Test func servesAThousandConnectionsAtOnce() async throws {
         let count = 1000

@@ -4,7 +4,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MockServerTests {
     @Test func recordsARequestAsItCameOverTheWire() async throws {
         try await MockServer.run { server in

@@ -4,7 +4,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MockTransportTests {
     private static let body = Data("0123456789".utf8)
 
@@ -217,7 +217,7 @@ struct MockTransportTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPURLResponseMockTests {
     @Test func hasTheStatusAndHeadersItWasMadeOf() {
         let response = HTTPURLResponse.mock(statusCode: 429, headers: ["Retry-After": "3"])

@@ -4,7 +4,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PluginMockTests {
     /// Writes down each hook as it runs.
     private struct Probe: PulsePlugin {
@@ -83,6 +83,21 @@ struct PluginMockTests {
             inner.log.withLock { $0 } == [
                 "prepare 1.1", "willSend b 1", "didReceive", "prepare 2.2", "willSend b 2", "didReceive",
             ])
+    }
+
+    @Test func aMockedChainKeepsNoCallAlive() async throws {
+        weak var call: Call?
+        do {
+            let context = PluginContext.mock()
+            call = context.call
+            let chain = PluginChain.mock([Probe(), Repeater()], context: context) {
+                PulseResponse(statusCode: 204, request: $0)
+            }
+            _ = try await chain(.mock())
+            _ = try await chain(.mock())
+            #expect(call != nil)
+        }
+        #expect(call == nil)
     }
 
     @Test func makesAContextOfItsParts() async {

@@ -5,10 +5,10 @@ import PulseCore
 // What both of Foundation's implementations leave to put right in the fields of an answer.
 extension HTTPHeaders {
     /// Without the fields that told about the coding, which `URLSession` has undone and leaves in.
-    mutating func removeDecodedContentFields() {
+    mutating func removeDecodedContentFields(_ decodedCodings: @autoclosure () -> Set<String> = Self.decodedCodings) {
         guard let coding = self["Content-Encoding"]?.asciiLowercased, !coding.isEmpty else { return }
         let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        guard codings.allSatisfy(Self.decodedCodings.contains) else { return }
+        guard codings.allSatisfy(decodedCodings().contains) else { return }
         remove("Content-Encoding")
         remove("Content-Length")
     }

@@ -4,17 +4,9 @@ import Dispatch
 import PulseCore
 
 /// Collects the answers of a session's tasks. One delegate for all sessions of a transport.
-final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
-    private struct Exchange {
-        let task: URLSessionTask
-        let limit: Int
-        let continuation: CheckedContinuation<PulseResponse, any Error>
-        var response: HTTPURLResponse?
-        var data = Data()
-    }
-
+final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     private struct State {
-        var exchanges: [ObjectIdentifier: Exchange] = [:]
+        var exchanges: [ObjectIdentifier: SessionExchange] = [:]
         var isShutDown = false
     }
 
@@ -23,13 +15,25 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     /// seconds. Neither a caller may wait for that, nor the delegate's queue, where the data would pile up.
     private let cancellations = DispatchQueue(label: "PulseNetworking.URLSession.cancellations")
 
-    /// Runs a task to its end. Cancelling ends the wait at once, whenever the session reports it.
-    func run(_ task: URLSessionTask, limit: Int) async throws -> PulseResponse {
+    /// Runs a task to its end, or to the head of an answer whose body goes to a pipe. Cancelling ends the wait at once,
+    /// whenever the session reports it.
+    func run(
+        _ task: URLSessionTask, into sink: SessionExchange.Sink,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil, sending body: TransportRequest.Body = .none
+    ) async throws -> PulseResponse {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isShutDown = state.withLock { state in
-                    state.exchanges[ObjectIdentifier(task)] = Exchange(
-                        task: task, limit: limit, continuation: continuation)
+                var exchange = SessionExchange(task, sink, progress, continuation)
+                switch body {
+                case .none: break
+                case .bytes, .file: exchange.reportsUpload = true
+                case .stream(let stream):
+                    exchange.upload = SessionUpload(stream, progress) { [weak self] error in
+                        self?.end(task, with: .failure(error))
+                    }
+                }
+                let isShutDown = state.withLock { [exchange] state in
+                    state.exchanges[ObjectIdentifier(task)] = exchange
                     return state.isShutDown
                 }
                 // A cancellation or shutdown before this point found no exchange to end.
@@ -37,8 +41,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
                 task.resume()
             }
         } onCancel: {
-            end(task, with: .failure(CancellationError()))
+            cancel(task)
         }
+    }
+
+    func cancel(_ task: URLSessionTask) {
+        end(task, with: .failure(CancellationError()))
     }
 
     var isShutDown: Bool {
@@ -65,8 +73,18 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private func end(_ task: URLSessionTask, with result: Result<PulseResponse, any Error>) {
         let exchange = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange else { return }
-        exchange.continuation.resume(with: result)
-        if case .failure = result { cancellations.async { task.cancel() } }
+        exchange.upload?.end()
+        if let continuation = exchange.continuation {
+            continuation.resume(with: result)
+        } else if case .pipe(let pipe) = exchange.sink, case .failure(let error) = result {
+            pipe.finish(error)
+        }
+        switch result {
+        case .success where !exchange.isTruncated: break
+        case .success, .failure: cancellations.async { task.cancel() }
+        }
+        // It was moved out of Foundation's reach, and nobody is told of it.
+        if case .failure = result, let file = exchange.file { try? FileManager.default.removeItem(at: file) }
     }
 
     // MARK: URLSessionDataDelegate
@@ -83,26 +101,30 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        let limit = state.withLock { state -> Int? in
-            state.exchanges[ObjectIdentifier(dataTask)]?.response = response as? HTTPURLResponse
-            return state.exchanges[ObjectIdentifier(dataTask)]?.limit
+        let response = response as? HTTPURLResponse
+        let exchange = state.withLock { state -> SessionExchange? in
+            state.exchanges[ObjectIdentifier(dataTask)]?.response = response
+            return state.exchanges[ObjectIdentifier(dataTask)]
         }
         completionHandler(.allow)
-        if let response = response as? HTTPURLResponse, !response.hasValidLength {
+        guard let response, let exchange else { return }
+        if !response.hasValidLength {
             end(dataTask, with: .failure(TransportFailure(code: .badServerResponse, phase: .responseStarted)))
-        } else if let limit, !dataTask.isHead, response.claims(moreThan: limit) {
+        } else if let limit = exchange.exceededLimit(response) {
             end(dataTask, with: .failure(PulseError.responseTooLarge(limit: limit)))
+        } else if case .pipe = exchange.sink, (200..<300).contains(response.statusCode) {
+            handOver(dataTask)
         }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let exceeded = state.withLock { state -> Int? in
-            // In place, since a copy for each piece would cost the square of the length.
-            state.exchanges[ObjectIdentifier(dataTask)]?.data.append(data)
-            guard let exchange = state.exchanges[ObjectIdentifier(dataTask)] else { return nil }
-            return exchange.data.count > exchange.limit ? exchange.limit : nil
+        let step = state.withLock { $0.exchanges[ObjectIdentifier(dataTask)]?.receive(data) }
+        switch step {
+        case .flush: flush(dataTask)
+        case .finish: finish(dataTask)
+        case .fail(let error): end(dataTask, with: .failure(error))
+        case .goOn, nil: break
         }
-        if let exceeded { end(dataTask, with: .failure(PulseError.responseTooLarge(limit: exceeded))) }
     }
 
     func urlSession(
@@ -118,43 +140,139 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        completionHandler(state.withLock { $0.exchanges[ObjectIdentifier(task)]?.upload }?.open())
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(task)] }), exchange.reportsUpload else {
+            return
+        }
+        let total = totalBytesExpectedToSend > 0 ? totalBytesExpectedToSend : nil
+        exchange.progress?(TransferProgress(completed: totalBytesSent, total: total))
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        guard let last = metrics.transactionMetrics.last else { return }
+        let hasSent = metrics.transactionMetrics.contains { $0.requestStartDate != nil }
+        state.withLock { state in
+            state.exchanges[ObjectIdentifier(task)]?.timings = TransferTimings(last)
+            state.exchanges[ObjectIdentifier(task)]?.hasSent = hasSent
+        }
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let error else { return finish(task) }
-        let responseStarted = state.withLock { $0.exchanges[ObjectIdentifier(task)]?.response != nil }
-        end(task, with: .failure(Self.failure(error, responseStarted: responseStarted)))
+        let result: Result<Void, any Error>? = state.withLock { state in
+            guard let exchange = state.exchanges[ObjectIdentifier(task)] else { return nil }
+            let result: Result<Void, any Error> =
+                error.map { .failure(Self.failure($0, of: exchange)) } ?? .success(())
+            state.exchanges[ObjectIdentifier(task)]?.end = result
+            return exchange.continuation == nil ? nil : result
+        }
+        switch result {
+        case .success: finish(task)
+        case .failure(let error): end(task, with: .failure(error))
+        // The reader has the head, and is told the end behind all that is pending.
+        case nil: flush(task)
+        }
     }
 
     private func finish(_ task: URLSessionTask) {
         guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(task)] }) else { return }
-        guard let response = exchange.response ?? task.response as? HTTPURLResponse, let request = task.originalRequest
-        else {
-            let failure = TransportFailure(code: .badServerResponse, phase: .maybeSent)
-            return end(task, with: .failure(failure))
-        }
-        var answer = PulseResponse(data: exchange.data, httpResponse: response, request: request)
-        if !task.isHead { answer.headers.removeDecodedContentFields() }
-        answer.headers.separateCookies()
-        end(task, with: .success(answer))
+        let failure = TransportFailure(code: .badServerResponse, phase: .maybeSent)
+        end(task, with: exchange.answer.map { .success($0) } ?? .failure(failure))
     }
 
-    private static func failure(_ error: any Error, responseStarted: Bool) -> any Error {
+    private static func failure(_ error: any Error, of exchange: SessionExchange) -> any Error {
         guard let error = error as? URLError else { return error }
         if error.code == .cancelled { return CancellationError() }
         let (code, isBeforeSend) = error.meaning
-        let phase: PulseError.Phase = responseStarted ? .responseStarted : isBeforeSend ? .beforeSend : .maybeSent
+        // A code alone may be wrong: one of TLS can also strike in the middle of an answer.
+        let phase: PulseError.Phase =
+            exchange.response != nil ? .responseStarted : isBeforeSend && !exchange.hasSent ? .beforeSend : .maybeSent
         return TransportFailure(code: code, phase: phase, underlying: error)
     }
 }
 
-extension URLResponse {
-    /// Says nothing of a coded body, whose length is another once it is decoded.
-    fileprivate func claims(moreThan limit: Int) -> Bool {
-        let response = self as? HTTPURLResponse
-        return response?.value(forHTTPHeaderField: "Content-Encoding") == nil
-            && expectedContentLength > Int64(clamping: limit)
+// MARK: Streamed bodies
+
+extension SessionDelegate {
+    /// Gives the caller the head; the body goes on into the pipe.
+    private func handOver(_ task: URLSessionTask) {
+        let (continuation, answer) = state.withLock { state in
+            let exchange = state.exchanges[ObjectIdentifier(task)]
+            state.exchanges[ObjectIdentifier(task)]?.continuation = nil
+            return (exchange?.continuation, exchange?.answer)
+        }
+        let failure = TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        continuation?.resume(with: answer.map { .success($0) } ?? .failure(failure))
+    }
+
+    /// Moves what has come into the pipe, and holds the server back while that is full. On the session's queue only, on
+    /// which nothing comes between two of these.
+    func flush(_ task: URLSessionTask) {
+        let id = ObjectIdentifier(task)
+        guard let exchange = state.withLock({ $0.exchanges[id] }), exchange.continuation == nil,
+            case .pipe(let pipe) = exchange.sink
+        else { return }
+        let isTaken = exchange.pending.isEmpty || exchange.pending.withUnsafeBytes { pipe.offer($0) }
+        state.withLock { state in
+            if isTaken { state.exchanges[id]?.pending = Data() }
+            state.exchanges[id]?.isSuspended = !isTaken
+        }
+        guard isTaken else {
+            if !exchange.isSuspended { URLSessionTransport.suspend(task) }
+            return
+        }
+        if exchange.isSuspended { URLSessionTransport.goOn(with: task) }
+        guard let end = exchange.end else { return }
+        _ = state.withLock { $0.exchanges.removeValue(forKey: id) }
+        exchange.upload?.end()
+        switch end {
+        case .success: pipe.finish()
+        case .failure(let error): pipe.finish(error)
+        }
     }
 }
 
-extension URLSessionTask {
-    fileprivate var isHead: Bool { originalRequest?.httpMethod == "HEAD" }
+// MARK: URLSessionDownloadDelegate
+
+extension SessionDelegate {
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("PulseKit-\(UUID()).download")
+        // Foundation removes it as soon as this returns. In the same folder, moving is renaming.
+        let isMoved = (try? FileManager.default.moveItem(at: location, to: file)) != nil
+        let isWanted = state.withLock { state in
+            guard isMoved else { return true }
+            state.exchanges[ObjectIdentifier(downloadTask)]?.file = file
+            return state.exchanges[ObjectIdentifier(downloadTask)] != nil
+        }
+        if !isMoved {
+            end(downloadTask, with: .failure(TransportFailure(code: .cannotWriteToFile, phase: .responseStarted)))
+        } else if !isWanted {
+            try? FileManager.default.removeItem(at: file)
+        }
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {
+        guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(downloadTask)] }) else { return }
+        let isSuccess = (downloadTask.response as? HTTPURLResponse).map { (200..<300).contains($0.statusCode) } ?? true
+        guard isSuccess else {
+            // Of an error's body only the beginning is wanted, which nobody can get at before the end.
+            guard totalBytesWritten > SessionExchange.errorFileLimit else { return }
+            state.withLock { $0.exchanges[ObjectIdentifier(downloadTask)]?.isTruncated = true }
+            return finish(downloadTask)
+        }
+        let total = totalBytesExpectedToWrite > 0 ? totalBytesExpectedToWrite : nil
+        exchange.progress?(TransferProgress(completed: totalBytesWritten, total: total))
+    }
 }

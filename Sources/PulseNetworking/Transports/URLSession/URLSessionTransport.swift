@@ -4,25 +4,39 @@ public import PulseCore
 
 /// The transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
-/// It buffers bodies up to the request's limit and sends bodies of bytes and files; other deliveries and bodies are
-/// ``PulseError/unsupported(_:)``, and so are pins and TLS settings, which it does not enforce. Connecting falls under
-/// the idle timeout, because `URLSession` has no timeout of its own for it.
+/// It buffers bodies up to the request's limit, streams them, writes them to files, and sends bodies of bytes, files and
+/// streams. Upgrades are ``PulseError/unsupported(_:)``, and so are pins and TLS settings, which it does not enforce.
+/// Connecting falls under the idle timeout, because `URLSession` has no timeout of its own for it.
 ///
+/// On Linux it streams in neither direction, as it cannot hold a server back there, and downloads without a body of the
+/// request's: the file is complete before the target is touched, and an error's body of more than 1 MiB is cut to nothing.
 /// On Linux see `Docs/Conformance.md` for what Foundation's implementation cannot do.
 public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
     private let slots: HostSlots
-    private let exchanges = SessionDelegate()
+    let exchanges = SessionDelegate()
+    private let holdsServersBack: Bool
     /// What requests share; the first of them makes it.
     private let shared = Locked<SessionLease?>(nil)
 
     /// - Parameter maximumConnectionsPerHost: requests to one host at a time; more wait in their order.
     /// - Parameter configure: changes the session's configuration before the session is made, at the first request.
     ///   Caches, cookies and credential stores are off, since these are the client's business.
-    public init(
+    public convenience init(
         maximumConnectionsPerHost: Int = PulseConfiguration().maximumConnectionsPerHost,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
+        self.init(
+            maximumConnectionsPerHost: maximumConnectionsPerHost, holdsServersBack: Self.holdsServersBack,
+            configure: configure)
+    }
+
+    /// - Parameter holdsServersBack: streams bodies, which is right where suspending a task suspends it.
+    package init(
+        maximumConnectionsPerHost: Int, holdsServersBack: Bool,
+        configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
+    ) {
+        self.holdsServersBack = holdsServersBack
         slots = HostSlots(limit: maximumConnectionsPerHost)
         settings = {
             let configuration = URLSessionConfiguration.ephemeral
@@ -39,28 +53,47 @@ public final class URLSessionTransport: Transport {
     }
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
-        guard case .buffered(let limit) = request.delivery else {
-            throw PulseError.unsupported("URLSessionTransport delivers buffered bodies only")
-        }
-        if case .stream = request.body {
-            throw PulseError.unsupported("URLSessionTransport sends bodies of bytes and files only")
-        }
-        if (request.urlRequest.httpMethod ?? "GET") == "GET", request.body.isPresent {
-            throw PulseError.unsupported("URLSession sends no body with GET")
-        }
+        try check(request)
         guard let url = request.urlRequest.url, let origin = Origin(url) else {
             throw PulseError.invalidURL("an http or https URL with a host is needed")
         }
-        try await slots.acquire(origin)
-        defer { slots.release(origin) }
+        let slot = try await slots.slot(origin, for: request)
+        defer { withExtendedLifetime(slot) {} }
         try Task.checkCancellation()
         guard !exchanges.isShutDown else { throw CancellationError() }
         let session = session(for: request)
         let start = SystemClock().uptime
-        var response = try await exchanges.run(task(for: request, in: session.session), limit: limit)
+        var response: PulseResponse
+        switch request.delivery {
+        case .buffered(let limit):
+            response = try await exchanges.run(
+                task(for: request, in: session.session), into: .memory(limit: limit), progress: request.progress,
+                sending: request.body)
+        case .file(let file, let offset) where !holdsServersBack:
+            response = try await download(request, to: file, from: offset, in: session)
+        case .file, .streamed, .upgrade:
+            response = try await stream(request, in: session, holding: slot)
+        }
         response.request = request.urlRequest
         response.latency = SystemClock().uptime - start
         return response
+    }
+
+    private func check(_ request: TransportRequest) throws {
+        switch request.delivery {
+        case .buffered: break
+        case .file where holdsServersBack || !request.body.isPresent: break
+        case .streamed where holdsServersBack: break
+        case .file: throw PulseError.unsupported("URLSession downloads without a body on this platform")
+        case .streamed: throw PulseError.unsupported("URLSession cannot hold a server back on this platform")
+        case .upgrade: throw PulseError.unsupported("URLSessionTransport makes no upgrades")
+        }
+        if case .stream = request.body, !SessionUpload.isSupported {
+            throw PulseError.unsupported("URLSession sends bodies of bytes and files only on this platform")
+        }
+        if (request.urlRequest.httpMethod ?? "GET") == "GET", request.body.isPresent {
+            throw PulseError.unsupported("URLSession sends no body with GET")
+        }
     }
 
     public func shutdown() async {
@@ -68,20 +101,30 @@ public final class URLSessionTransport: Transport {
         shared.withLock { $0 = nil }
     }
 
-    private func task(for request: TransportRequest, in session: URLSession) -> URLSessionTask {
+    func prepared(_ request: TransportRequest) -> URLRequest {
         var urlRequest = request.urlRequest
         urlRequest.timeoutInterval = Self.timeoutInterval(request.idleTimeout)
         urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
         urlRequest.httpShouldHandleCookies = false
+        return urlRequest
+    }
+
+    func task(for request: TransportRequest, in session: URLSession) -> URLSessionTask {
+        var urlRequest = prepared(request)
         switch request.body {
-        case .none, .stream:
+        case .none:
             return session.dataTask(with: urlRequest)
+        case .stream(let stream):
+            // Without a length it is sent in chunks.
+            if let length = stream.length { urlRequest.setValue("\(length)", forHTTPHeaderField: "Content-Length") }
+            return session.uploadTask(withStreamedRequest: urlRequest)
         case .bytes(let data):
             // A data task invents a Content-Type for a POST.
             urlRequest.httpBody = nil
             return session.uploadTask(with: urlRequest, from: data)
         case .file(let file):
-            return session.uploadTask(with: urlRequest, fromFile: file)
+            // Foundation on Linux promises the server the length of a link instead of its target's, and waits for the rest.
+            return session.uploadTask(with: urlRequest, fromFile: file.resolvingSymlinksInPath())
         }
     }
 
@@ -105,11 +148,11 @@ public final class URLSessionTransport: Transport {
 }
 
 /// A session for as long as somebody may start a task in it: doing so after its end would end the process.
-private final class SessionLease: Sendable {
+final class SessionLease: Sendable {
     let session: URLSession
     private let owner: SessionDelegate
 
-    init(_ session: URLSession, of owner: SessionDelegate) {
+    fileprivate init(_ session: URLSession, of owner: SessionDelegate) {
         self.session = session
         self.owner = owner
     }
@@ -120,7 +163,7 @@ private final class SessionLease: Sendable {
 }
 
 extension TransportRequest.Body {
-    fileprivate var isPresent: Bool {
+    var isPresent: Bool {
         if case .none = self { false } else { true }
     }
 }

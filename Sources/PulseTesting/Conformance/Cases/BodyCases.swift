@@ -46,6 +46,24 @@ extension TransportConformance.Case {
             },
         ]
 
+    static let sending: [Self] = [
+        .wire("the progress of a body grows to its length") { _ in
+            .text("taken")
+        } play: { stage in
+            try await TemporaryFile.with(.megabyte) { file in
+                for body in [TransportRequest.Body.bytes(.megabyte), .file(file)] {
+                    let steps = Locked<[TransferProgress]>([])
+                    var request = try stage.request(.put, body: body)
+                    request.progress = { step in steps.withLock { $0.append(step) } }
+                    _ = try await stage.send(request)
+                    let told = steps.withLock { $0 }
+                    try Check.equal(told.map(\.completed), told.map(\.completed).sorted(), "the steps")
+                    try Check.equal(told.last, TransferProgress(completed: 1 << 20, total: 1 << 20), "the last step")
+                }
+            }
+        }
+    ]
+
     private static let carriers: [HTTPMethod] =
         [.post, .put, .patch, .delete, .options, .query, .get] + [HTTPMethod(rawValue: "PROPFIND")].compactMap { $0 }
 }

@@ -29,6 +29,17 @@ extension TransportConformance.Case {
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             try await stage.departures(atLeast: 1)
         },
+        .semantics("a cancel on a connection that was used before ends the wait and the wire") { request in
+            request.path == "/warm" ? .text("warm") : .raw([.stall])
+        } play: { stage in
+            _ = try await stage.get("/warm")
+            let request = try stage.request(.get, "/stalls")
+            let task = stage.start(request)
+            try await stage.requests(atLeast: 2)
+            task.cancel()
+            try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
+            try await stage.departures(atLeast: 1)
+        },
         .semantics("a cancel within the body ends the wait and the wire") { _ in
             .data(.everyByte).fault(.stall, at: .body(100))
         } play: { stage in

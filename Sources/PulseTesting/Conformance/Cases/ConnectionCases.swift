@@ -75,6 +75,17 @@ extension TransportConformance.Case {
                 try await stage.server.wait { $0.connections.count == count && $0.openConnectionCount == 0 }
             }
         },
+        .wire("what a server sends unasked answers no request") { request in
+            guard request.path == "/first" else { return .text("answer") }
+            return .raw([.text(Self.answer), .delay(0.05), .text(Self.forgery)])
+        } play: { stage in
+            try Check.equal(try await stage.get("/first").text, "answer", "the first answer")
+            let count = answer.utf8.count + forgery.utf8.count
+            try await stage.server.wait {
+                $0.connections.first.map { !$0.isOpen || $0.sentByteCount == count } ?? false
+            }
+            try Check.equal(try await stage.get("/second").text, "answer", "the second answer")
+        },
         .wire("Connection: close is heeded") { _ in
             .text("answer", headers: ["Connection": "close"])
         } play: { stage in
@@ -84,34 +95,25 @@ extension TransportConformance.Case {
         .wire("no host gets more connections at a time than it may", connections: 2) { request in
             .text("answer", headers: ["X-Connection": "\(request.connection)"]).fault(.delay(0.02), at: .start)
         } play: { stage in
-            let peak = Locked(0)
-            // Asked after every change, and never true.
-            let watch = Task {
-                try await stage.server.wait { activity in
-                    peak.withLock { $0 = max($0, activity.openConnectionCount) }
-                    return false
+            let peak = try await stage.mostConnections {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<12 {
+                        group.addTask { try Check.equal(try await stage.get().text, "answer", "the answer") }
+                    }
+                    try await group.waitForAll()
                 }
             }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<12 {
-                    group.addTask { try Check.equal(try await stage.get().text, "answer", "the answer") }
-                }
-                try await group.waitForAll()
-            }
-            watch.cancel()
-            try Check.equal(peak.withLock { $0 }, 2, "the most connections at a time")
+            try Check.equal(peak, 2, "the most connections at a time")
         },
-        .wire("a wait for a connection is no idle time", connections: 1) { _ in
-            .text("answer").fault(.delay(0.2), at: .start)
+        .wire("a wait for a connection is no idle time", connections: 1) { request in
+            request.path == "/held" ? .text("answer").fault(.delay(2.5), at: .start) : .text("answer")
         } play: { stage in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<6 {
-                    // Five times the server's delay is more, and once is far less, than this.
-                    let request = try stage.request(idleTimeout: 0.8)
-                    group.addTask { try Check.equal(try await stage.send(request).text, "answer", "the answer") }
-                }
-                try await group.waitForAll()
-            }
+            let held = stage.start(try stage.request(.get, "/held"))
+            try await stage.requests(atLeast: 1)
+            // Less than the wait for the connection, and far more than an answer takes on a busy machine.
+            let waiting = try stage.request(idleTimeout: 2)
+            try Check.equal(try await stage.send(waiting).text, "answer", "the answer to who waited")
+            try Check.equal(try await held.value.text, "answer", "the answer to who held the connection")
         },
         .wire("a cancel while waiting for a connection sends nothing and leaves no hole", connections: 1) { request in
             request.path == "/held" ? .raw([.stall]) : .text("answer")
@@ -136,4 +138,6 @@ extension TransportConformance.Case {
             try await stage.server.wait { $0.openConnectionCount == 0 }
         },
     ]
+    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nanswer"
+    private static let forgery = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
 }

@@ -11,7 +11,7 @@ extension TransportConformance {
             "a streamed body arrives whole, or is refused unsent": besideTheRequest,
             "a shutdown ends all that is under way":
                 "answers are made in the caller's own task, which nobody else can cancel; later requests are refused",
-        ]
+        ], timeLimit: 60
     ) { respond in
         MockTransport(respond)
     }

@@ -6,10 +6,23 @@ import PulseNetworking
 extension TransportConformance {
     /// How `URLSessionTransport` stands to the list on this platform.
     package static let urlSessionTransport = TransportConformance(
-        "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }, timeLimit: 30
+        "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }, timeLimit: 60
     ) { maximumConnectionsPerHost in
         URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
+
+    #if canImport(FoundationNetworking)
+    /// As it is on other platforms, streams and all, for the logic that they have in common: here nothing holds a server
+    /// back.
+    package static let streamingURLSessionTransport = TransportConformance(
+        "URLSessionTransport, streaming", exclusions: urlSessionTransport.exclusions.merging(ofSuspending) { $1 },
+        timeLimit: 60
+    ) { maximumConnectionsPerHost in
+        URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost, holdsServersBack: true)
+    }
+
+    private static let ofSuspending: [String: String] = [:]
+    #endif
 
     private static let ofURLSession = [
         "GET carries a body of bytes": "`URLSession` refuses it; told as `.unsupported`, before anything is sent",
@@ -18,6 +31,7 @@ extension TransportConformance {
     ]
 
     #if canImport(FoundationNetworking)
+    private static let collectsHeaders = "Foundation collects what belongs to a head without a limit, in memory"
     private static let endsTheProcess = "**ends the process** (NativeProtocol.swift:240, no response)"
 
     /// Measured with Swift 6.3.1 over libcurl 7.88.
@@ -35,12 +49,21 @@ extension TransportConformance {
             "Foundation's parser wants UTF-8: `badServerResponse`",
         "bytes beyond the Content-Length belong to no answer":
             "libcurl leaves them in the connection, where the next answer is looked for: `badServerResponse`",
+        "what a server sends unasked answers no request":
+            "libcurl does not look at a connection that it takes up again: the next request gets it as its answer",
         "an endless body with the greatest length of 64 bits is cut at the limit":
             "**ends the process**: Foundation has the length as a Double, which is then too large for an Int64",
         "a server that sends without end holds up nobody else":
             "all sessions share the queue that reads; while data is there Foundation does nothing else, and its timers pile up",
         "an endless body of a redirect is cut at the limit":
             "Foundation keeps it back until it ends, in memory; a deadline is the only bound",
+        "a thousand requests at once share the connections that there may be":
+            "Foundation closes connections late: for a moment some more than allowed are open",
+        "a line of a head that takes longer than the idle timeout comes, as long as it goes on":
+            "Foundation counts the lines of a head, not their bytes",
+        "header fields without end are an error": collectsHeaders,
+        "a header field without end is an error": collectsHeaders,
+        "interim answers without end are an error": collectsHeaders,
         "a head that is cut within a line is an error": endsTheProcess,
         "a head that is cut after its status line is an error": endsTheProcess,
     ]

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+import CoreMetrics
+import PulseKit
+
+/// Prints what the events of one call cost when they are counted by a collector, and when they are handed to swift-metrics
+/// with a recorder as an exporter to Prometheus has it. `--short` only sees that it runs.
+@main
+struct SwiftMetricsContender {
+    static func main() async {
+        let rounds = CommandLine.arguments.contains("--short") ? 50 : 3_000
+        MetricsSystem.bootstrap(PrometheusRecorder())
+        let (counted, handedOn) = (PulseEventBus(), PulseEventBus())
+        let collector = PulseMetricsCollector()
+        collector.attach(to: counted)
+        handedOn.addSink(MetricsOutputSink(output: SwiftMetricsOutput()))
+        let events = events
+        var best = [Double.infinity, .infinity]
+        // In turns, so that a busy moment meets both alike.
+        for _ in 0..<rounds {
+            for (index, bus) in [counted, handedOn].enumerated() {
+                let start = SystemClock().uptime
+                for _ in 0..<200 { events.forEach(bus.emit) }
+                best[index] = min(best[index], (SystemClock().uptime - start) * 1e9 / 200)
+            }
+        }
+        print("ns for the events of a call")
+        print("  PulseMetricsCollector            \(Int(best[0]))")
+        print("  swift-metrics, Prometheus-style  \(Int(best[1]))")
+        print("p99 by the collector: \(await collector.snapshot().p99Latency) s")
+    }
+
+    private static var events: [NetworkEvent] {
+        let call = CallSummary(
+            id: UUID(), endpointPath: "/users/42", route: "GetUser", method: .get, host: "api.example.com")
+        var timings = TransferTimings()
+        (timings.requestSent, timings.firstByte, timings.lastByte) = (0.0002, 0.011, 0.012)
+        let response = ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
+        return [
+            .requestStarted(call), .attemptStarted(call), .responseReceived(call, status: 200, byteCount: 47),
+            .requestCompleted(.success(response), call, latency: 0.012),
+        ]
+    }
+}
+
+/// Single measurements for swift-metrics.
+private struct SwiftMetricsOutput: MetricsOutput {
+    func increment(_ counter: String, by count: Int64, labels: [(String, String)]) {
+        CoreMetrics.Counter(label: counter, dimensions: labels).increment(by: count)
+    }
+
+    func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)]) {
+        CoreMetrics.Timer(label: timer, dimensions: labels).recordSeconds(seconds)
+    }
+}

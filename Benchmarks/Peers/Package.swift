@@ -1,0 +1,26 @@
+// swift-tools-version: 6.0
+// SPDX-License-Identifier: MIT
+
+import PackageDescription
+
+// Other people's clients, in a package of its own: building them takes minutes, and only `../transports` needs them.
+let package = Package(
+    name: "Peers",
+    platforms: [.macOS(.v12)],
+    dependencies: [
+        .package(name: "Benchmarks", path: ".."),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "async-http-client-contender",
+            dependencies: [
+                .product(name: "Contending", package: "Benchmarks"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)

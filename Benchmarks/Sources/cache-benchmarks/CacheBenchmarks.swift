@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import Reporting
+
+/// Measures what the cache adds to a call and what its stores cost, beside `URLCache` and a plain dictionary, prints it, and
+/// ends with code 1 if a promise is broken. `--short` runs a fiftieth of it, with margins that only a blunder exceeds.
+@main
+struct CacheBenchmarks {
+    private let isShort: Bool
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cache-benchmarks-\(UUID())")
+    private var report = Report()
+    private var promises: [Promise] = []
+
+    static func main() async throws {
+        let isShort = CommandLine.arguments.contains("--short")
+        let holds = try await Task.detached {
+            var benchmarks = CacheBenchmarks(isShort: isShort)
+            defer { try? FileManager.default.removeItem(at: benchmarks.folder) }
+            return try await benchmarks.run()
+        }.value
+        if !holds { exit(1) }
+    }
+
+    private init(isShort: Bool) {
+        self.isShort = isShort
+    }
+
+    private mutating func run() async throws -> Bool {
+        try await measureCalls()
+        try await measureLookups()
+        try await measureSets()
+        try await measureOpening()
+        report.verdicts(promises)
+        print(report.text)
+        return promises.allSatisfy(\.holds)
+    }
+
+    private var margin: Double { isShort ? 4 : 0.03 }
+
+    // MARK: Calls
+
+    private mutating func measureCalls() async throws {
+        let disk = DiskCacheStorage(directory: folder.appendingPathComponent("calls"))
+        let bare = try CachedWorkload.client()
+        let memory = try CachedWorkload.client(plugins: [.cache(policy: .rfc9111, storage: .memory())])
+        let plain = try CachedWorkload.client(plugins: [.cache(ttl: 300)])
+        let onDisk = try CachedWorkload.client(plugins: [.cache(policy: .rfc9111, storage: disk)])
+        let missing = try CachedWorkload.client(
+            plugins: [.cache(policy: .rfc9111, storage: .memory())], control: "no-store")
+        let calls = [
+            ("bare client over a mock", bare), ("hit in memory, RFC 9111", memory), ("hit in memory, plain TTL", plain),
+            ("hit on disk", onDisk), ("no-store answer through the cache", missing),
+        ]
+        report.heading("client.rawRequest, 100 KB body", ["minimum", "median", "added"])
+        let costs = try await costs(calls.map { $0.1 }) { _ = try await CachedWorkload.call($0) }
+        for ((name, _), cost) in zip(calls, costs) {
+            report.row(
+                name, [Self.micro(cost.minimum), Self.micro(cost.median), Self.micro(cost.minimum - costs[0].minimum)])
+        }
+        for (index, limit) in [(1, 15.0), (2, 15.0), (3, 100.0)] {
+            promises.append(
+                Promise(
+                    "µs added, \(calls[index].0)", .atMost, limit,
+                    measured: (costs[index].minimum - costs[0].minimum) * 1e6, margin: margin))
+        }
+    }
+
+    // MARK: Stores by themselves
+
+    private mutating func measureLookups() async throws {
+        let memory = MemoryCacheStorage()
+        let disk = DiskCacheStorage(directory: folder.appendingPathComponent("lookups"))
+        let key = CacheKey(url: CachedWorkload.address)
+        let response = CachedWorkload.response
+        _ = try await memory.store(response, for: key)
+        _ = try await disk.store(response, for: key)
+        let dictionary = Locked([key: response])
+        report.heading("a look-up of 100 KB", ["minimum", "median", ""])
+        let names = ["plain dictionary behind a lock", "MemoryCacheStorage", "DiskCacheStorage, read and checked"]
+        let lookUps: [@Sendable () async throws -> Int] = [
+            { dictionary.value(for: key)?.body.count ?? 0 },
+            { await memory.responses(for: key).first?.body.count ?? 0 },
+            { try await disk.responses(for: key).first?.body.data().count ?? 0 },
+        ]
+        for (name, cost) in zip(names, try await costs(lookUps) { _ = try await $0() }) {
+            report.row(name, [Self.micro(cost.minimum), Self.micro(cost.median), ""])
+        }
+        try await measureURLCache()
+    }
+
+    private mutating func measureURLCache() async throws {
+        guard let url = URL(string: CachedWorkload.address),
+            let answer = HTTPURLResponse(
+                url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: ["Cache-Control": "max-age=600"])
+        else { return }
+        let request = URLRequest(url: url)
+        let cached = CachedURLResponse(response: answer, data: CachedWorkload.body)
+        for (name, memory, disk) in [("URLCache in memory", 8 << 20, 0), ("URLCache on disk", 0, 64 << 20)] {
+            let cache = URLCache(
+                memoryCapacity: memory, diskCapacity: disk, diskPath: folder.appendingPathComponent("url-cache").path)
+            cache.storeCachedResponse(cached, for: request)
+            var samples: [Double] = []
+            for _ in 0..<(isShort ? 20 : 400) {
+                let start = SystemClock().uptime
+                let found = cache.cachedResponse(for: request)
+                samples.append(SystemClock().uptime - start)
+                if found == nil { samples = [] }
+                if found == nil { break }
+            }
+            samples.sort()
+            report.row(
+                name,
+                samples.isEmpty
+                    ? ["finds nothing", "", ""] : [Self.micro(samples[0]), Self.micro(samples[samples.count / 2]), ""])
+        }
+    }
+
+    /// A set must cost the same however many entries there are.
+    private mutating func measureSets() async throws {
+        report.heading("a set of 1 KB, by entries there", ["memory", "disk", ""])
+        var ofMemory: [Double] = []
+        var ofDisk: [Double] = []
+        for count in isShort ? [100, 1_000] : [1_000, 10_000, 100_000] {
+            let memory = MemoryCacheStorage(maximumBytes: 1 << 30, maximumEntries: count)
+            let disk = DiskCacheStorage(
+                directory: folder.appendingPathComponent("sets-\(count)"), maximumBytes: 1 << 32, maximumEntries: count)
+            for number in 0..<count {
+                _ = try await memory.store(CachedWorkload.small, for: CachedWorkload.key(number))
+                _ = try await disk.store(CachedWorkload.small, for: CachedWorkload.key(number))
+            }
+            ofMemory.append(try await set(memory, from: count))
+            ofDisk.append(try await set(disk, from: count))
+            report.row("\(count)", [Self.micro(ofMemory.last ?? 0), Self.micro(ofDisk.last ?? 0), ""])
+        }
+        promises.append(
+            Promise(
+                "a set in memory among most / fewest entries", .atMost, 3,
+                measured: (ofMemory.last ?? 0) / ofMemory[0], margin: margin))
+        promises.append(
+            Promise(
+                "a set on disk among most / fewest entries", .atMost, 3, measured: (ofDisk.last ?? 0) / ofDisk[0],
+                margin: margin))
+    }
+
+    /// Median seconds of sets that each let go of one entry.
+    private func set(_ store: any CacheStorage, from start: Int) async throws -> Double {
+        var samples: [Double] = []
+        for number in start..<(start + (isShort ? 50 : 1_000)) {
+            let before = SystemClock().uptime
+            _ = try await store.store(CachedWorkload.small, for: CachedWorkload.key(number))
+            samples.append(SystemClock().uptime - before)
+        }
+        return samples.sorted()[samples.count / 2]
+    }
+
+    private mutating func measureOpening() async throws {
+        let count = isShort ? 1_000 : 100_000
+        let directory = folder.appendingPathComponent("sets-\(count)")
+        var first: [Double] = []
+        var whole: [Double] = []
+        for _ in 0..<5 {
+            let start = SystemClock().uptime
+            let store = DiskCacheStorage(directory: directory, maximumBytes: 1 << 32, maximumEntries: count)
+            let found = await store.responses(for: CachedWorkload.key(count + 7)).count
+            first.append(SystemClock().uptime - start)
+            let usage = await store.usage()
+            whole.append(SystemClock().uptime - start)
+            guard found == 1, usage.entries == count else { throw PulseError.cacheMiss }
+        }
+        report.heading("opening \(count) entries", ["minimum", "", ""])
+        report.row("the first answer found", [Self.micro(first.min() ?? 0), "", ""])
+        report.row("all counted, in order of use", [Self.micro(whole.min() ?? 0), "", ""])
+        // What is there is counted behind the calls, which wait for nothing but their own file.
+        promises.append(
+            Promise(
+                "ms to open, until the first answer", .atMost, 200, measured: (first.min() ?? 0) * 1e3, margin: margin))
+    }
+
+    // MARK: Figures
+
+    private struct Cost {
+        let minimum: Double
+        let median: Double
+    }
+
+    /// Seconds of one run of each, all in turn, so that a busy moment of the machine meets them alike.
+    private func costs<Subject>(
+        _ subjects: [Subject], _ run: (Subject) async throws -> Void
+    ) async throws -> [Cost] {
+        var samples = [[Double]](repeating: [], count: subjects.count)
+        let clock = SystemClock()
+        for _ in 0..<(isShort ? 20 : 1_000) {
+            for (index, subject) in subjects.enumerated() {
+                let times = 20
+                let start = clock.uptime
+                for _ in 0..<times { try await run(subject) }
+                samples[index].append((clock.uptime - start) / Double(times))
+            }
+        }
+        return samples.map { samples in
+            let sorted = samples.sorted()
+            return Cost(minimum: sorted[0], median: sorted[sorted.count / 2])
+        }
+    }
+
+    private static func micro(_ seconds: Double) -> String { Report.decimal(seconds * 1e6, 1) + " µs" }
+}

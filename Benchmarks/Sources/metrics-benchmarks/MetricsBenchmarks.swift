@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import Reporting
+
+/// Measures what it costs to be watched: events, the collector, streams and snapshots. Prints it, and ends with code 1 if a
+/// promise is broken. `--short` runs a fiftieth of it, with margins that only a blunder exceeds.
+@main
+struct MetricsBenchmarks {
+    private let isShort: Bool
+    private var report = Report()
+    private var promises: [Promise] = []
+
+    static func main() async throws {
+        let isShort = CommandLine.arguments.contains("--short")
+        // Off the main actor, to and from which every step would have to hop.
+        let holds = try await Task.detached {
+            var benchmarks = MetricsBenchmarks(isShort: isShort)
+            return try await benchmarks.run()
+        }.value
+        if !holds { exit(1) }
+    }
+
+    private init(isShort: Bool) {
+        self.isShort = isShort
+    }
+
+    private mutating func run() async throws -> Bool {
+        try await measureCalls()
+        await measureSnapshots()
+        await measureStreams()
+        measureStuckReader()
+        report.verdicts(promises)
+        print(report.text)
+        return promises.allSatisfy(\.holds)
+    }
+
+    private mutating func promise(_ text: String, atMost limit: Double, _ measured: Double) {
+        promises.append(Promise(text, .atMost, limit, measured: measured, margin: isShort ? 10 : 0.05))
+    }
+
+    // MARK: Calls
+
+    private mutating func measureCalls() async throws {
+        let (quiet, counted, traced) = (PulseEventBus(), PulseEventBus(), PulseEventBus())
+        let collector = PulseMetricsCollector()
+        collector.attach(to: counted)
+        traced.addSink(CallTracer(output: CallTraceBuffer()))
+        let clients = try [quiet, counted, traced].map(WatchedWorkload.client)
+        var best = [Double](repeating: .infinity, count: clients.count)
+        // In turns, so that a busy moment meets all alike.
+        for _ in 0..<(isShort ? 30 : 1_500) {
+            for (index, client) in clients.enumerated() {
+                best[index] = min(best[index], try await WatchedWorkload.time(of: client, calls: 100))
+            }
+        }
+        let events = WatchedWorkload.events
+        let ready = bestTime { times in
+            for _ in 0..<times { events.forEach(counted.emit) }
+        }
+        let asking = bestTime { times in
+            for _ in 0..<times { keep(quiet.isActive) }
+        }
+        let context = PluginContext.mock(events: quiet)
+        let unheard = bestTime { times in
+            for _ in 0..<times { context.emit(.cacheHit(context.summary)) }
+        }
+        report.heading("Nanoseconds", ["a call", "its events"])
+        report.row("nobody listens", [decimal(best[0]), ""])
+        report.row("a collector listens", [decimal(best[1]), decimal(best[1] - best[0])])
+        report.row("a tracer listens", [decimal(best[2]), decimal(best[2] - best[0])])
+        report.row("the same events, built before", ["", decimal(ready)])
+        report.row("isActive, nobody listens", ["", Report.decimal(asking, 1)])
+        report.row("one event of a context, nobody listens", ["", Report.decimal(unheard, 1)])
+        promise("ns for all events of a call, collected", atMost: 1_000, best[1] - best[0])
+        promise("ns for an event that nobody listens to", atMost: 20, unheard)
+    }
+
+    /// Nanoseconds for one time, in the best of many rounds.
+    private func bestTime(_ body: (_ times: Int) -> Void) -> Double {
+        let clock = SystemClock()
+        var best = Double.infinity
+        for _ in 0..<(isShort ? 50 : 2_000) {
+            let start = clock.uptime
+            body(200)
+            best = min(best, (clock.uptime - start) * 1e9 / 200)
+        }
+        return best
+    }
+
+    // MARK: Snapshots
+
+    /// Of a collector that has counted for six minutes: each route has all its slices of time, and what is older.
+    private mutating func measureSnapshots() async {
+        let (bus, clock) = (PulseEventBus(), TestClock())
+        let collector = PulseMetricsCollector(clock: clock)
+        collector.attach(to: bus)
+        let before = ResidentMemory.size ?? 0
+        for _ in 0..<36 {
+            for number in 0..<(isShort ? 2_000 : 30_000) {
+                let route = "route \(number % 100)"
+                for event in WatchedWorkload.events(route, latency: Double(number % 997) * 1e-4) { bus.emit(event) }
+            }
+            await clock.advance(by: 10)
+        }
+        let grown = Double((ResidentMemory.size ?? 0) - before)
+        let time = SystemClock()
+        var best = Double.infinity
+        for _ in 0..<20 {
+            let start = time.uptime
+            let snapshot = await collector.snapshot()
+            keep(snapshot.p99Latency)
+            best = min(best, time.uptime - start)
+        }
+        let snapshot = await collector.snapshot()
+        let start = time.uptime
+        keep(PrometheusText().text(of: snapshot).utf8.count)
+        let page = time.uptime - start
+        report.heading("100 routes, six minutes", ["ms, KiB"])
+        report.row("a snapshot", [Report.decimal(best * 1000, 2)])
+        report.row("a page of Prometheus", [Report.decimal(page * 1000, 2)])
+        report.row("memory grown, each route", [Report.decimal(grown / 100 / 1024, 1)])
+        promise("ms for a snapshot of 100 routes", atMost: 20, best * 1000)
+        promise("KiB for each route", atMost: 64, grown / 100 / 1024)
+    }
+
+    // MARK: Streams
+
+    /// 50,000 events a second, a burst each millisecond, to four readers with the default buffer. In short each burst waits
+    /// until the readers have had the one before: a busy machine may not let them run for as long as the buffer lasts.
+    private mutating func measureStreams() async {
+        let bus = PulseEventBus()
+        let subscriptions = (0..<4).map { _ in bus.subscribe() }
+        let read = subscriptions.map { _ in Locked(0) }
+        let readers = zip(subscriptions, read).map { subscription, read in
+            Task.detached {
+                for await _ in subscription { read.withLock { $0 += 1 } }
+            }
+        }
+        let (bursts, waits) = (isShort ? 200 : 4_000, isShort)
+        await Self.onThread {
+            let clock = SystemClock()
+            let (events, start) = (WatchedWorkload.events, clock.uptime)
+            for burst in 0..<bursts {
+                while clock.uptime < start + Double(burst) / 1000 { usleep(100) }
+                while waits, bus.droppedEventCount == 0, read.contains(where: { $0.withLock { $0 } < burst * 50 }) {
+                    usleep(100)
+                }
+                for number in 0..<50 { bus.emit(events[number % events.count]) }
+            }
+        }
+        subscriptions.forEach { $0.cancel() }
+        for reader in readers { await reader.value }
+        let counts = read.map { $0.withLock { $0 } }
+        let lost = subscriptions.reduce(0) { $0 + $1.droppedEventCount }
+        report.heading("50,000 events a second to 4 streams", ["events"])
+        report.row("sent", ["\(bursts * 50)"])
+        report.row("read", [counts.map(String.init).joined(separator: " ")])
+        report.row("lost", ["\(lost)"])
+        promises.append(Promise("events lost by 4 streams", .atMost, 0, measured: Double(lost), margin: 0))
+    }
+
+    private mutating func measureStuckReader() {
+        let (bus, healthy) = (PulseEventBus(), PulseEventBus())
+        let stuck = bus.subscribe()
+        let sink = CountingSink()
+        bus.addSink(sink)
+        healthy.addSink(CountingSink())
+        let event = WatchedWorkload.events[0]
+        let without = bestTime { times in for _ in 0..<times { healthy.emit(event) } }
+        let with = bestTime { times in for _ in 0..<times { bus.emit(event) } }
+        report.heading("A stuck reader", ["ns an event"])
+        report.row("without", [Report.decimal(without, 1)])
+        report.row("with", [Report.decimal(with, 1)])
+        let lost = Double(sink.count - 512 - stuck.droppedEventCount)
+        promises.append(Promise("events lost by others than the stuck", .atMost, 0, measured: lost, margin: 0))
+        // Room for an event is taken, and that of another given back.
+        promise("ns that a stuck reader adds to an event", atMost: 150, with - without)
+    }
+
+    private static func onThread(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                body()
+                continuation.resume()
+            }
+        }
+    }
+
+    private func decimal(_ value: Double) -> String { Report.decimal(value, 0) }
+}
+
+/// Takes a result, so that the optimizer cannot leave out the work behind it.
+@inline(never)
+func keep<Value>(_ value: Value) {}
+
+/// Counts what it is told.
+private final class CountingSink: EventSink {
+    private let total = Locked(0)
+
+    var isActive: Bool { true }
+    var count: Int { total.withLock { $0 } }
+
+    func emit(_ event: NetworkEvent) { total.withLock { $0 += 1 } }
+}
+
+/// A value behind a lock of Foundation's: the package's own is not for other packages.
+private final class Locked<Value: Sendable>: @unchecked Sendable {
+    // Unchecked: reached under the lock alone.
+    private var value: Value
+    private let lock = NSLock()
+
+    init(_ value: Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&value)
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+
+/// The plugins of the recommended chain, each by itself and all together, as they are on the way of a call that succeeds at
+/// once: a GET, or for those that leave it alone a POST.
+enum Plugins {
+    /// A call through some plugins, and what these cannot do without.
+    struct Subject: Sendable {
+        enum Method: Sendable { case get, post }
+
+        let method: Method
+        let call: Measurement
+        /// Does by hand what they are for: writes their fields, of the same length, or decodes a body for them.
+        let work: Measurement?
+        /// Numbers that they ask the system's generator for.
+        let randomNumbers: Int
+        let uuids: Int
+        /// Signatures that they compute.
+        let signatures: Int
+
+        init(
+            _ name: String, _ plugins: [any PulsePlugin], of method: Method = .get,
+            writing fields: [(name: String, length: Int)] = [], decoding: Bool = false, randomNumbers: Int = 0,
+            uuids: Int = 0, signatures: Int = 0
+        ) throws {
+            self.method = method
+            self.randomNumbers = randomNumbers
+            self.uuids = uuids
+            self.signatures = signatures
+            switch method {
+            case .get: call = try Workload.calls(name, plugins: plugins)
+            case .post: call = try Workload.calls(name, to: Workload.AddUser(), plugins: plugins)
+            }
+            work = decoding ? Plugins.decoding(name) : fields.isEmpty ? nil : try Plugins.writing(fields, name)
+        }
+    }
+
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    /// Makes the recommended chain anew, outermost first.
+    private static var chain: [any PulsePlugin] {
+        [
+            AuthPlugin { "token" }, HeadersPlugin(["X-App-Version": "1.2"]), IdempotencyPlugin(), CompressionPlugin(),
+            CoalescingPlugin(), CachePlugin(ttl: 300, maxMemoryItems: 200), HedgingPlugin(), CircuitBreakerPlugin(),
+            RateLimitPlugin(by: .host), ConcurrencyLimitPlugin(limit: 64), validator, TracingPlugin(),
+            RequestSigningPlugin(secret: secret), logger(.minimal),
+        ]
+    }
+
+    private static var validator: ValidatorPlugin {
+        ValidatorPlugin([Validator { _, _, _ in .accept }])
+    }
+
+    private static func logger(_ verbosity: LoggerPlugin.Verbosity) -> LoggerPlugin {
+        LoggerPlugin(options: LoggerPlugin.Options(verbosity: verbosity, output: { keep($0) }))
+    }
+
+    static func subjects() throws -> [Subject] {
+        [
+            try Subject("auth", [AuthPlugin { "token" }], writing: [("Authorization", 12)]),
+            try Subject("headers", [HeadersPlugin(["X-App-Version": "1.2"])], writing: [("X-App-Version", 3)]),
+            try Subject("idempotency", [IdempotencyPlugin()]),
+            try Subject(
+                "idempotency of a POST", [IdempotencyPlugin()], of: .post, writing: [("Idempotency-Key", 36)], uuids: 1),
+            try Subject("compression", [CompressionPlugin()]),
+            try Subject("compression of a short POST", [CompressionPlugin()], of: .post),
+            try Subject("coalescing", [CoalescingPlugin()]),
+            try Subject("hedging", [HedgingPlugin()]),
+            try Subject("circuit breaker", [CircuitBreakerPlugin()]),
+            try Subject("rate limit", [RateLimitPlugin(by: .host)]),
+            try Subject("concurrency limit", [ConcurrencyLimitPlugin(limit: 64)]),
+            try Subject("validator", [validator]),
+            try Subject(
+                "validator of bodies", [ValidatorPlugin([.errorBody(Fault.self) { $0.fault }])], decoding: true),
+            try Subject("tracing", [TracingPlugin()], writing: [("traceparent", 55)], randomNumbers: 3),
+            try Subject(
+                "signing", [RequestSigningPlugin(secret: secret)],
+                writing: [("X-Pulse-Timestamp", 10), ("X-Signature-256", 64)], signatures: 1),
+            try Subject("logger, silent", [logger(.none)]),
+        ]
+    }
+
+    /// What an old API tells in a 200; none here.
+    private struct Fault: Decodable, Error {
+        let code: Int?
+
+        var fault: Fault? { code == nil ? nil : self }
+    }
+
+    /// What has limits of its own.
+    static func others() throws -> [Measurement] {
+        [
+            try Workload.calls("logger, one line a call", plugins: [logger(.minimal)]),
+            // Every call is to go the whole way: the cache looks for an answer, and keeps none.
+            try Workload.calls("recommended chain", plugins: chain, cacheControl: "no-store"),
+        ]
+    }
+
+    /// What a plugin that signs or makes identifiers cannot do without; the first is what a POST costs without any.
+    static func parts() throws -> [Measurement] {
+        let verifier = SignatureVerifier(secret: secret, clock: TestClock())
+        let signed: HTTPHeaders = [
+            "X-Pulse-Timestamp": "\(Int(TestClock().now.timeIntervalSince1970))",
+            "X-Signature-256": String(repeating: "0", count: 64),
+        ]
+        return [
+            try Workload.calls("bare POST", to: Workload.AddUser()),
+            Measurement("64 random bits") { times in
+                for _ in 0..<times { keep(SystemRandomness().next()) }
+            },
+            Measurement("text of a UUID") { times in
+                for _ in 0..<times {
+                    var random = (SystemRandomness().next(), SystemRandomness().next())
+                    keep(withUnsafeBytes(of: &random) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)).uuidString })
+                }
+            },
+            // The HMAC and the hash of a body that is not there, as the server computes them.
+            Measurement("verify a signature") { times in
+                for _ in 0..<times {
+                    keep(verifier.verdict(method: .get, target: "/users/42", headers: signed, body: Data()))
+                }
+            },
+        ]
+    }
+
+    /// Writes fields into a copy of the request that a plugin is handed: all at once, as `setValue` looks at each character
+    /// on Linux.
+    private static func writing(_ fields: [(name: String, length: Int)], _ name: String) throws -> Measurement {
+        guard let url = URL(string: "https://api.example.com/users/42") else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.allHTTPHeaderFields = ["Accept": "application/json", "User-Agent": "pulse-benchmarks"]
+        let (plain, fields) = (request, fields.map { ($0.name, String(repeating: "0", count: $0.length)) })
+        return Measurement("write the fields of " + name) { times in
+            for _ in 0..<times {
+                var request = plain
+                var all = request.allHTTPHeaderFields ?? [:]
+                for (name, value) in fields { all[name] = value }
+                request.allHTTPHeaderFields = all
+                keep(request)
+            }
+        }
+    }
+
+    private static func decoding(_ name: String) -> Measurement {
+        Measurement("decode the body for " + name) { times in
+            for _ in 0..<times { keep(try JSONDecoder().decode(Fault.self, from: Workload.json)) }
+        }
+    }
+}

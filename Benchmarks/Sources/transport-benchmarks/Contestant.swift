@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+import Contending
+import Foundation
+
+/// A contender's process, which waits for assignments. One of its own for each, so that memory and processor time are its
+/// own too, and none has another's threads beside it.
+final class Contestant {
+    struct Died: Error, CustomStringConvertible {
+        let name: String
+        var description: String { "\(name) died" }
+    }
+
+    let name: String
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var received = Data()
+
+    init(_ name: String, _ executable: String, _ arguments: [String]) throws {
+        self.name = name
+        process.executableURL = URL(fileURLWithPath: executable)
+        process.arguments = arguments
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    func perform(_ assignment: Assignment) throws -> Figure {
+        try input.fileHandleForWriting.write(contentsOf: try JSONEncoder().encode(assignment) + Data("\n".utf8))
+        return try JSONDecoder().decode(Figure.self, from: try line())
+    }
+
+    /// Lets it end, as it does when it has no more input.
+    func leave() throws {
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
+    private func line() throws -> Data {
+        while true {
+            if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { received = Data(received[(end + 1)...]) }
+                return Data(received[..<end])
+            }
+            let chunk = output.fileHandleForReading.availableData
+            guard !chunk.isEmpty else { throw Died(name: name) }
+            received += chunk
+        }
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+import Contending
+import Foundation
+
+/// The command that everybody knows the speed of.
+enum CurlCommand {
+    /// Reads a body and keeps nothing of it. The time is its own, without its start; its memory is not told.
+    static func figure(of url: URL) throws -> Figure {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["curl", "-sS", "-o", "/dev/null", "-w", "%{size_download} %{time_total}"]
+        process.arguments?.append(url.absoluteString)
+        process.standardOutput = output
+        let before = MachineLoad.processorSecondsOfEnded
+        try process.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        let numbers = text.split(separator: " ").compactMap { Double($0) }
+        guard process.terminationStatus == 0, numbers.count == 2 else { throw WrongAnswer() }
+        return Figure(
+            count: Int(numbers[0]), seconds: numbers[1],
+            processorSeconds: MachineLoad.processorSecondsOfEnded - before, memoryBefore: 0, memoryPeak: 0)
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+import Contending
+import PulseKit
+
+/// PulseKit's client with its default configuration, over one of its transports.
+struct PulseContender: Contender {
+    let transport: any Transport
+    let client: PulseClient
+
+    init(_ transport: any Transport, server: URL) {
+        self.transport = transport
+        client = PulseClient(configuration: PulseConfiguration(baseURL: server), transport: transport)
+    }
+
+    func user(at url: URL) async throws -> User {
+        try await client.request(GetUser())
+    }
+
+    func stream(_ url: URL) async throws -> Int {
+        let request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .streamed)
+        guard let bytes = try await transport.send(request).bytes else { throw WrongAnswer() }
+        var count = 0
+        for try await chunk in bytes { count += chunk.count }
+        return count
+    }
+
+    func download(_ url: URL, to file: URL) async throws {
+        let request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .file(file, resumeOffset: 0))
+        guard try await transport.send(request).statusCode == 200 else { throw WrongAnswer() }
+    }
+
+    func upload(_ file: URL, to url: URL) async throws {
+        var urlRequest = URLRequest(url: url)
+        urlRequest.httpMethod = "PUT"
+        let response = try await transport.send(TransportRequest(urlRequest: urlRequest, body: .file(file)))
+        guard 200..<300 ~= response.statusCode else { throw WrongAnswer() }
+    }
+}
+
+/// What is asked of PulseKit's client.
+private struct GetUser: Endpoint {
+    typealias Response = User
+    let path = "/user"
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Reporting
+
+/// All figures of one run.
+struct Results: Codable {
+    var busyElsewhere: Double?
+    var requests: [RequestResult] = []
+    var transfers: [TransferResult] = []
+    var promises: [Promise] = []
+
+    /// What is promised, with what was measured. What needs a peer that was not built is left out.
+    func judged() -> [Promise] {
+        let pulse = Self.times(requests, Lineup.Own.pulseCurl.rawValue)
+        let alone = Self.times(requests, Lineup.Own.transportAlone.rawValue)
+        let session = Self.times(requests, Lineup.Own.urlSession.rawValue)
+        // The faster one of the two.
+        let peers = Self.times(requests, Lineup.Peer.allCases.map(\.rawValue))
+        // What ratios of best rounds differ by from run to run: with one in flight the processors have time to spare.
+        let (calm, full) = (0.05, 0.1)
+        var promises: [Promise] = []
+        func promise(_ text: String, _ bound: Promise.Bound, _ limit: Double, _ measured: Double?, margin: Double) {
+            guard let measured else { return }
+            promises.append(Promise(text, bound, limit, measured: measured, margin: margin))
+        }
+        func ratio(_ left: Double?, _ right: Double?) -> Double? {
+            left.flatMap { left in right.map { left / $0 } }
+        }
+        promise("1 in flight: time / AsyncHTTPClient's", .atMost, 0.75, ratio(pulse[1], peers[1]), margin: calm)
+        promise("1 in flight: time / URLSession's", .atMost, 0.25, ratio(pulse[1], session[1]), margin: calm)
+        promise("32 in flight: rate / AsyncHTTPClient's", .atLeast, 1.8, ratio(peers[32], pulse[32]), margin: full)
+        promise("32 in flight: rate / URLSession's", .atLeast, 10, ratio(session[32], pulse[32]), margin: full)
+        promise("rate of 256 in flight / of 32", .atLeast, 0.9, ratio(pulse[32], pulse[256]), margin: full)
+        let layer = pulse[1].flatMap { time in alone[1].map { time - $0 } }
+        promise("µs of our layer, decoding included", .atMost, 20, layer, margin: calm)
+        let speeds = Dictionary(transfers.map { ($0.name, $0) }) { first, _ in first }
+        promise(
+            "stream: speed / curl's", .atLeast, 0.5,
+            ratio(speeds[TransferResult.pulseStream]?.best, speeds[TransferResult.curl]?.best), margin: full)
+        let (download, upload) = (speeds[TransferResult.download], speeds[TransferResult.upload])
+        promise("MiB of memory for a download to a file", .atMost, 30, download?.extra, margin: 0)
+        promise("MiB of memory for an upload of a file", .atMost, 30, upload?.extra, margin: 0)
+        return promises
+    }
+
+    private static func times(_ results: [RequestResult], _ names: String...) -> [Int: Double] {
+        times(results, names)
+    }
+
+    /// The best microseconds of any of these, by requests in flight.
+    private static func times(_ results: [RequestResult], _ names: [String]) -> [Int: Double] {
+        let chosen = results.filter { names.contains($0.name) }.map { ($0.inFlight, $0.best) }
+        return Dictionary(chosen, uniquingKeysWith: min)
+    }
+}
+
+extension Results {
+    var report: String {
+        var report = Report()
+        for level in RequestComparison.levels {
+            report.heading("\(level) in flight", ["requests/s", "best", "median", "processor", "peak memory"])
+            for result in requests where result.inFlight == level {
+                report.row(
+                    result.name,
+                    [
+                        Report.decimal(result.perSecond, 0), Report.decimal(result.best, 1) + " µs",
+                        Report.decimal(result.median, 1) + " µs", Report.decimal(result.processor, 1) + " µs",
+                        Report.decimal(result.peak, 1) + " MiB",
+                    ])
+            }
+        }
+        report.heading("One large body", ["best", "median", "processor/GiB", "extra memory"])
+        for result in transfers {
+            report.row(
+                result.name,
+                [
+                    Report.decimal(result.best, 0) + " MiB/s", Report.decimal(result.median, 0) + " MiB/s",
+                    Report.decimal(result.processor, 2) + " s",
+                    result.extra.map { Report.decimal($0, 1) + " MiB" } ?? "-",
+                ])
+        }
+        if !promises.isEmpty { report.verdicts(promises) }
+        if let busyElsewhere {
+            report.row("processors busy elsewhere, before: \(Report.decimal(busyElsewhere * 100, 0)) %", [])
+        }
+        return report.text
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+import Contending
+import Foundation
+import PulseKit
+import Reporting
+
+/// Compares HTTP clients over the server that `Benchmarks/servers` starts, prints the figures, and ends with code 1 if a
+/// promise is broken.
+///
+/// `--short` runs a small part of it and judges nothing. `--peer PATH` names the executable of
+/// `Benchmarks/Peers`, without which there is nothing of AsyncHTTPClient. `--json PATH` writes the figures for
+/// `Benchmarks/chart`. `--contender NAME` is how it starts itself for one of the clients.
+@main
+struct TransportBenchmarks {
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static func main() throws {
+        // A contender that dies is told by the end of its output.
+        signal(SIGPIPE, SIG_IGN)
+        guard let server = environment("PULSE_SERVER").flatMap({ URL(string: $0) }) else {
+            throw Failure(description: "PULSE_SERVER is missing: start this by Benchmarks/transports")
+        }
+        if let name = option("--contender") { return try contend(name, server: server) }
+
+        let files = URL(fileURLWithPath: environment("PULSE_FILES") ?? ".")
+        let isShort = CommandLine.arguments.contains("--short")
+        let lineup = Lineup(peer: option("--peer"))
+        var results = Results()
+        results.busyElsewhere = MachineLoad.busyElsewhere()
+        results.requests = try RequestComparison(server: server, lineup: lineup, isShort: isShort).run()
+        results.transfers = try TransferComparison(server: server, files: files, lineup: lineup, isShort: isShort).run()
+        // In a short run chance decides.
+        if !isShort { results.promises = results.judged() }
+        print(results.report)
+        if let path = option("--json") {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            try encoder.encode(results).write(to: URL(fileURLWithPath: path))
+        }
+        if !results.promises.allSatisfy(\.holds) { exit(1) }
+    }
+
+    private static func contend(_ name: String, server: URL) throws {
+        switch Lineup.Own(rawValue: name) {
+        case .pulseCurl: try Stage.perform(PulseContender(try curl(), server: server))
+        case .pulseURLSession: try Stage.perform(PulseContender(URLSessionTransport(), server: server))
+        case .transportAlone: try Stage.perform(TransportContender(transport: try curl()))
+        case .urlSession: try Stage.perform(URLSessionContender())
+        case nil: throw Failure(description: "there is no contender \(name)")
+        }
+    }
+
+    private static func curl() throws -> any Transport {
+        #if canImport(FoundationNetworking)
+        return CurlTransport()
+        #else
+        throw Failure(description: "CurlTransport is for Linux, and so is this comparison")
+        #endif
+    }
+
+    private static func option(_ name: String) -> String? {
+        let arguments = CommandLine.arguments
+        guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return nil }
+        return arguments[index + 1]
+    }
+
+    private static func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
+}

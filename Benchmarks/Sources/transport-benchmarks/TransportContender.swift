@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+
+import Contending
+import PulseKit
+
+/// A transport without the client above it, and without decoding: what is missing of ``PulseContender`` is our layer.
+struct TransportContender: Contender {
+    let transport: any Transport
+
+    func user(at url: URL) async throws -> User {
+        let request = TransportRequest(urlRequest: URLRequest(url: url))
+        let response = try await transport.send(request)
+        guard response.statusCode == 200, response.data.count == 47 else { throw WrongAnswer() }
+        return User(id: 42, name: "", isActive: true)
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+// Usage: offline-probe, in the network that `namespace` makes. Changes links and routes, and ends with code 1 unless the
+// monitor and the queue do as they should.
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+}
+
+func ip(_ arguments: String) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["ip"] + arguments.split(separator: " ").map(String.init)
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failure(description: "ip \(arguments) failed") }
+}
+
+struct SaveNote: Endpoint {
+    typealias Response = EmptyResponse
+
+    let path = "/notes"
+    let method = HTTPMethod.post
+    var body: RequestBody { .text("from below") }
+    let isQueueableWhenOffline = true
+}
+
+/// Makes the change and waits for that status.
+func wait(for path: ConnectivityStatus.Path, after change: String) async throws {
+    let start = SystemClock().uptime
+    if !change.isEmpty { try ip(change) }
+    let late = Task {
+        try await SystemClock().sleep(5)
+        FileHandle.standardError.write(Data("the monitor did not say \(path)\n".utf8))
+        exit(1)
+    }
+    for await status in SystemConnectivityMonitor.shared.updates where status.path == path { break }
+    late.cancel()
+    print(
+        "monitor: \(path) \(Int((SystemClock().uptime - start) * 1000)) ms after: \(change.isEmpty ? "nothing" : change)"
+    )
+}
+
+/// Makes a call that is queued; gives its number.
+func queued(_ client: PulseClient) async throws -> UUID {
+    do {
+        _ = try await client.request(SaveNote())
+    } catch PulseError.queuedOffline(let id) {
+        return id
+    }
+    throw Failure(description: "a call without a route was not queued")
+}
+
+func play() async throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("offline-probe-\(UUID().uuidString)")
+    let client = PulseClient(
+        configuration: PulseConfiguration(baseURL: URL(string: "http://203.0.113.5:8080"))
+            .with(\.retryPolicy, value: .never)
+            .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory)))
+
+    try await wait(for: .unsatisfied, after: "")
+    for round in 1...5 {
+        let id = try await queued(client)
+        // Its drainer finds no route either, and waits longer each time.
+        try await SystemClock().sleep(TimeInterval(round) / 2)
+        let start = SystemClock().uptime
+        try ip("route add default via 10.99.0.2")
+        let response = try await client.offlineQueue?.result(of: id)
+        let seconds = SystemClock().uptime - start
+        print("queue: \(response?.statusCode ?? 0) \(Int(seconds * 1000)) ms after the route's return")
+        guard response?.statusCode == 201, seconds < 1 else { throw Failure(description: "the queue was late") }
+        try await wait(for: .satisfied, after: "")
+        if round % 2 == 0 {
+            try await wait(for: .unsatisfied, after: "route del default")
+        } else {
+            try await wait(for: .unsatisfied, after: "link set outer down")
+            try ip("link set outer up")
+        }
+    }
+    try ip("route add default via 10.99.0.2")
+    try await wait(for: .satisfied, after: "")
+    try await wait(for: .unsatisfied, after: "link set outer down")
+    await client.shutdown()
+    try FileManager.default.removeItem(at: directory)
+}
+
+do {
+    try await play()
+} catch {
+    print("failed: \(error)")
+    exit(1)
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+// Usage: wire-probe URL [AUTHORITIES]
+// Gets the URL, trusting the authorities in that file or else the system's, by the proxy of the environment, and writes
+// what came of it as JSON.
+//
+// Usage: wire-probe --silent-resolver
+// See SilentResolver.
+
+let arguments = CommandLine.arguments.dropFirst()
+if arguments.first == "--silent-resolver" {
+    FileHandle.standardOutput.write(try JSONEncoder().encode(try await SilentResolver.play()))
+    exit(0)
+}
+guard let url = arguments.first.flatMap({ URL(string: $0) }) else { exit(2) }
+var request = TransportRequest(urlRequest: URLRequest(url: url))
+if let path = arguments.dropFirst().first {
+    request.tls.certificateAuthorities = [try Data(contentsOf: URL(fileURLWithPath: path))]
+}
+let transport = CurlTransport()
+var outcome: [String: String] = [:]
+do {
+    let response = try await transport.send(request)
+    outcome = ["status": "\(response.statusCode)", "body": String(decoding: response.data, as: UTF8.self)]
+} catch let error as TransportFailure {
+    outcome = ["code": "\(error.code.rawValue)", "phase": "\(error.phase)"]
+}
+await transport.shutdown()
+FileHandle.standardOutput.write(try JSONEncoder().encode(outcome))

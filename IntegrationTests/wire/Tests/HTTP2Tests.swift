@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import Testing
+
+@Suite(.servers, .timeLimit(.minutes(1)))
+struct HTTP2Tests {
+    @Test
+    func isSpokenWhereTheServerOffersIt() async throws {
+        let (h2, h1) = (try Servers.url(.tls), try Servers.url(.tlsWithHTTP1))
+        try await withTransport { transport in
+            let response = try await transport.send(.to(h2))
+            #expect(response.timings?.networkProtocol == "h2")
+            #expect(response.headers["X-Connection"] != nil && response.headers["x-connection"] != nil)
+            let other = try await transport.send(.to(h1))
+            #expect(other.timings?.networkProtocol == "http/1.1")
+        }
+    }
+
+    /// nginx takes 128 at a time and says so at the start; until it has, there are 100 by convention.
+    @Test(arguments: [(0, 100), (1, 128)])
+    func allRequestsThatTheServerTakesShareOneConnection(before: Int, count: Int) async throws {
+        let url = try Servers.url(.tls, "/many")
+        let responses = try await withTransport(CurlTransport(maximumConnectionsPerHost: count)) { transport in
+            for _ in 0..<before { _ = try await transport.send(.to(url)) }
+            return try await Self.atOnce(count, .to(url), transport)
+        }
+        #expect(responses.allSatisfy { $0.text == "GET /many" && $0.timings?.networkProtocol == "h2" })
+        #expect(Set(responses.compactMap(\.connection)).count == 1)
+    }
+
+    @Test
+    func aStreamThatIsCancelledDisturbsNoOther() async throws {
+        let url = try Servers.url(.tls, "/slow/text")
+        let big = try Servers.url(.tls, "/files/big")
+        let expected = try Servers.data("files/text")
+        try await withTransport { transport in
+            let others = try await Self.streams(3, of: url, transport)
+            let cancelled = try await transport.send(.to(big) { $0.delivery = .streamed })
+            var iterator = try #require(cancelled.bytes).makeAsyncIterator()
+            _ = try await iterator.next()
+            cancelled.bytes?.cancel()
+            for other in others {
+                let body = try await #require(other.bytes).collect(upTo: 1 << 20)
+                #expect(body == expected)
+            }
+            let later = try await transport.send(.to(url))
+            #expect(Set((others + [cancelled, later]).map(\.connection)).count == 1)
+        }
+    }
+
+    /// What nobody reads stands still, and memory with it, while the rest of the connection goes on.
+    @Test
+    func aStreamThatNobodyReadsHoldsBackItselfAlone() async throws {
+        let (big, url) = (try Servers.url(.tls, "/files/big"), try Servers.url(.tls))
+        try await withTransport { transport in
+            let (count, rise) = try await Memory.rise {
+                let response = try await transport.send(.to(big) { $0.delivery = .streamed })
+                #expect(response.timings?.networkProtocol == "h2")
+                for _ in 1...200 {
+                    let other = try await transport.send(.to(url))
+                    #expect(other.connection == response.connection)
+                }
+                var count = 0
+                for try await chunk in try #require(response.bytes) { count += chunk.count }
+                return count
+            }
+            #expect(count == 256 << 20)
+            #expect(rise < 128 << 20, "\(rise >> 20) MiB")
+        }
+    }
+
+    /// It says in time that it takes no more, and what came later may be sent again.
+    @Test
+    func aConnectionThatTheServerEndsLosesNoRequest() async throws {
+        let url = try Servers.url(.tls, host: "short.localhost", "/many")
+        let responses = try await withTransport { transport in
+            try await Self.atOnce(100, .to(url) { $0.mayBeResent = true }, transport)
+        }
+        #expect(responses.allSatisfy { $0.text == "GET /many" })
+        #expect(Set(responses.compactMap(\.connection)).count > 1)
+    }
+
+    /// One after another none is in doubt, even of those that must not be sent twice.
+    @Test
+    func aConnectionThatHasEndedIsNotUsedAgain() async throws {
+        let url = try Servers.url(.tls, host: "short.localhost", "/one")
+        try await withTransport { transport in
+            for _ in 1...35 {
+                let response = try await transport.send(
+                    .to(url) {
+                        $0.urlRequest.httpMethod = "POST"
+                        $0.body = .bytes(Data("body".utf8))
+                    })
+                #expect(response.text == "POST /one")
+            }
+        }
+    }
+
+    private static func atOnce(
+        _ count: Int, _ request: TransportRequest, _ transport: CurlTransport
+    ) async throws -> [PulseResponse] {
+        try await withThrowingTaskGroup(of: PulseResponse.self) { group in
+            for _ in 1...count {
+                group.addTask { try await transport.send(request) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private static func streams(
+        _ count: Int, of url: URL, _ transport: CurlTransport
+    ) async throws -> [PulseResponse] {
+        var responses: [PulseResponse] = []
+        for _ in 1...count {
+            responses.append(try await transport.send(.to(url) { $0.delivery = .streamed }))
+        }
+        return responses
+    }
+}

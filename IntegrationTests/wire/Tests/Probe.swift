@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Testing
+
+/// `wire-probe`, run with an environment and a file system of its own.
+enum Probe {
+    struct Outcome: Decodable {
+        let status: String?
+        let body: String?
+        let code: String?
+        let phase: String?
+    }
+
+    /// - Parameter environment: all of it.
+    /// - Parameter trust: a directory that takes the place of `/etc/ssl/certs`.
+    static func run(_ url: URL, authorities: String? = nil, environment: [String: String] = [:], trust: String? = nil)
+        throws -> Outcome
+    {
+        let probe = try #require(ProcessInfo.processInfo.environment["PULSEKIT_WIRE_PROBE"])
+        let command = [probe, url.absoluteString] + [authorities].compactMap { $0 }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            trust.map {
+                ["unshare", "-rm", "sh", "-c", #"mount --bind "$0" /etc/ssl/certs && exec "$@""#, $0] + command
+            } ?? command
+        process.environment = environment.merging(["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]) {
+            own, _ in own
+        }
+        let output = Pipe()
+        process.standardOutput = output
+        return try outcome(of: process, output)
+    }
+
+    /// The same in a network of its own, where a name server takes questions and never answers; what each call came to.
+    static func runWithSilentResolver(_ configuration: String) throws -> [String: String] {
+        let probe = try #require(ProcessInfo.processInfo.environment["PULSEKIT_WIRE_PROBE"])
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let steps = #"ip link set lo up && mount --bind "$0" /etc/resolv.conf && exec "$@""#
+        process.arguments = ["unshare", "-rnm", "sh", "-c", steps, configuration, probe, "--silent-resolver"]
+        let output = Pipe()
+        process.standardOutput = output
+        return try outcome(of: process, output)
+    }
+
+    private static func outcome<Value: Decodable>(of process: Process, _ output: Pipe) throws -> Value {
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return try JSONDecoder().decode(Value.self, from: data)
+    }
+}

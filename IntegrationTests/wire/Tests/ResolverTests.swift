@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ResolverTests {
+    private static let isAllowed = {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["unshare", "-rnm", "sh", "-c", "ip link set lo up"]
+        process.standardError = FileHandle.nullDevice
+        try? process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    @Test(.enabled(if: isAllowed, "a network of one's own is not allowed here"))
+    func aNameServerThatNeverAnswersHoldsUpNobodyElse() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("resolv-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("nameserver 127.0.0.1\noptions timeout:5 attempts:2\n".utf8).write(to: file)
+        let outcomes = try Probe.runWithSilentResolver(file.path)
+        let unconnected = "\(URLError.Code.cannotConnectToHost.rawValue) beforeSend"
+        #expect(
+            outcomes == [
+                "beside": "answer", "cancelled": "cancelled", "after the cancel": "answer",
+                "timed out": unconnected, "after the timeout": "answer",
+                "shut down": "cancelled",
+            ])
+    }
+}

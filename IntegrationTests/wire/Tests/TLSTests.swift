@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.servers, .timeLimit(.minutes(1)))
+struct TLSTests {
+    @Test
+    func theSystemsTrustRefusesAPrivateAuthority() async throws {
+        let url = try Servers.url(.tls)
+        let error = await #expect(throws: PulseError.self) {
+            try await withClient(tls: .default) {
+                try await $0.rawRequest(URLRequest(url: url))
+            }
+        }
+        guard case .transport(let code, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(code == .serverCertificateHasUnknownRoot)
+        #expect(error?.phase == .beforeSend)
+    }
+
+    @Test(arguments: ["root.pem", "root.der"])
+    func takesAnAuthorityOfOnesOwn(file: String) async throws {
+        let url = try Servers.url(.tls)
+        let response = try await withTransport { transport in
+            try await transport.send(
+                .to(url) { $0.tls = TLSSettings(certificateAuthorities: [try Servers.data(file)]) })
+        }
+        #expect(response.text == "GET /")
+    }
+
+    /// libcurl has a file and a directory of authorities, and setting one leaves the other as it is.
+    @Test(.enabled(if: Servers.canReplaceSystemTrust))
+    func authoritiesOfOnesOwnStandInPlaceOfTheSystems() throws {
+        let url = try Servers.url(.tls, host: "public.localhost")
+        let trusted = try Probe.run(url, trust: Servers.path("system"))
+        #expect(trusted.status == "200")
+        let refused = try Probe.run(url, authorities: Servers.path("root.pem"), trust: Servers.path("system"))
+        #expect(refused.code == "\(URLError.Code.serverCertificateHasUnknownRoot.rawValue)")
+    }
+
+    @Test(arguments: [
+        ("expired.localhost", URLError.Code.serverCertificateHasBadDate),
+        ("future.localhost", .serverCertificateNotYetValid),
+        ("elsewhere.localhost", .serverCertificateUntrusted),
+    ])
+    func refusesAWrongCertificate(host: String, code: URLError.Code) async throws {
+        let url = try Servers.url(.tls, host: host)
+        let error = await #expect(throws: TransportFailure.self) {
+            try await withTransport { try await $0.send(.to(url)) }
+        }
+        #expect(error?.code == code)
+        #expect(error?.phase == .beforeSend)
+    }
+
+    @Test
+    func trustIsOfARequestAndNotOfAConnection() async throws {
+        let url = try Servers.url(.tls)
+        try await withTransport { transport in
+            _ = try await transport.send(.to(url))
+            let error = await #expect(throws: TransportFailure.self) {
+                try await transport.send(.to(url) { $0.tls = .default })
+            }
+            #expect(error?.code == .serverCertificateHasUnknownRoot)
+        }
+    }
+
+    @Test
+    func refusesAServerBelowTheMinimumVersion() async throws {
+        let url = try Servers.url(.tls12)
+        try await withTransport { transport in
+            let response = try await transport.send(.to(url))
+            #expect(response.statusCode == 200)
+            let error = await #expect(throws: TransportFailure.self) {
+                try await transport.send(.to(url) { $0.tls.minimumVersion = .tls13 })
+            }
+            #expect(error?.code == .secureConnectionFailed)
+            #expect(error?.phase == .beforeSend)
+        }
+    }
+
+    @Test
+    func aServerWithoutTLSIsAFailureToConnectSecurely() async throws {
+        let url = try #require(URL(string: "https://localhost:\(Servers.port(.plain))/"))
+        let error = await #expect(throws: TransportFailure.self) {
+            try await withTransport { try await $0.send(.to(url)) }
+        }
+        #expect(error?.code == .secureConnectionFailed)
+        #expect(error?.phase == .beforeSend)
+    }
+
+    @Test
+    func aHandshakeThatHangsIsATimeoutOfTheConnection() async throws {
+        let url = try Servers.url(.hangingProxy, host: "127.0.0.1")
+        let error = await #expect(throws: TransportFailure.self) {
+            try await withTransport { transport in
+                try await transport.send(.to(url) { $0.connectTimeout = 0.3 })
+            }
+        }
+        #expect(error?.code == .timedOut)
+        #expect(error?.phase == .beforeSend)
+    }
+
+    /// Trust must never be looser than what was asked for.
+    @Test
+    func anOldLibcurlRefusesWhatItCannotEnforce() async throws {
+        let url = try Servers.url(.tls)
+        let old = CurlLibrary(version: 0x074600, features: CurlLibrary.system?.features ?? 0, readsVerifiedChain: true)
+        #expect(!old.capabilities.contains(.tls))
+        try await withTransport(CurlTransport(6, library: old)) { transport in
+            let error = await #expect(throws: PulseError.self) { try await transport.send(.to(url)) }
+            guard case .unsupported = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+
+    // MARK: Client certificates
+
+    @Test(arguments: [Servers.Name.client12, .client13])
+    func showsItsCertificate(to server: Servers.Name) async throws {
+        let url = try Servers.url(server)
+        let response = try await withTransport { transport in
+            try await transport.send(.to(url) { $0.tls.clientCertificate = try Self.certificate("client.p12") })
+        }
+        #expect(response.text.contains("Client certificate"))
+    }
+
+    /// With TLS 1.3 the server tells after the handshake, when the request is on its way.
+    @Test(arguments: [
+        (Servers.Name.client12, URLError.Code.secureConnectionFailed, PulseError.Phase.beforeSend),
+        (.client13, .clientCertificateRequired, .maybeSent),
+    ])
+    func tellsThatACertificateIsMissing(server: Servers.Name, code: URLError.Code, phase: PulseError.Phase) async throws
+    {
+        let url = try Servers.url(server)
+        let error = await #expect(throws: TransportFailure.self) {
+            try await withTransport { try await $0.send(.to(url)) }
+        }
+        #expect(error?.code == code)
+        #expect(error?.phase == phase)
+    }
+
+    @Test(arguments: [(Servers.Name.client12, PulseError.Phase.beforeSend), (.client13, .maybeSent)])
+    func tellsThatItsCertificateIsRefused(server: Servers.Name, phase: PulseError.Phase) async throws {
+        let url = try Servers.url(server)
+        let error = await #expect(throws: TransportFailure.self) {
+            try await withTransport { transport in
+                try await transport.send(.to(url) { $0.tls.clientCertificate = try Self.certificate("stranger.p12") })
+            }
+        }
+        #expect(error?.code == .clientCertificateRejected)
+        #expect(error?.phase == phase)
+    }
+
+    @Test
+    func tellsThatThePasswordIsWrong() async throws {
+        let url = try Servers.url(.client13)
+        let error = await #expect(throws: TransportFailure.self) {
+            try await withTransport { transport in
+                try await transport.send(
+                    .to(url) { $0.tls.clientCertificate = try Self.certificate("client.p12", "wrong") })
+            }
+        }
+        #expect(error?.code == .clientCertificateRejected)
+        #expect(error?.phase == .beforeSend)
+    }
+
+    /// A session that was made with the certificate would show it again.
+    @Test
+    func aCertificateIsOfARequestAndNotOfASession() async throws {
+        let url = try Servers.url(.client13)
+        try await withTransport { transport in
+            let shown = try TransportRequest.to(url) { $0.tls.clientCertificate = try Self.certificate("client.p12") }
+            _ = try await transport.send(shown)
+            let resumed = try await transport.send(shown)
+            #expect(resumed.text.contains("Reused, TLSv1.3"))
+            let error = await #expect(throws: TransportFailure.self) { try await transport.send(.to(url)) }
+            #expect(error?.code == .clientCertificateRequired)
+        }
+    }
+
+    private static func certificate(
+        _ name: String, _ password: String = "correct"
+    ) throws -> TLSSettings.ClientCertificate {
+        TLSSettings.ClientCertificate(pkcs12: try Servers.data(name), password: password)
+    }
+}

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""The proxies and the recording server of the tests.
+
+All of them listen on loopback and connect to loopback alone, whatever name they are asked for. What they were sent is told
+by `control`, as JSON: `GET /proxied` gives the heads that proxies got, `GET /received` the bytes that came over TLS to
+`recorder`, after the connections before that one have ended.
+"""
+import asyncio
+import base64
+import json
+import ssl
+
+CREDENTIALS = ("user", "pass:word")
+
+
+async def head_of(reader):
+    return (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+
+
+async def copy(reader, writer):
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+    except (OSError, NotImplementedError, RuntimeError):
+        pass
+
+
+async def answer(writer, status, body=b"", *fields):
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *fields]
+    writer.write("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+    await writer.drain()
+
+
+def port_of(authority):
+    return int(authority.rpartition(":")[2]) if ":" in authority.rpartition("]")[2] else 80
+
+
+class Peers:
+    def __init__(self, context):
+        self.context = context
+        self.proxied = []
+        self.received = []
+        self.recording = []
+
+    def handlers(self):
+        return {
+            "control": (self.control, None),
+            "proxy": (self.proxy, None),
+            "locked_proxy": (self.locked_proxy, None),
+            "socks": (self.socks, None),
+            "locked_socks": (self.locked_socks, None),
+            "hanging_proxy": (self.hanging_proxy, None),
+            "recorder": (self.recorder, self.context),
+        }
+
+    async def control(self, reader, writer):
+        target = (await head_of(reader)).split(" ")[1]
+        value = self.proxied if target == "/proxied" else self.received
+        if target == "/received":
+            await asyncio.gather(*list(self.recording))
+        await answer(writer, "200 OK", json.dumps(value).encode(), "Content-Type: application/json")
+
+    async def proxy(self, reader, writer, name="proxy"):
+        head = await head_of(reader)
+        self.proxied.append({"proxy": name, "head": head})
+        method, target, _ = head.split("\r\n")[0].split(" ")
+        if name == "locked_proxy" and f"Basic {base64.b64encode(':'.join(CREDENTIALS).encode()).decode()}" not in head:
+            return await answer(
+                writer, "407 Proxy Authentication Required", b"who are you?", 'Proxy-Authenticate: Basic realm="proxy"')
+        if method == "CONNECT":
+            port, first = port_of(target), b""
+        else:
+            authority, _, path = target.removeprefix("http://").partition("/")
+            fields = [line for line in head.split("\r\n")[1:] if not line.lower().startswith(("proxy-", "connection:"))]
+            port, first = port_of(authority), "\r\n".join([f"{method} /{path} HTTP/1.1", "Connection: close", *fields]).encode()
+        try:
+            upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            return await answer(writer, "502 Bad Gateway", b"no way")
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\nX-Tunnel: open\r\nContent-Encoding: x-tunnel\r\n\r\n")
+        upstream_writer.write(first)
+        await asyncio.gather(copy(reader, upstream_writer), copy(upstream_reader, writer))
+        upstream_writer.close()
+
+    async def locked_proxy(self, reader, writer):
+        await self.proxy(reader, writer, "locked_proxy")
+
+    async def hanging_proxy(self, reader, writer):
+        await reader.read()
+
+    async def socks(self, reader, writer, name="socks"):
+        """RFC 1928, and RFC 1929 for credentials."""
+        _, count = await reader.readexactly(2)
+        methods = await reader.readexactly(count)
+        method = 2 if name == "locked_socks" else 0
+        writer.write(bytes([5, method if method in methods else 0xFF]))
+        if method not in methods:
+            return await writer.drain()
+        if method == 2:
+            _, length = await reader.readexactly(2)
+            user = await reader.readexactly(length)
+            password = await reader.readexactly((await reader.readexactly(1))[0])
+            is_known = (user.decode(), password.decode()) == CREDENTIALS
+            writer.write(bytes([1, 0 if is_known else 1]))
+            if not is_known:
+                return await writer.drain()
+        _, _, _, kind = await reader.readexactly(4)
+        if kind == 3:
+            host = (await reader.readexactly((await reader.readexactly(1))[0])).decode()
+        else:
+            host = (await reader.readexactly(4 if kind == 1 else 16)).hex()
+        port = int.from_bytes(await reader.readexactly(2), "big")
+        self.proxied.append({"proxy": name, "head": f"{kind} {host}:{port}"})
+        try:
+            upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            writer.write(bytes([5, 5, 0, 1, 0, 0, 0, 0, 0, 0]))
+            return await writer.drain()
+        writer.write(bytes([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+        await asyncio.gather(copy(reader, upstream_writer), copy(upstream_reader, writer))
+        upstream_writer.close()
+
+    async def locked_socks(self, reader, writer):
+        await self.socks(reader, writer, "locked_socks")
+
+    async def recorder(self, reader, writer):
+        ended = asyncio.get_running_loop().create_future()
+        self.recording.append(ended)
+        try:
+            received = b""
+            while data := await reader.read(65536):
+                received += data
+                if b"\r\n\r\n" in received:
+                    break
+            self.received.append(received.decode("latin-1"))
+            if received:
+                await answer(writer, "200 OK", b"recorded")
+        finally:
+            ended.set_result(None)
+            self.recording.remove(ended)
+
+
+async def serve(peers, sockets):
+    """Runs all servers on the listening sockets, by name, until cancelled."""
+
+    def isolated(handler):
+        async def handle(reader, writer):
+            try:
+                await handler(reader, writer)
+            except (OSError, EOFError, ssl.SSLError):
+                pass  # the other side has gone, which is what many tests are about
+            finally:
+                writer.close()
+
+        return handle
+
+    servers = []
+    for name, (handler, context) in peers.handlers().items():
+        servers.append(await asyncio.start_server(isolated(handler), sock=sockets[name], ssl=context))
+    await asyncio.gather(*(server.serve_forever() for server in servers))
+
+
+def tls(directory):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{directory}/server-chain.pem", f"{directory}/server.key")
+    return context

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Starts the servers of the tests, runs a command and stops them again, whatever happens.
+
+Usage: serve.py COMMAND...
+All files are in a temporary directory. `servers.json`, whose path the command finds in PULSEKIT_WIRE, says where everything
+is. The command's status is this one's.
+
+Every port is free, because the system chose it, and stays so, because the socket is handed on open and listening. So there is
+nothing to wait for either: who connects early waits in the backlog.
+"""
+import asyncio
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import zlib
+from pathlib import Path
+
+import peers
+
+HERE = Path(__file__).resolve().parent
+MEBIBYTE = 1 << 20
+
+
+def listener(family, address, port=0, is_listening=True):
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    if family == socket.AF_INET6:
+        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    listening.bind((address, port))
+    if is_listening:
+        listening.listen(1024)
+    return listening
+
+
+def pair():
+    """Listeners on one port of both loopback addresses."""
+    for _ in range(100):
+        first = listener(socket.AF_INET, "127.0.0.1")
+        try:
+            return [first, listener(socket.AF_INET6, "::1", first.getsockname()[1])]
+        except OSError:
+            first.close()
+    sys.exit("serve.py: no port that is free on both loopback addresses")
+
+
+def gzip_of_zeros(mebibytes):
+    """The same piece again and again, each beginning on a byte, which a gzip member may well consist of."""
+    zeros = bytes(MEBIBYTE)
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
+    piece = compressor.compress(zeros) + compressor.flush(zlib.Z_FULL_FLUSH)
+    checksum = 0
+    for _ in range(mebibytes):
+        checksum = zlib.crc32(zeros, checksum)
+    size = mebibytes * MEBIBYTE & 0xFFFFFFFF
+    head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+    return head + piece * mebibytes + b"\x03\x00" + checksum.to_bytes(4, "little") + size.to_bytes(4, "little")
+
+
+def brotli(data):
+    library = ctypes.CDLL("libbrotlienc.so.1")
+    size = ctypes.c_size_t(len(data) + 1024)
+    buffer = ctypes.create_string_buffer(size.value)
+    arguments = 5, 22, 0, ctypes.c_size_t(len(data)), data, ctypes.byref(size), buffer
+    assert library.BrotliEncoderCompress(*arguments)
+    return buffer.raw[: size.value]
+
+
+def zstandard(data):
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_compress.restype = ctypes.c_size_t
+    buffer = ctypes.create_string_buffer(len(data) + 1024)
+    size = library.ZSTD_compress(buffer, ctypes.c_size_t(len(buffer)), data, ctypes.c_size_t(len(data)), 3)
+    return buffer.raw[:size]
+
+
+def write_files(directory):
+    text = b"".join(b"line %d\n" % number for number in range(10_000))
+    zeros = bytes(64 * MEBIBYTE)
+    files = {
+        "text": text,
+        "text.gzip": zlib.compress(text, 6, 31),
+        "text.br": brotli(text),
+        "text.zstd": zstandard(text),
+        "bomb.gzip": gzip_of_zeros(1024),
+        "bomb.br": brotli(zeros),
+        "bomb.zstd": zstandard(zeros),
+    }
+    for name, data in files.items():
+        (directory / name).write_bytes(data)
+    with open(directory / "big", "wb") as big:
+        big.truncate(256 * MEBIBYTE)
+
+
+def start_nginx(directory, ports):
+    for name in ("nginx.conf", "locations.conf"):
+        text = (HERE / name).read_text()
+        values = {"DIRECTORY": directory, "USER": "user root;" if os.geteuid() == 0 else ""}
+        for key, value in (values | {key.upper(): sockets[0].getsockname()[1] for key, sockets in ports.items()}).items():
+            text = text.replace(f"@{key}@", str(value))
+        (directory / name).write_text(text)
+    descriptors = [listening.fileno() for sockets in ports.values() for listening in sockets]
+    # How nginx hands its sockets to its successor.
+    environment = os.environ | {"NGINX": "".join(f"{descriptor};" for descriptor in descriptors)}
+    arguments = ["nginx", "-p", directory, "-e", directory / "nginx-error.log", "-c", directory / "nginx.conf"]
+    with open(directory / "nginx.log", "wb") as log:
+        subprocess.Popen(arguments, env=environment, pass_fds=descriptors, stdout=log, stderr=log)
+
+
+def start_openssl(directory, name, *options):
+    """The port, as it tells it itself, of a server that says in its answers whether it has resumed a session."""
+    arguments = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-www"]
+    arguments += ["-cert", "server.pem", "-key", "server.key", "-cert_chain", "intermediate.pem", *options]
+    with open(directory / f"{name}.log", "wb") as log:
+        process = subprocess.Popen(arguments, cwd=directory, stdout=subprocess.PIPE, stderr=log, text=True)
+    for line in process.stdout:
+        if line.startswith("ACCEPT "):
+            # Read on, or the pipe fills up.
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return int(line.rpartition(":")[2])
+    sys.exit(f"serve.py: openssl s_server does not start: {(directory / f'{name}.log').read_text()}")
+
+
+def can_replace_system_trust(directory):
+    mount = f"mount --bind {directory}/system /etc/ssl/certs"
+    return subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode == 0
+
+
+def run(directory, command):
+    (directory / "files").mkdir()
+    write_files(directory / "files")
+    ports = {name: pair() for name in ("plain", "tls", "tls_http1", "tls12")}
+    start_nginx(directory, ports)
+    places = {name: sockets[0].getsockname()[1] for name, sockets in ports.items()}
+    for sockets in ports.values():
+        for listening in sockets:
+            listening.close()
+
+    demand = ["-Verify", "1", "-CAfile", "clients.pem", "-verify_return_error"]
+    for name, options in {"tickets": [], "client13": demand, "client12": demand + ["-tls1_2"]}.items():
+        places[name] = start_openssl(directory, name, *options)
+
+    servers = peers.Peers(peers.tls(directory))
+    sockets = {name: listener(socket.AF_INET, "127.0.0.1") for name in servers.handlers()}
+    places |= {name: listening.getsockname()[1] for name, listening in sockets.items()}
+    # Bound and not listening: whoever connects is refused, and nobody else can take the port.
+    refusing = listener(socket.AF_INET, "127.0.0.1", is_listening=False)
+    places["refusing"] = refusing.getsockname()[1]
+    threading.Thread(target=lambda: asyncio.run(peers.serve(servers, sockets)), daemon=True).start()
+
+    description = {
+        "directory": str(directory), "ports": places, "canReplaceSystemTrust": can_replace_system_trust(directory)}
+    (directory / "servers.json").write_text(json.dumps(description))
+    return subprocess.run(command, env=os.environ | {"PULSEKIT_WIRE": str(directory / "servers.json")}).returncode
+
+
+def stop_all():
+    """Ends what was started, and what that has left behind: `swift test` does not end its tests with it."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    while True:
+        for child in children.read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def main():
+    # PR_SET_CHILD_SUBREAPER: orphans become children of this process.
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([HERE / "certificates", directory], check=True)
+        try:
+            return run(Path(directory), sys.argv[1:])
+        finally:
+            stop_all()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//! Answers used again: HTTP's own rules on disk, a plain time to live, and what a single call may ask for.
+
+import PulseKit
+import PulseTesting
+
+struct Article: Codable, Sendable {
+    let title: String
+}
+
+let server = try await MockServer.start()
+server.on(.get, "/articles/{id}") { request in
+    let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"7\""]
+    guard request.headers["If-None-Match"] == nil else { return .status(304, headers: headers) }
+    return .text(#"{"title": "Tea"}"#, headers: headers)
+}
+
+// snippet.rfc9111
+let cache = CachePlugin(
+    policy: .rfc9111, storage: .disk(directory: DiskCacheStorage.defaultDirectory(), maximumBytes: 64 << 20))
+let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [cache])
+
+let first = try await client.response(for: Request<Article>(.get, "/articles/7"))
+let second = try await client.response(for: Request<Article>(.get, "/articles/7"))
+// first.response.origin is .network, second.response.origin is .cache
+// snippet.end
+print(first.response.origin, second.response.origin)
+
+// snippet.ttl
+let simple = PulseClient(
+    configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [.cache(ttl: 300, maxMemoryItems: 200)])
+// snippet.end
+print(try await simple.response(for: Request<Article>(.get, "/articles/7")).response.origin)
+
+// snippet.options
+let article = Request<Article>(.get, "/articles/7")
+let fresh = try await client.request(article.option(\.cache, .reload))
+let shownAtOnce = try await client.request(article.option(\.cache, .staleWhileRevalidate))
+let offline = await client.result(of: article.option(\.cache, .onlyIfCached))  // or PulseError.cacheMiss
+// snippet.end
+print(fresh.title, shownAtOnce.title, offline)
+
+// snippet.invalidate
+let page = Request<Article>(.get, "/articles/7").option(\.tag, "articles")
+_ = try await client.request(page)
+
+await cache.invalidate(url: server.baseURL.appendingPathComponent("articles/7"))
+await cache.invalidate(prefix: server.baseURL.appendingPathComponent("articles/"))
+await cache.invalidate(tag: "articles")
+await cache.clearAll(account: "ada")  // at logout
+await cache.clearAll()
+// snippet.end
+
+// snippet.statistics
+let statistics = await cache.statistics
+let ratio = statistics.hitRatio ?? 0  // hits, stale, shared and confirmed answers of all that it was asked for
+// snippet.end
+print(ratio, statistics.entries)
+
+await client.shutdown()
+await simple.shutdown()
+await server.shutdown()

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+
+#if defined(__linux__)
+
+#include "curl_loop.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "curl_library.h"
+#include "curl_table.h"
+#include "curl_tls.h"
+
+// Few, so that those who wait for the first of them need not wait for the last.
+enum { EVENTS_PER_TURN = 16 };
+
+// So often at one event: libcurl reads from a connection once each time it is called, and of an answer whose coding it undoes
+// only a small piece. Few, since the other connections wait.
+enum { READS_PER_EVENT = 8 };
+
+struct group {
+    struct pulse_loop *loop;
+    PulseCURLM *multi;
+    // In seconds of the monotonic clock; below 0 there is no timer.
+    double timer;
+};
+
+struct pulse_loop {
+    int epoll;
+    int wakeups;
+    double now;
+    struct group groups[PULSE_LOOP_GROUPS];
+    // What the last wait has found.
+    struct epoll_event ready[EVENTS_PER_TURN];
+    int ready_count;
+    // What is read from now on is left to whoever has started it, and the socket where that was so last, or -1.
+    bool leaves_reading;
+    int left_socket;
+    // By descriptor. One that we have opened stays in epoll between two transfers; which socket it is its generation tells.
+    struct watch {
+        bool is_ours;
+        uint32_t generation;
+        // What epoll watches it for, unless somebody else looks.
+        uint32_t events;
+        bool is_left;
+        // The group whose transfer wants to know, from 1; 0 for none.
+        int group;
+        const PulseCURL *easy;
+        double last_activity;
+        // Which connection it is; ports 0 as long as nobody has taken it up a second time.
+        int local_port;
+        int remote_port;
+        char remote[INET6_ADDRSTRLEN];
+    } *watches;
+    int watch_count;
+    // By local port: where the connection that a transfer has taken up there was found last, plus 1; 0 for nowhere. libcurl
+    // does not tell a transfer's socket while it goes on.
+    int sockets[UINT16_MAX + 1];
+};
+
+double pulse_monotonic_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+double pulse_loop_now(const struct pulse_loop *loop) { return loop->now; }
+
+double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *easy) {
+    double latest = 0;
+    for (int socket = 0; socket < loop->watch_count; socket++) {
+        const struct watch *watch = &loop->watches[socket];
+        if (watch->easy == easy && watch->group != 0 && watch->last_activity > latest) latest = watch->last_activity;
+    }
+    return latest;
+}
+
+// libcurl leaves it to us, since it was told to use no signals; before 7.87 its TLS writes without MSG_NOSIGNAL.
+void pulse_loop_block_sigpipe(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+static bool make_room(struct pulse_loop *loop, int socket) {
+    if (socket < loop->watch_count) return true;
+    int count = loop->watch_count < 64 ? 64 : loop->watch_count;
+    while (count <= socket) count *= 2;
+    struct watch *watches = realloc(loop->watches, (size_t)count * sizeof(struct watch));
+    if (watches == NULL) return false;
+    memset(watches + loop->watch_count, 0, (size_t)(count - loop->watch_count) * sizeof(struct watch));
+    loop->watches = watches;
+    loop->watch_count = count;
+    return true;
+}
+
+static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
+    struct watch *watch = &loop->watches[socket];
+    // Of a connection that was used before: epoll knows it.
+    bool is_left = loop->leaves_reading && watch->is_ours && watch->events == EPOLLIN && events == EPOLLIN;
+    if (is_left) loop->left_socket = socket;
+    if (watch->is_ours && watch->events == events && watch->is_left == is_left) return true;
+    struct epoll_event event = {
+        .events = is_left ? 0 : events, .data.u64 = (uint64_t)watch->generation << 32 | (uint32_t)socket,
+    };
+    int operation = watch->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    // A descriptor that was closed behind our back and opened anew, such as a resolver's, is one that epoll does not know.
+    if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) {
+        operation = errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+        if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) return false;
+    }
+    watch->events = events;
+    watch->is_left = is_left;
+    return true;
+}
+
+static void stop_watching(struct pulse_loop *loop, int socket) {
+    // It may be closed already, which has removed it.
+    epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
+    loop->watches[socket].events = 0;
+    loop->watches[socket].is_left = false;
+}
+
+// libcurl's wish to watch a socket: curl_socket_callback.
+static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, void *context, void *unused) {
+    (void)unused;
+    struct group *group = context;
+    struct pulse_loop *loop = group->loop;
+    if (socket < 0 || !make_room(loop, socket)) return -1;
+    struct watch *watch = &loop->watches[socket];
+    if (what == PULSE_CURL_POLL_REMOVE) {
+        watch->group = 0;
+        // It can always be written, which nobody wants to know before the next transfer.
+        if (!watch->is_ours || watch->events != EPOLLIN) stop_watching(loop, socket);
+        return 0;
+    }
+    uint32_t events = 0;
+    if (what & PULSE_CURL_POLL_IN) events |= EPOLLIN;
+    if (what & PULSE_CURL_POLL_OUT) events |= EPOLLOUT;
+    if (!watch_for(loop, socket, events)) return -1;
+    watch->group = (int)(group - loop->groups) + 1;
+    watch->easy = easy;
+    watch->last_activity = loop->now;
+    return 0;
+}
+
+pulse_curl_socket pulse_loop_open_socket(struct pulse_loop *loop, const struct pulse_curl_sockaddr *address) {
+    int descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (descriptor < 0) return PULSE_CURL_SOCKET_BAD;
+    if (!make_room(loop, descriptor)) {
+        close(descriptor);
+        return PULSE_CURL_SOCKET_BAD;
+    }
+    struct watch *watch = &loop->watches[descriptor];
+    *watch = (struct watch){.is_ours = true, .generation = watch->generation + 1};
+    return descriptor;
+}
+
+int pulse_loop_close_socket(void *context, pulse_curl_socket socket) {
+    struct pulse_loop *loop = context;
+    if (socket >= 0 && socket < loop->watch_count) {
+        struct watch *watch = &loop->watches[socket];
+        *watch = (struct watch){.generation = watch->generation + 1};
+    }
+    return close(socket);
+}
+
+// libcurl's wish to be called after some time: curl_multi_timer_callback.
+static int set_timer(PulseCURLM *multi, long milliseconds, void *context) {
+    (void)multi;
+    struct group *group = context;
+    group->timer = milliseconds < 0 ? -1
+        : milliseconds == 0 ? 0 : pulse_monotonic_now() + (double)milliseconds / 1e3;
+    return 0;
+}
+
+struct pulse_loop *pulse_loop_create(long connections) {
+    struct pulse_loop *loop = calloc(1, sizeof(struct pulse_loop));
+    if (loop == NULL) return NULL;
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->wakeups = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->now = pulse_monotonic_now();
+    bool is_complete = loop->epoll >= 0 && loop->wakeups >= 0;
+    for (int index = 0; index < PULSE_LOOP_GROUPS && is_complete; index++) {
+        struct group *group = &loop->groups[index];
+        group->loop = loop;
+        group->timer = -1;
+        group->multi = pulse_curl.curl_multi_init();
+        is_complete = group->multi != NULL;
+        if (!is_complete) break;
+        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_SOCKETFUNCTION, watch_socket);
+        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_SOCKETDATA, group);
+        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERFUNCTION, set_timer);
+        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERDATA, group);
+        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, connections);
+        // As many as the server allows; libcurl's own limit is 100.
+        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, 1000L);
+    }
+    // Told at each write, so that nobody has to read it; no generation is that of a socket.
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = (uint32_t)loop->wakeups};
+    if (is_complete && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wakeups, &event) == 0) return loop;
+    pulse_loop_close(loop);
+    pulse_loop_destroy(loop);
+    return NULL;
+}
+
+void pulse_loop_close(struct pulse_loop *loop) {
+    for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
+        if (loop->groups[index].multi != NULL) pulse_curl.curl_multi_cleanup(loop->groups[index].multi);
+        loop->groups[index].multi = NULL;
+    }
+    if (loop->epoll >= 0) close(loop->epoll);
+    loop->epoll = -1;
+}
+
+void pulse_loop_destroy(struct pulse_loop *loop) {
+    if (loop->wakeups >= 0) close(loop->wakeups);
+    free(loop->watches);
+    free(loop);
+}
+
+void pulse_loop_wake(struct pulse_loop *loop) {
+    uint64_t one = 1;
+    // It would be full after some hundred years.
+    ssize_t written = write(loop->wakeups, &one, sizeof one);
+    (void)written;
+}
+
+static void act(struct group *group, pulse_curl_socket socket, int events) {
+    int running;
+    pulse_curl.curl_multi_socket_action(group->multi, socket, events, &running);
+}
+
+double pulse_loop_next_timer(const struct pulse_loop *loop) {
+    double next = INFINITY;
+    for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
+        double timer = loop->groups[index].timer;
+        if (timer >= 0 && timer < next) next = timer;
+    }
+    return next;
+}
+
+void pulse_loop_wait(struct pulse_loop *loop, double until) {
+    int timeout = -1;
+    if (until < INFINITY) {
+        double left = (until - pulse_monotonic_now()) * 1e3;
+        // Rounded up: rounded down the last millisecond would be a busy loop.
+        timeout = left <= 0 ? 0 : left > 1e9 ? 1000000000 : (int)left + 1;
+    }
+    loop->ready_count = epoll_wait(loop->epoll, loop->ready, EVENTS_PER_TURN, timeout);
+}
+
+// Whether there is more to be read from a socket that was just acted on, which may have been closed by that.
+static bool has_more(const struct pulse_loop *loop, int descriptor, uint32_t generation) {
+    const struct watch *watch = &loop->watches[descriptor];
+    if (watch->generation != generation || watch->group == 0 || !(watch->events & EPOLLIN)) return false;
+    int count = 0;
+    return ioctl(descriptor, FIONREAD, &count) == 0 && count > 0;
+}
+
+void pulse_loop_act(struct pulse_loop *loop) {
+    loop->now = pulse_monotonic_now();
+    for (int index = 0; index < loop->ready_count; index++) {
+        const struct epoll_event *event = &loop->ready[index];
+        int descriptor = (int)(uint32_t)event->data.u64;
+        if (descriptor == loop->wakeups) continue;
+        struct watch *watch = &loop->watches[descriptor];
+        // Closed since then; perhaps another one has its descriptor.
+        if (watch->generation != (uint32_t)(event->data.u64 >> 32)) continue;
+        if (watch->group == 0) {
+            // Closed by the peer, or with something that nobody has asked for: whoever takes it up again looks at it.
+            stop_watching(loop, descriptor);
+            continue;
+        }
+        watch->last_activity = loop->now;
+        int ready = 0;
+        if (event->events & EPOLLIN) ready |= PULSE_CURL_CSELECT_IN;
+        if (event->events & EPOLLOUT) ready |= PULSE_CURL_CSELECT_OUT;
+        if (event->events & (EPOLLERR | EPOLLHUP)) ready |= PULSE_CURL_CSELECT_ERR;
+        uint32_t generation = watch->generation;
+        act(&loop->groups[watch->group - 1], descriptor, ready);
+        for (int read = 1; read < READS_PER_EVENT && has_more(loop, descriptor, generation); read++) {
+            act(&loop->groups[loop->watches[descriptor].group - 1], descriptor, PULSE_CURL_CSELECT_IN);
+        }
+    }
+    loop->ready_count = 0;
+    pulse_loop_act_on_timers(loop);
+}
+
+void pulse_loop_act_on_timers(struct pulse_loop *loop) {
+    loop->now = pulse_monotonic_now();
+    for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
+        struct group *group = &loop->groups[index];
+        if (group->timer < 0 || group->timer > loop->now) continue;
+        // Before the call, which may set the next one.
+        group->timer = -1;
+        act(group, PULSE_CURL_SOCKET_TIMEOUT, 0);
+    }
+}
+
+void pulse_loop_leave_reading(struct pulse_loop *loop, bool leaves) {
+    loop->leaves_reading = leaves;
+    if (leaves) loop->left_socket = -1;
+}
+
+bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_left_socket *left) {
+    if (loop->left_socket < 0) return false;
+    *left = (struct pulse_left_socket){loop->left_socket, loop->watches[loop->left_socket].generation};
+    return true;
+}
+
+// The watch of a socket that is still left to its starter, or NULL: anybody may have acted on it since.
+static struct watch *left_watch(const struct pulse_loop *loop, struct pulse_left_socket left) {
+    struct watch *watch = &loop->watches[left.descriptor];
+    return watch->generation == left.generation && watch->is_left && watch->group != 0 ? watch : NULL;
+}
+
+bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_left_socket left) {
+    struct watch *watch = left_watch(loop, left);
+    if (watch == NULL) return false;
+    struct pollfd look = {.fd = left.descriptor, .events = POLLIN};
+    if (poll(&look, 1, 0) == 0) return true;
+    loop->now = pulse_monotonic_now();
+    watch->last_activity = loop->now;
+    act(&loop->groups[watch->group - 1], left.descriptor, PULSE_CURL_CSELECT_IN);
+    pulse_loop_act_on_timers(loop);
+    return true;
+}
+
+void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_left_socket left) {
+    if (left_watch(loop, left) != NULL) watch_for(loop, left.descriptor, EPOLLIN);
+}
+
+bool pulse_loop_add(struct pulse_loop *loop, int group, PulseCURL *easy) {
+    return pulse_curl.curl_multi_add_handle(loop->groups[group].multi, easy) == PULSE_CURLM_OK;
+}
+
+void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy) {
+    pulse_curl.curl_multi_remove_handle(loop->groups[group].multi, easy);
+}
+
+// Which connection a socket is, asked once: with another one under its descriptor all of `watch` begins anew.
+static void learn_addresses(struct watch *watch, pulse_curl_socket socket) {
+    union address {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } local, peer;
+    socklen_t local_length = sizeof local, peer_length = sizeof peer;
+    // It may not be connected yet.
+    if (getpeername(socket, &peer.any, &peer_length) != 0) return;
+    if (getsockname(socket, &local.any, &local_length) != 0) return;
+    bool is_v6 = peer.any.sa_family == AF_INET6;
+    if (!is_v6 && peer.any.sa_family != AF_INET) return;
+    const void *address = is_v6 ? (const void *)&peer.v6.sin6_addr : (const void *)&peer.v4.sin_addr;
+    if (inet_ntop(peer.any.sa_family, address, watch->remote, sizeof watch->remote) == NULL) return;
+    watch->remote_port = ntohs(is_v6 ? peer.v6.sin6_port : peer.v4.sin_port);
+    watch->local_port = ntohs(is_v6 ? local.v6.sin6_port : local.v4.sin_port);
+}
+
+// Two connections may have the same local port if they lead to different hosts.
+static bool is_connection(const struct watch *watch, const char *remote, int remote_port, int local_port) {
+    return watch->local_port == local_port && watch->remote_port == remote_port && strcmp(watch->remote, remote) == 0;
+}
+
+static pulse_curl_socket find_connection(
+    struct pulse_loop *loop, const char *remote, int remote_port, int local_port) {
+    int *known = &loop->sockets[local_port];
+    if (*known != 0 && is_connection(&loop->watches[*known - 1], remote, remote_port, local_port)) return *known - 1;
+    for (int socket = 0; socket < loop->watch_count; socket++) {
+        struct watch *watch = &loop->watches[socket];
+        if (!watch->is_ours) continue;
+        if (watch->local_port == 0) learn_addresses(watch, socket);
+        if (!is_connection(watch, remote, remote_port, local_port)) continue;
+        *known = socket + 1;
+        return socket;
+    }
+    return PULSE_CURL_SOCKET_BAD;
+}
+
+bool pulse_loop_is_quiet(
+    struct pulse_loop *loop, PulseCURL *easy, const char *remote, int remote_port, int local_port) {
+    // A socket in the file system has no port to know it by.
+    if (local_port <= 0 || local_port > UINT16_MAX) return true;
+    switch (pulse_tls_state(easy)) {
+    case PULSE_TLS_MULTIPLEXED: return true;
+    case PULSE_TLS_PENDING: return false;
+    case PULSE_TLS_NOTHING_PENDING: break;
+    }
+    pulse_curl_socket socket = find_connection(loop, remote, remote_port, local_port);
+    if (socket == PULSE_CURL_SOCKET_BAD) return false;
+    char byte;
+    ssize_t count = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *group, int *result) {
+    for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
+        int left;
+        struct pulse_curl_message *message;
+        while ((message = pulse_curl.curl_multi_info_read(loop->groups[index].multi, &left)) != NULL) {
+            if (message->msg != PULSE_CURLMSG_DONE) continue;
+            *group = index;
+            *result = message->data.result;
+            return message->easy_handle;
+        }
+    }
+    return NULL;
+}
+
+#endif

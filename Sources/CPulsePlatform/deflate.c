@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+#if defined(__linux__)
+
+#include "deflate.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "curl_library.h"
+#include "zlib_abi.h"
+
+static struct {
+#define PULSE_ZLIB_MEMBER(result, name, parameters) result(*name) parameters;
+    PULSE_ZLIB_FUNCTIONS(PULSE_ZLIB_MEMBER)
+#undef PULSE_ZLIB_MEMBER
+} zlib;
+
+static bool is_loaded;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+#define PULSE_ZLIB_RESOLVE(result, name, parameters) \
+    *(void **)&zlib.name = pulse_curl_dependency(#name); \
+    if (zlib.name == NULL) return;
+    PULSE_ZLIB_FUNCTIONS(PULSE_ZLIB_RESOLVE)
+#undef PULSE_ZLIB_RESOLVE
+    is_loaded = true;
+}
+
+bool pulse_deflate_load(void) {
+    pthread_once(&once, load);
+    return is_loaded;
+}
+
+struct pulse_deflate {
+    struct pulse_zlib_stream zlib;
+};
+
+// Negative window bits mean no header; 15 and 8 are the library's own window and memory.
+enum { RAW_WINDOW_BITS = -15, MEMORY_LEVEL = 8 };
+
+struct pulse_deflate *pulse_deflate_new(void) {
+    struct pulse_deflate *stream = calloc(1, sizeof *stream);
+    if (stream == NULL) return NULL;
+    int result = zlib.deflateInit2_(
+        &stream->zlib, PULSE_Z_DEFAULT_COMPRESSION, PULSE_Z_DEFLATED, RAW_WINDOW_BITS, MEMORY_LEVEL,
+        PULSE_Z_DEFAULT_STRATEGY, zlib.zlibVersion(), (int)sizeof stream->zlib);
+    if (result == PULSE_Z_OK) return stream;
+    free(stream);
+    return NULL;
+}
+
+static unsigned int at_most_int(size_t count) { return count > INT_MAX ? INT_MAX : (unsigned int)count; }
+
+enum pulse_deflate_result pulse_deflate_run(
+    struct pulse_deflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count,
+    bool is_last) {
+    unsigned int given = at_most_int(*input_count), room = at_most_int(*output_count);
+    bool is_all = given == *input_count;
+    stream->zlib.next_in = input;
+    stream->zlib.avail_in = given;
+    stream->zlib.next_out = output;
+    stream->zlib.avail_out = room;
+    int result = zlib.deflate(&stream->zlib, is_last && is_all ? PULSE_Z_FINISH : PULSE_Z_NO_FLUSH);
+    *input_count = given - stream->zlib.avail_in;
+    *output_count = room - stream->zlib.avail_out;
+    if (result == PULSE_Z_STREAM_END) return PULSE_DEFLATE_ENDED;
+    // No progress was possible, which the counts tell as well.
+    if (result != PULSE_Z_OK && result != PULSE_Z_BUF_ERROR) return PULSE_DEFLATE_FAILED;
+    return stream->zlib.avail_out == 0 || !is_all ? PULSE_DEFLATE_FULL : PULSE_DEFLATE_HUNGRY;
+}
+
+void pulse_deflate_free(struct pulse_deflate *stream) {
+    zlib.deflateEnd(&stream->zlib);
+    free(stream);
+}
+
+#endif

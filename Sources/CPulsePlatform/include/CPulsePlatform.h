@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+
+#ifndef C_PULSE_PLATFORM_H
+#define C_PULSE_PLATFORM_H
+
+#if defined(__linux__)
+
+#include "curl_abi.h"
+#include "curl_library.h"
+#include "curl_loop.h"
+#include "curl_tls.h"
+#include "deflate.h"
+#include "hash.h"
+#include "netlink.h"
+#include "network.h"
+
+#endif
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// The few functions of OpenSSL that pinning needs, from the libssl and libcrypto that libcurl has loaded.
+
+#ifndef PULSE_CURL_TLS_H
+#define PULSE_CURL_TLS_H
+
+#include <stdbool.h>
+
+#include "curl_abi.h"
+
+/// Whether libcurl's TLS is an OpenSSL whose verified chain can be read.
+bool pulse_tls_can_pin(void);
+
+/// What the TLS of a transfer's connection tells about bytes that nobody has read.
+enum pulse_tls_state {
+    /// None in the TLS; there may be some in the socket.
+    PULSE_TLS_NOTHING_PENDING,
+    /// Bytes are decrypted and not read.
+    PULSE_TLS_PENDING,
+    /// HTTP/2, where the server may say something at any time, and nothing of it is taken for an answer.
+    PULSE_TLS_MULTIPLEXED,
+};
+
+enum pulse_tls_state pulse_tls_state(PulseCURL *easy);
+
+enum { PULSE_KEY_HASH_LENGTH = 32 };
+
+/// The SHA-256 of the SubjectPublicKeyInfo of each certificate in the chain that was verified for this transfer's
+/// connection, leaf first.
+///
+/// How many there are; 0 if the peer was not verified, or in a resumed session, which has no such chain. At most
+/// `capacity` are written.
+int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity);
+
+/// The same hash of one certificate in DER; false if it is none.
+bool pulse_tls_key_hash(const uint8_t *certificate, size_t length, uint8_t hash[PULSE_KEY_HASH_LENGTH]);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+#ifndef PULSE_NETLINK_H
+#define PULSE_NETLINK_H
+
+/// A socket that becomes readable when a link, an address or a route changes; -1 if there is none to be had.
+int pulse_netlink_open(void);
+
+/// Reads away all that has come.
+void pulse_netlink_drain(int descriptor);
+
+void pulse_netlink_close(int descriptor);
+
+// Kinds of interfaces.
+#define PULSE_ROUTE_WIRED 1
+#define PULSE_ROUTE_WIRELESS 2
+#define PULSE_ROUTE_CELLULAR 4
+#define PULSE_ROUTE_OTHER 8
+
+/// The kinds of those interfaces that a default route leads over and that run; PULSE_ROUTE_OTHER where the system does
+/// not tell.
+int pulse_default_routes(void);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+extension Call {
+    /// Suspends until `monitor` shows a way to the network, and at least `shortest`, at most `longest` seconds: a monitor
+    /// may be wrong, and only a connect tells. Throws `CancellationError` with the call.
+    func waitForConnectivity(
+        _ monitor: any ConnectivityMonitor, atLeast shortest: TimeInterval, atMost longest: TimeInterval
+    ) async throws {
+        let clock = environment.clock
+        let start = clock.uptime
+        let task = Task {
+            await withTaskGroup(of: Bool.self) { group in
+                group.addTask { await monitor.showsAWay() }
+                group.addTask {
+                    try? await clock.sleep(longest)
+                    return true
+                }
+                // A monitor whose updates end knows nothing more: then the time alone counts.
+                while let isOver = await group.next(), !isOver {}
+                group.cancelAll()
+            }
+        }
+        await withCancellation(cancellation) {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        try checkCancellation()
+        let rest = min(shortest, longest) - (clock.uptime - start)
+        if rest > 0 { try await sleep(rest) }
+    }
+}
+
+extension ConnectivityMonitor {
+    /// False if the updates end without one.
+    fileprivate func showsAWay() async -> Bool {
+        for await status in updates where status.path != .unsatisfied {
+            return true
+        }
+        return false
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+extension Call {
+    /// The distributed trace that a plugin made the call part of.
+    package struct Trace: Sendable {
+        package let high: UInt64
+        package let low: UInt64
+        package let isSampled: Bool
+        /// What tracing systems keep for themselves (the `tracestate` header); nil for nothing.
+        package let vendorState: String?
+        /// The caller's span that it continues.
+        package let parentSpan: UInt64?
+
+        package init(high: UInt64, low: UInt64, isSampled: Bool, vendorState: String?, parentSpan: UInt64?) {
+            self.high = high
+            self.low = low
+            self.isSampled = isSampled
+            self.vendorState = vendorState
+            self.parentSpan = parentSpan
+        }
+
+        // Made when asked for: only events do, and most calls have nobody who listens.
+        /// 32 hexadecimal digits in lower case.
+        package var id: String {
+            String(unsafeUninitializedCapacity: 32) { digits in
+                digits.writeHex(high, at: 0)
+                digits.writeHex(low, at: 16)
+                return 32
+            }
+        }
+
+        /// 16 of them.
+        package var parentSpanID: String? {
+            parentSpan.map { span in
+                String(unsafeUninitializedCapacity: 16) { digits in
+                    digits.writeHex(span, at: 0)
+                    return 16
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+/// How many retries one host may still get: at most 20 % of the calls of the last 10 seconds, and 30 in any 10 always.
+///
+/// So clients add a fifth at most to the load of a server that fails under it, and a client with few calls notices
+/// nothing. Calls and retries are counted by the second, the last ten of which count; the 30 are exact. A value: the time
+/// comes in, in the clock's uptime, and one that is older than what came before counts as the latest.
+package struct RetryBudget: Sendable {
+    private struct Second {
+        var calls: Int32 = 0
+        var retries: Int32 = 0
+    }
+
+    private static let window = 10
+    private static let callsPerRetry = 5
+    private static let alwaysAllowed = 30
+
+    /// A ring, of which `slot` is the current second.
+    private var seconds = [Second](repeating: Second(), count: Self.window)
+    private var slot = 0
+    private var current: TimeInterval
+    private var calls = 0
+    private var retries = 0
+    /// When the last 30 retries were granted; a ring once there are as many, with the oldest at `oldest`.
+    private var granted: [TimeInterval] = []
+    private var oldest = 0
+
+    package init(at now: TimeInterval) {
+        current = now.rounded(.down)
+    }
+
+    /// A call begins, whatever will become of it.
+    package mutating func countCall(at now: TimeInterval) {
+        advance(to: now)
+        // Beyond that the share is beyond all use, and the sum must not overflow.
+        guard seconds[slot].calls < 100_000_000 else { return }
+        seconds[slot].calls += 1
+        calls += 1
+    }
+
+    /// Whether one more retry may be made, which then counts as made.
+    package mutating func takeRetry(at now: TimeInterval) -> Bool {
+        advance(to: now)
+        let isFewInAll = granted.count < Self.alwaysAllowed || now - granted[oldest] >= TimeInterval(Self.window)
+        guard isFewInAll || (retries + 1) * Self.callsPerRetry <= calls else { return false }
+        seconds[slot].retries += 1
+        retries += 1
+        if granted.count < Self.alwaysAllowed {
+            granted.append(now)
+        } else {
+            granted[oldest] = now
+            oldest = (oldest + 1) % Self.alwaysAllowed
+        }
+        return true
+    }
+
+    private mutating func advance(to now: TimeInterval) {
+        let second = now.rounded(.down)
+        // Also false for what is no number.
+        guard second > current else { return }
+        let passed = second - current
+        current = second
+        guard passed < TimeInterval(Self.window) else {
+            for index in seconds.indices { seconds[index] = Second() }
+            (calls, retries) = (0, 0)
+            return
+        }
+        for _ in 0..<Int(passed) {
+            slot = (slot + 1) % Self.window
+            calls -= Int(seconds[slot].calls)
+            retries -= Int(seconds[slot].retries)
+            seconds[slot] = Second()
+        }
+    }
+}
+
+/// The budgets of all hosts that a client calls, of which it keeps the most recent.
+package struct RetryBudgets: Sendable {
+    package static let capacity = 1024
+
+    private let hosts = Locked(RecentMap<String, RetryBudget>(capacity: Self.capacity))
+
+    package init() {}
+
+    package var count: Int { hosts.withLock { $0.count } }
+
+    package func countCall(to host: String, at now: TimeInterval) {
+        hosts.withLock { $0.withValue(for: host, default: RetryBudget(at: now)) { $0.countCall(at: now) } }
+    }
+
+    package func takeRetry(of host: String, at now: TimeInterval) -> Bool {
+        hosts.withLock { $0.withValue(for: host, default: RetryBudget(at: now)) { $0.takeRetry(at: now) } }
+    }
+}

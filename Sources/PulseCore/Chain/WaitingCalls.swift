@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+/// The calls that wait for one piece of shared work: it may take as long as the most patient of them waits.
+///
+/// Who shares work between calls makes one of these for each piece, lets every call join before it waits and leave
+/// afterwards, and runs the work through a chain that is detached for it. Then no retry of the work sleeps past the deadline
+/// of everybody, a wire that is cut because the last deadline has passed says so, and a call whose own deadline strikes
+/// earlier learns what has failed so far.
+package final class WaitingCalls: Sendable {
+    private struct State {
+        var calls: [Int: Call] = [:]
+        var joined = 0
+        /// Of the last one that left, once nobody waits.
+        var lastDeadline: TimeInterval?
+        var isStruck = false
+        var lastFailure: PulseError?
+        var answer: Int?
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    /// Gives the place that the call leaves later on: one call may wait several times, as copies of it do.
+    package func join(_ call: Call) -> Int {
+        let (place, answer) = state.withLock { state in
+            state.joined += 1
+            state.calls[state.joined] = call
+            return (state.joined, state.answer)
+        }
+        if let answer { call.noteAnswer(answer) }
+        return place
+    }
+
+    /// The call waits no longer; nothing happens if it has left before. If its deadline has ended the wait, it learns what the
+    /// work failed with before. To be called before the work is cancelled for want of somebody who waits.
+    package func leave(_ place: Int) {
+        guard let call = state.withLock({ $0.calls[place] }) else { return }
+        // Asked outside the lock: the call may be shared work itself, and its deadline that of others.
+        let (isStruck, deadline) = (call.isStruck, call.deadline)
+        let failure = state.withLock { state -> PulseError? in
+            guard state.calls.removeValue(forKey: place) != nil else { return nil }
+            if state.calls.isEmpty { (state.lastDeadline, state.isStruck) = (deadline, isStruck) }
+            return isStruck ? state.lastFailure : nil
+        }
+        if let failure { call.lastFailure = failure }
+    }
+
+    /// The latest of them, in the clock's uptime; nil if somebody has none.
+    package var deadline: TimeInterval? {
+        let (calls, lastDeadline) = state.withLock { (Array($0.calls.values), $0.lastDeadline) }
+        guard !calls.isEmpty else { return lastDeadline }
+        let latest = calls.reduce(-TimeInterval.infinity) { max($0, $1.deadline ?? .infinity) }
+        return latest < .infinity ? latest : nil
+    }
+
+    /// Nobody waits any more, since the last deadline has passed.
+    var isStruck: Bool {
+        state.withLock { $0.isStruck && $0.calls.isEmpty }
+    }
+
+    /// A server has answered the work, with that status: so it has each of the calls, also of those that join later.
+    func noteAnswer(_ status: Int) {
+        let calls = state.withLock { state in
+            state.answer = status
+            return Array(state.calls.values)
+        }
+        for call in calls { call.noteAnswer(status) }
+    }
+
+    /// What the work has failed with so far; nil once it has overcome that.
+    func note(_ failure: PulseError?) {
+        // What goes leaves the lock first.
+        _ = state.withLock { state in
+            defer { state.lastFailure = failure }
+            return state.lastFailure
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+extension NetworkEvent {
+    /// The case without its values: what filters and counters go by.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        case requestStarted, attemptStarted, responseReceived, requestRedirected, requestCompleted
+        case requestRetrying, retryGivenUp, transferProgress
+        case authRefreshStarted, authRefreshSucceeded, authRefreshFailed, sessionExpired
+        case cacheHit, cacheMiss, cacheRevalidated, cacheStored, cacheInvalidated
+        case circuitBreakerOpened, circuitBreakerHalfOpened, circuitBreakerClosed, rateLimited
+        case offlineQueueEnqueued, offlineQueueDraining, offlineQueueRequestCompleted
+        case offlineQueueExpired, offlineQueueDeadLettered
+        case pinningFailed, connectivityChanged, socketStateChanged, warning
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .requestStarted: .requestStarted
+        case .attemptStarted: .attemptStarted
+        case .responseReceived: .responseReceived
+        case .requestRedirected: .requestRedirected
+        case .requestCompleted: .requestCompleted
+        case .requestRetrying: .requestRetrying
+        case .retryGivenUp: .retryGivenUp
+        case .transferProgress: .transferProgress
+        case .authRefreshStarted: .authRefreshStarted
+        case .authRefreshSucceeded: .authRefreshSucceeded
+        case .authRefreshFailed: .authRefreshFailed
+        case .sessionExpired: .sessionExpired
+        case .cacheHit: .cacheHit
+        case .cacheMiss: .cacheMiss
+        case .cacheRevalidated: .cacheRevalidated
+        case .cacheStored: .cacheStored
+        case .cacheInvalidated: .cacheInvalidated
+        case .circuitBreakerOpened: .circuitBreakerOpened
+        case .circuitBreakerHalfOpened: .circuitBreakerHalfOpened
+        case .circuitBreakerClosed: .circuitBreakerClosed
+        case .rateLimited: .rateLimited
+        case .offlineQueueEnqueued: .offlineQueueEnqueued
+        case .offlineQueueDraining: .offlineQueueDraining
+        case .offlineQueueRequestCompleted: .offlineQueueRequestCompleted
+        case .offlineQueueExpired: .offlineQueueExpired
+        case .offlineQueueDeadLettered: .offlineQueueDeadLettered
+        case .pinningFailed: .pinningFailed
+        case .connectivityChanged: .connectivityChanged
+        case .socketStateChanged: .socketStateChanged
+        case .warning: .warning
+        }
+    }
+
+    /// The call that the event is about; nil for one that belongs to no single call.
+    public var call: CallSummary? {
+        switch self {
+        case .requestStarted(let call), .attemptStarted(let call), .responseReceived(let call, _, _),
+            .requestRedirected(let call, _), .requestCompleted(_, let call, _), .requestRetrying(let call, _, _),
+            .retryGivenUp(let call, _), .transferProgress(let call, _, _), .authRefreshStarted(let call),
+            .authRefreshSucceeded(let call), .authRefreshFailed(let call, _), .sessionExpired(let call),
+            .cacheHit(let call), .cacheMiss(let call), .cacheRevalidated(let call), .cacheStored(let call),
+            .rateLimited(let call, _), .socketStateChanged(let call, _):
+            call
+        case .cacheInvalidated, .circuitBreakerOpened, .circuitBreakerHalfOpened, .circuitBreakerClosed,
+            .offlineQueueEnqueued, .offlineQueueDraining, .offlineQueueRequestCompleted, .offlineQueueExpired,
+            .offlineQueueDeadLettered, .pinningFailed, .connectivityChanged, .warning:
+            nil
+        }
+    }
+}

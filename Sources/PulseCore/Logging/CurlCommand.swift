@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+extension URLRequest {
+    /// The request as a `curl` command, secrets masked: single-quoted, and safe to paste into a POSIX shell.
+    ///
+    /// Headers are sorted by name. A body of text is part of the command; one that is binary, larger than `maxBodyLength`, a
+    /// file or a stream is named by its size only, as `--data-binary '@body-of-120-bytes'`: save it under that name first.
+    /// What cannot be sent is left out: a header whose name is no token or whose value has CR, LF or NUL.
+    ///
+    /// - Parameter body: what the request carries if it is not in `httpBody`: ``PluginContext/body``.
+    /// - Parameter redaction: what to mask; nil shows every secret.
+    /// - Parameter maxBodyLength: in bytes; 65,536 by default, since shells limit the length of a word.
+    public func curlCommand(
+        body: BodySource = .inRequest, redaction: Redaction? = .standard, maxBodyLength: Int = 65_536
+    ) -> String {
+        CurlCommand(request: self, body: body, redaction: redaction, maxBodyLength: maxBodyLength).text
+    }
+}
+
+/// Puts the words of the command together.
+private struct CurlCommand {
+    let request: URLRequest
+    let body: BodySource
+    let redaction: Redaction?
+    let maxBodyLength: Int
+
+    var text: String {
+        let (input, data) = dataOption
+        let words = [command] + methodOption + headerOptions + (data.map { [$0] } ?? [])
+        return (input.map { "printf \($0) | " } ?? "") + words.joined(separator: " \\\n  ")
+    }
+
+    private var command: String {
+        let url = request.url.map { redaction?.url($0) ?? $0.absoluteString } ?? ""
+        // Brackets and braces are ranges of URLs to curl.
+        let glob = url.contains { "[]{}".contains($0) } ? "--globoff " : ""
+        return "curl \(glob)\(ShellText.word(url.utf8))"
+    }
+
+    // MARK: Method and headers
+
+    private var methodOption: [String] {
+        switch request.httpMethod ?? "GET" {
+        case "GET" where !hasBody: []
+        // Asked for by name, curl would wait for a body.
+        case "HEAD" where !hasBody: ["--head"]
+        case let method: ["-X \(ShellText.word(method.utf8))"]
+        }
+    }
+
+    private var headerOptions: [String] {
+        var options: [String] = []
+        for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+            guard name.isHTTPToken, value.isHTTPFieldValue else { continue }
+            // Counted by curl, of what is in the command.
+            if name.equalsIgnoringASCIICase("Content-Length") { continue }
+            // With it curl asks for what it can undo, and does. A request for the bytes as they are stays one.
+            if name.equalsIgnoringASCIICase("Accept-Encoding"), !value.equalsIgnoringASCIICase("identity") {
+                options.append("--compressed")
+                continue
+            }
+            let shown = redaction?.headerValue(value, for: name) ?? value
+            // With a colon curl would send no such header.
+            let line = shown.isEmpty ? "\(name);" : "\(name): \(shown)"
+            options.append("-H \(ShellText.word(line.utf8))")
+        }
+        if hasBody, request.value(forHTTPHeaderField: "Content-Type") == nil {
+            // Else curl would say that it is a form.
+            options.append("-H 'Content-Type:'")
+        }
+        return options
+    }
+
+    // MARK: Body
+
+    private var hasBody: Bool {
+        if case .inRequest = body { request.httpBody?.isEmpty == false } else { true }
+    }
+
+    /// The option for the body, and the format for `printf` that writes it if it comes from there.
+    private var dataOption: (input: String?, option: String?) {
+        switch body {
+        case .inRequest:
+            guard let data = request.httpBody, !data.isEmpty else { return (nil, nil) }
+            guard let text = text(of: data) else { return (nil, Self.placeholder("body-of-\(data.count)-bytes")) }
+            if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
+                return (nil, "--data-raw \(ShellText.word(text.utf8))")
+            }
+            return (ShellText.printfFormat(text.utf8), "--data-binary @-")
+        case .file:
+            return (nil, Self.placeholder("file"))
+        case .stream(let stream):
+            return (nil, Self.placeholder(stream.length.map { "stream-of-\($0)-bytes" } ?? "stream"))
+        }
+    }
+
+    private static func placeholder(_ name: String) -> String {
+        "--data-binary '@\(name)'"
+    }
+
+    /// The body if it can be part of the command.
+    private func text(of data: Data) -> String? {
+        guard data.count <= maxBodyLength else { return nil }
+        let coding = request.value(forHTTPHeaderField: "Content-Encoding") ?? ""
+        guard coding.isEmpty || coding.equalsIgnoringASCIICase("identity") else { return nil }
+        // What is not quite UTF-8 would be another body.
+        guard !data.contains(0), String(data: data, encoding: .utf8) != nil else { return nil }
+        let text = String(decoding: data, as: UTF8.self)
+        guard let redaction else { return text }
+        return redaction.body(data, contentType: request.value(forHTTPHeaderField: "Content-Type"))
+    }
+}

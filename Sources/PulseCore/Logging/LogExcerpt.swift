@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+/// The beginning of a long text as a log shows it, masked.
+///
+/// No secret gets through because the cut goes through it: what is masked reaches further than what is shown, so that a
+/// secret is recognized by its end as well, and where the text goes on beyond that, the last word is left out.
+package struct LogExcerpt: Sendable {
+    private let redaction: Redaction
+    private let limit: Int
+    private let lookahead: Int
+
+    /// - Parameter limit: bytes of the masked text; not positive: none of it.
+    /// - Parameter lookahead: how many bytes more are looked at. The rules that need the end of a secret (the `@` behind
+    ///   a user's password) find none that is longer.
+    package init(_ redaction: Redaction, limit: Int, lookahead: Int = 16 << 10) {
+        self.redaction = redaction
+        self.limit = max(0, limit)
+        self.lookahead = max(0, lookahead)
+    }
+
+    /// A body, or its size if it is not text or coded.
+    ///
+    /// - Parameter contentEncoding: the header of that name: what is compressed is no text.
+    package func body(_ data: Data, contentType: String?, contentEncoding: String? = nil) -> String {
+        let isCoded = contentEncoding.map { !$0.isEmpty && !$0.equalsIgnoringASCIICase("identity") } ?? false
+        guard !isCoded, let (text, isCut) = bodyText(data, contentType: contentType) else {
+            return Self.size(of: data, contentType: contentType, redaction)
+        }
+        return isCut ? "\(text)… (\(LogText.count(data.count, "byte")) in all)" : text
+    }
+
+    /// The beginning of a body that is not coded, and whether there is more; nil if it is not text, or none may be shown.
+    package func bodyText(_ data: Data, contentType: String?) -> (text: String, isCut: Bool)? {
+        let window = window(of: data)
+        guard limit > 0, let shown = redaction.body(Data(window), contentType: contentType) else { return nil }
+        let text = cut(shown, isPartial: window.count < data.count)
+        return (text, text.utf8.count < shown.utf8.count || window.count < data.count)
+    }
+
+    /// The value of a header, on one line.
+    package func headerValue(_ value: String, for name: String) -> String {
+        let window = window(of: value)
+        let isPartial = window.utf8.count < value.utf8.count
+        let shown = redaction.headerValue(window, for: name)
+        if redaction.isSecret(name) { return shown }
+        let text = cut(shown, isPartial: isPartial)
+        return text.utf8.count < shown.utf8.count || isPartial
+            ? "\(text.onOneLine)… (\(LogText.count(value.utf8.count, "byte")) in all)" : text.onOneLine
+    }
+
+    /// A URL, on one line.
+    package func url(_ url: URL) -> String {
+        let shown = redaction.url(url)
+        let text = cut(shown, isPartial: false)
+        return text.utf8.count < shown.utf8.count ? text.onOneLine + "…" : text.onOneLine
+    }
+
+    /// Any other text, on one line.
+    package func text(_ text: String) -> String {
+        let window = window(of: text)
+        let isPartial = window.utf8.count < text.utf8.count
+        let shown = redaction.text(window)
+        let cut = cut(shown, isPartial: isPartial)
+        return cut.utf8.count < shown.utf8.count || isPartial ? cut.onOneLine + "…" : cut.onOneLine
+    }
+
+    /// `<120 bytes of image/png>`
+    static func size(of data: Data, contentType: String?, _ redaction: Redaction) -> String {
+        let excerpt = LogExcerpt(redaction, limit: 128)
+        let type = contentType.map { " of " + excerpt.headerValue($0, for: "Content-Type") } ?? ""
+        return "<\(LogText.count(data.count, "byte"))\(type)>"
+    }
+
+    /// What is looked at: it ends between two scalars, so that text stays text.
+    private func window(of bytes: some Collection<UInt8>) -> ArraySlice<UInt8> {
+        let (length, isTooLarge) = limit.addingReportingOverflow(lookahead)
+        guard !isTooLarge, length < bytes.count else { return Array(bytes)[...] }
+        return Array(bytes.prefix(length))[...].wholeScalars
+    }
+
+    /// The same of a text, which is mostly all of it.
+    private func window(of text: String) -> String {
+        let (length, isTooLarge) = limit.addingReportingOverflow(lookahead)
+        guard !isTooLarge, length < text.utf8.count else { return text }
+        return String(decoding: window(of: text.utf8), as: UTF8.self)
+    }
+
+    private func cut(_ shown: String, isPartial: Bool) -> String {
+        guard isPartial || shown.utf8.count > limit else { return shown }
+        var bytes = Array(shown.utf8)[...]
+        if isPartial {
+            let first = max(bytes.startIndex, bytes.endIndex - lookahead)
+            let delimiter = bytes[first...].lastIndex { " \t\n\r\"'<>".utf8.contains($0) }
+            bytes = bytes[..<(delimiter.map { $0 + 1 } ?? first)].wholeScalars
+        }
+        if bytes.count > limit { bytes = bytes.prefix(limit).wholeScalars }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

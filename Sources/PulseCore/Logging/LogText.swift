@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+/// How the lines of a log say things: shared by the client's own logger and the plugin.
+package enum LogText {
+    /// The end of a call's id: what tells calls apart that run at once. A client's ids all begin the same.
+    package static func shortID(_ id: UUID) -> String {
+        let bytes = id.uuid
+        return String(unsafeUninitializedCapacity: 8) { text in
+            text.writeHex(bytes.12, at: 0)
+            text.writeHex(bytes.13, at: 2)
+            text.writeHex(bytes.14, at: 4)
+            text.writeHex(bytes.15, at: 6)
+            return 8
+        }
+    }
+
+    package static func milliseconds(_ seconds: TimeInterval) -> String {
+        // A policy of one's own, or a server, may ask for a wait of any length.
+        Int(exactly: (seconds * 1000).rounded()).map { "\($0) ms" } ?? "\(seconds) s"
+    }
+
+    package static func count(_ count: some BinaryInteger, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    }
+
+    /// The lines of a text, each as ``Swift/String/onOneLine``, indented: so none can pass for the heading of a block.
+    package static func indented(_ text: String) -> String {
+        text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            return line.isEmpty ? "" : "    " + String(decoding: line, as: UTF8.self).onOneLine
+        }
+        .joined(separator: "\n")
+    }
+
+    /// A block in pieces for a log that cuts long entries: at line breaks where there are any, each piece of at most
+    /// `limit` bytes, the later ones under the tag that the block begins with.
+    package static func pieces(of block: String, upTo limit: Int) -> [String] {
+        guard block.utf8.count > limit else { return [block] }
+        let tag = block.hasPrefix("[") ? String(block.prefix { $0 != " " && $0 != "\n" }) + " …\n" : ""
+        let room = max(16, limit - tag.utf8.count)
+        var pieces: [String] = []
+        var rest = Array(block.utf8)[...]
+        while !rest.isEmpty {
+            var piece = rest.prefix(room)
+            if piece.endIndex < rest.endIndex {
+                let lineBreak = piece.lastIndex(of: UInt8(ascii: "\n")) ?? piece.startIndex
+                piece = lineBreak > piece.startIndex ? piece[..<lineBreak] : piece.wholeScalars
+            }
+            pieces.append((pieces.isEmpty ? "" : tag) + String(decoding: piece, as: UTF8.self))
+            rest = rest[piece.endIndex...]
+            if rest.first == UInt8(ascii: "\n") { rest.removeFirst() }
+        }
+        return pieces
+    }
+}
+
+extension String {
+    /// The text with control characters and line breaks escaped as in a Swift literal, and what turns the direction of
+    /// writing: what an endpoint or a server says must not pass for a line of a log, nor speak to the terminal that
+    /// shows it, nor show other than it is.
+    package var onOneLine: String {
+        // Most are plain ASCII, of which no scalar has to be made.
+        if utf8.allSatisfy({ $0 &- 0x20 < 0x5F }) { return self }
+        guard unicodeScalars.contains(where: \.isUnsafeInLog) else { return self }
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            if scalar.isUnsafeInLog {
+                text += scalar.escaped(asASCII: true)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    var isUnsafeInLog: Bool {
+        if value < 0x7F { return value < 0x20 }
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        default: return properties.isBidiControl
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Without a scalar of UTF-8 that the end has cut.
+    var wholeScalars: ArraySlice<UInt8> {
+        guard let lead = suffix(4).lastIndex(where: { $0 & 0xC0 != 0x80 }), self[lead] >= 0xC0 else { return self }
+        let length = self[lead] >= 0xF0 ? 4 : self[lead] >= 0xE0 ? 3 : 2
+        return endIndex - lead < length ? self[..<lead] : self
+    }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// One cookie of a store (RFC 6265, section 5.3). Its texts never show the value.
+public struct Cookie: Sendable, Hashable, Codable {
+    public let name: String
+    public let value: String
+    /// In lower case, without a leading dot.
+    public let domain: String
+    /// Only that very host gets it, not the hosts below.
+    public let isHostOnly: Bool
+    public let path: String
+    /// Nil for a session's cookie, which a persistent store forgets when it is closed.
+    public let expires: Date?
+    /// Over https only.
+    public let isSecure: Bool
+    /// When a cookie of this name, domain and path was first stored.
+    public internal(set) var created: Date
+
+    /// Replaces whatever has the same.
+    struct Key: Hashable {
+        let name, domain, path: String
+    }
+
+    var key: Key { Key(name: name, domain: domain, path: path) }
+
+    func isExpired(at now: Date) -> Bool {
+        expires.map { $0 <= now } ?? false
+    }
+
+    func goes(to host: String, path: String, isSecure: Bool) -> Bool {
+        (isHostOnly ? host == domain : CookieRules.domain(domain, matches: host))
+            && CookieRules.path(self.path, matches: path) && (isSecure || !self.isSecure)
+    }
+}
+
+extension Cookie: CustomStringConvertible, CustomReflectable {
+    public var description: String { "cookie \(name) of \(domain)\(path)" }
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension Cookie {
+    /// Longer ones are ignored, as browsers do.
+    private static let sizeLimit = 4096
+    private static let attributeLimit = 1024
+    /// No cookie lives longer (RFC 6265bis, section 5.5).
+    private static let longestLife: TimeInterval = 400 * 86_400
+
+    /// The cookie that a `Set-Cookie` line from that URL makes, or nil if it must be ignored (RFC 6265, sections 5.2 and
+    /// 5.3; prefixes and the rules about `Secure` as in RFC 6265bis).
+    init?(setCookie line: String, from url: CookieOrigin, now: Date) {
+        guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
+        let parts = line.split(separator: ";", omittingEmptySubsequences: false)
+        guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { return nil }
+        name = pair[..<equals].trimmed
+        value = pair[pair.index(after: equals)...].trimmed
+        guard !name.isEmpty, name.utf8.count + value.utf8.count <= Self.sizeLimit else { return nil }
+
+        var attributes = Attributes()
+        for part in parts.dropFirst() { attributes.read(part, now: now, limit: Self.attributeLimit) }
+        if let domain = attributes.domain, !domain.isEmpty, domain != url.host {
+            guard CookieRules.domain(domain, matches: url.host), !CookieRules.isShared(domain) else { return nil }
+            self.domain = domain
+            isHostOnly = false
+        } else {
+            domain = url.host
+            isHostOnly =
+                attributes.domain?.isEmpty ?? true || CookieRules.isAddress(url.host) || CookieRules.isShared(url.host)
+        }
+        path = attributes.path ?? url.defaultPath
+        isSecure = attributes.isSecure
+        expires = attributes.expires.map { min($0, now + Self.longestLife) }
+        created = now
+
+        guard url.isSecure || !isSecure else { return nil }
+        let lowercasedName = name.lowercased()
+        if lowercasedName.hasPrefix("__secure-"), !isSecure { return nil }
+        if lowercasedName.hasPrefix("__host-"), !isSecure || !isHostOnly || attributes.path != "/" { return nil }
+    }
+
+    private struct Attributes {
+        var domain: String?
+        var path: String?
+        var isSecure = false
+        private var expiresAt: Date?
+        private var maxAge: Date?
+
+        /// Max-Age stands above Expires.
+        var expires: Date? { maxAge ?? expiresAt }
+
+        mutating func read(_ text: Substring, now: Date, limit: Int) {
+            let equals = text.firstIndex(of: "=") ?? text.endIndex
+            let value = text[equals...].dropFirst().trimmed
+            guard value.utf8.count <= limit else { return }
+            switch text[..<equals].trimmed.asciiLowercased {
+            case "domain":
+                domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).asciiLowercased
+            case "path":
+                path = value.hasPrefix("/") ? value : nil
+            case "secure":
+                isSecure = true
+            case "expires":
+                expiresAt = CookieDate.parse(value) ?? expiresAt
+            case "max-age":
+                let digits = value.utf8.first == UInt8(ascii: "-") ? value.utf8.dropFirst() : value.utf8[...]
+                guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else { return }
+                let seconds = value.hasPrefix("-") ? 0 : TimeInterval(value) ?? 0
+                maxAge = seconds > 0 ? now + min(seconds, 1e10) : .distantPast
+            default:
+                break
+            }
+        }
+    }
+}
+
+/// Where an answer came from, as cookies see it.
+struct CookieOrigin {
+    let host: String
+    let path: String
+    let isSecure: Bool
+
+    /// Nil for a URL that is no http or https URL.
+    init?(_ url: URL) {
+        guard let origin = Origin(url) else { return nil }
+        host = origin.host
+        isSecure = origin.scheme == "https"
+        let path = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? url.path
+        self.path = path.hasPrefix("/") ? path : "/"
+    }
+
+    /// Everything before the last slash (RFC 6265, section 5.1.4).
+    var defaultPath: String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+}
+
+enum CookieRules {
+    /// RFC 6265, section 5.1.3.
+    static func domain(_ domain: String, matches host: String) -> Bool {
+        host == domain || host.hasSuffix("." + domain) && !isAddress(host)
+    }
+
+    /// RFC 6265, section 5.1.4.
+    static func path(_ path: String, matches requested: String) -> Bool {
+        requested == path
+            || requested.hasPrefix(path) && (path.hasSuffix("/") || requested.dropFirst(path.count).hasPrefix("/"))
+    }
+
+    /// An IP address has no hosts below it.
+    static func isAddress(_ host: String) -> Bool {
+        host.contains(":") || host.split(separator: ".").last.map { $0.utf8.allSatisfy(\.isASCIIDigit) } ?? false
+    }
+
+    /// Whether many owners share a domain, so that a cookie for all of it would reach strangers. Without the public
+    /// suffix list this is a rule of thumb: a single label, or a usual second level under a country's domain.
+    static func isShared(_ domain: String) -> Bool {
+        let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count >= 2, !labels.contains("") else { return true }
+        return labels.count == 2 && labels[1].utf8.count == 2 && secondLevels.contains(labels[0])
+    }
+
+    private static let secondLevels: Set<Substring> = [
+        "ac", "asn", "co", "com", "ed", "edu", "gob", "gov", "govt", "id", "info", "ltd", "me", "mil", "mod", "ne",
+        "net",
+        "nhs", "nom", "or", "org", "plc", "police", "sch", "web", "go", "gen", "firm", "ind", "in",
+    ]
+}
+
+/// The dates of cookies, in whatever order and form servers write them (RFC 6265, section 5.1.1).
+enum CookieDate {
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+    static func parse(_ text: String) -> Date? {
+        var time: [Int]?
+        var (day, month, year): (Int?, Int?, Int?)
+        for token in text.utf8.split(whereSeparator: isDelimiter).map({ String(Substring($0)).asciiLowercased }) {
+            if time == nil, let found = self.time(token) {
+                time = found
+            } else if day == nil, let found = number(token, digits: 1...2) {
+                day = found
+            } else if month == nil, let found = months.firstIndex(where: token.hasPrefix) {
+                month = found + 1
+            } else if year == nil, let found = number(token, digits: 2...4) {
+                year = found
+            }
+        }
+        guard let time, let day, let month, var year else { return nil }
+        if (70...99).contains(year) { year += 1900 } else if (0...69).contains(year) { year += 2000 }
+        guard year >= 1601 else { return nil }
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let clock = time.map(two).joined(separator: ":")
+        let name = months[month - 1]
+        return HTTPDate.parse("Mon, \(two(day)) \(name) \(year) \(clock) GMT", now: Date(timeIntervalSince1970: 0))
+    }
+
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        byte == 0x09 || 0x20...0x2F ~= byte || 0x3B...0x40 ~= byte || 0x5B...0x60 ~= byte || 0x7B...0x7E ~= byte
+    }
+
+    private static func time(_ token: String) -> [Int]? {
+        let parts = token.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let numbers = parts.compactMap { number(String($0), digits: 1...2) }
+        guard numbers.count == 3, numbers[0] < 24, numbers[1] < 60, numbers[2] < 60 else { return nil }
+        return numbers
+    }
+
+    /// The digits in front, if there are that many and no more.
+    private static func number(_ token: String, digits: ClosedRange<Int>) -> Int? {
+        let found = token.utf8.prefix(while: \.isASCIIDigit)
+        return digits.contains(found.count) ? Int(String(Substring(found))) : nil
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: String { trimmingCharacters(in: CharacterSet(charactersIn: " \t")) }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Cookies that survive the process, in a file that its user alone may read. Those without an expiry end with the
+/// process, as in a browser.
+///
+/// What an answer changed is in the file before its call ends: the new file takes the place of the old one at once, so
+/// that a crash leaves the one or the other. One store a file: what another process writes meanwhile is overwritten. A
+/// file that cannot be read as cookies is moved aside, with `.damaged` at the end of its name, and the store begins empty.
+public actor FileCookieStore: CookieStore, EndsWithItsCall {
+    private let file: URL
+    private var jar: CookieJar?
+    private var mustNotSave = false
+    /// Why the last change is not in the file, if it is not; the cookies are still used.
+    public private(set) var failure: (any Error)?
+
+    /// - Parameter file: read at the first use; its directory is made if it is missing.
+    public init(file: URL) {
+        self.file = file
+    }
+
+    public func cookieHeader(for url: URL, now: Date) -> String? {
+        opened().header(for: url, now: now)
+    }
+
+    public func store(setCookie lines: [String], from url: URL, now: Date) {
+        var jar = opened()
+        guard jar.store(lines, from: url, now: now) else { return }
+        self.jar = jar
+        save(jar)
+    }
+
+    /// The cookies that a request to that URL would carry at that time.
+    public func cookies(for url: URL, now: Date = SystemClock().now) -> [Cookie] {
+        opened().cookies(for: url, now: now)
+    }
+
+    /// Forgets all of them, as at logout, in the file too.
+    public func removeAll() {
+        jar = CookieJar()
+        mustNotSave = false
+        save(CookieJar())
+    }
+
+    private func opened() -> CookieJar {
+        if let jar { return jar }
+        let opened = CookieJar(read())
+        jar = opened
+        return opened
+    }
+
+    private func read() -> [Cookie] {
+        let data: Data
+        do {
+            data = try Data(contentsOf: file)
+        } catch {
+            // What is there and cannot be read now must not be overwritten with what came since.
+            mustNotSave = FileManager.default.fileExists(atPath: file.path)
+            if mustNotSave { failure = error }
+            return []
+        }
+        if let cookies = try? JSONDecoder().decode([Cookie].self, from: data) { return cookies }
+        let aside = file.appendingPathExtension("damaged")
+        try? FileManager.default.removeItem(at: aside)
+        try? FileManager.default.moveItem(at: file, to: aside)
+        return []
+    }
+
+    private func save(_ jar: CookieJar) {
+        guard !mustNotSave else { return }
+        do {
+            let manager = FileManager.default
+            let directory = file.deletingLastPathComponent()
+            try manager.createDirectory(at: directory, withIntermediateDirectories: true)
+            let data = try JSONEncoder().encode(jar.cookies.values.filter { $0.expires != nil })
+            let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).\(UUID().uuidString)")
+            do {
+                try Self.write(data, to: temporary)
+                guard rename(temporary.path, file.path) == 0 else { throw Self.systemError }
+            } catch {
+                try? manager.removeItem(at: temporary)
+                throw error
+            }
+            failure = nil
+        } catch {
+            failure = error
+        }
+    }
+
+    /// Into a new file, made with its permissions and not given them a moment later.
+    private static func write(_ data: Data, to file: URL) throws {
+        let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw systemError }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try handle.write(contentsOf: data)
+        try handle.close()
+    }
+
+    private static var systemError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+}

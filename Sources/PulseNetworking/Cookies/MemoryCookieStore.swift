@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Cookies for as long as the process runs. Safe to use from any thread, and by several clients at once.
+public final class MemoryCookieStore: CookieStore, EndsWithItsCall {
+    private let jar = Locked(CookieJar())
+
+    public init() {}
+
+    public func cookieHeader(for url: URL, now: Date) async -> String? {
+        jar.withLock { $0.header(for: url, now: now) }
+    }
+
+    public func store(setCookie lines: [String], from url: URL, now: Date) async {
+        jar.withLock { _ = $0.store(lines, from: url, now: now) }
+    }
+
+    /// The cookies that a request to that URL would carry at that time.
+    public func cookies(for url: URL, now: Date = SystemClock().now) -> [Cookie] {
+        jar.withLock { $0.cookies(for: url, now: now) }
+    }
+
+    /// Forgets all of them, as at logout.
+    public func removeAll() {
+        jar.withLock { $0.removeAll() }
+    }
+}
+
+extension CookieStore where Self == MemoryCookieStore {
+    /// A new store in memory.
+    public static var memory: MemoryCookieStore { MemoryCookieStore() }
+}

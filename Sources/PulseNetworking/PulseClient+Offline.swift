@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+public import PulseStorage
+
+extension PulseClient {
+    /// What waits for a connection; nil if the configuration's ``PulseConfiguration/offlineQueuePolicy`` is disabled.
+    public var offlineQueue: OfflineQueue? { offline }
+
+    static func offlineQueue(_ configuration: PulseConfiguration, _ environment: CallEnvironment) -> OfflineQueue? {
+        let policy = configuration.offlineQueuePolicy
+        guard policy.isEnabled else { return nil }
+        return OfflineQueue(
+            policy: policy, directory: policy.journalDirectory(baseURL: configuration.baseURL),
+            clock: configuration.clock, randomness: configuration.randomness,
+            connectivity: configuration.connectivity ?? .system, events: environment.events,
+            redaction: environment.redaction)
+    }
+
+    /// The gate of a call whose endpoint may wait for a connection; nil for all others. Such a call has a key from the first
+    /// try on.
+    // Not inlined, as most calls do without it.
+    @inline(never)
+    func gate<E: Endpoint>(for endpoint: E, _ options: inout RequestOptions) -> OfflineGate? {
+        guard let offline, endpoint.isQueueableWhenOffline else { return nil }
+        if options.idempotencyKey == nil { options.idempotencyKey = .automatic }
+        let wireless =
+            options.queuesBehindPending == true
+            ? links(for: endpoint.plugins, retry: .never) { _, _, _ in throw PulseError.noConnection } : nil
+        return OfflineGate(
+            offline, configuration.offlineQueuePolicy, environment: environment,
+            ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wireless: wireless)
+    }
+
+    /// Sends an entry of the queue: a call like any other, with all plugins of the client, but for the account.
+    func replay(_ replay: Replay) async -> ReplayOutcome {
+        var options = replay.options
+        resolve(&options, idleTimeout: 0)
+        let links = links(for: [], retry: nil) { [links] request, context, plugins in
+            guard !context.call.isOfOtherAccount else { throw PulseError.custom(AccountMismatch()) }
+            return try await links.wire(request, context, plugins)
+        }
+        let method = HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get
+        let call = call(to: replay.request.url?.absoluteString ?? "", nil, method, options, through: links)
+        ContextStore(call: call)[ExpectedAccount.self] = replay.account
+        do {
+            let response = try await perform(call, links) {
+                try builder.rebuild(replay, call.options)
+            } decode: { _, _ in
+            }
+            return ReplayOutcome(result: .success(response))
+        } catch {
+            let failure = PulseError(wrapping: error)
+            return ReplayOutcome(
+                result: .failure(failure), isOfOtherAccount: failure.meansAnotherAccount,
+                isUnsent: call.departures == 0)
+        }
+    }
+}
+
+extension PulseError {
+    /// It did not leave, or not again: said where that was found out, since a call may fail before anybody has asked.
+    fileprivate var meansAnotherAccount: Bool {
+        switch self {
+        case .custom(is AccountMismatch): true
+        case .retryExhausted(let last, _), .deadlineExceeded(let last?): last.meansAnotherAccount
+        default: false
+        }
+    }
+}
+
+extension Call {
+    /// Somebody else is logged in, or nobody, than when the call was queued.
+    fileprivate var isOfOtherAccount: Bool {
+        let store = ContextStore(call: self)
+        guard let expected = store[ExpectedAccount.self] else { return false }
+        return store[AccountID.self] != expected
+    }
+}

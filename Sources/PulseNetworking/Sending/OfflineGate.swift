@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// Stands outside of all else of a call: one that ends without a connection, before any server has answered it, goes into
+/// the offline queue, and its caller learns its number there.
+final class OfflineGate: Sendable {
+    private let queue: OfflineQueue
+    private let policy: OfflineQueuePolicy
+    private let environment: CallEnvironment
+    /// What the endpoint and its options set themselves.
+    private let ownHeaders: [String: String]
+    /// The chain without a wire, for a call that joins what waits: its plugins still say who is logged in. Nil for a call
+    /// that does not ask for that.
+    private let wireless: PluginChain.Links?
+
+    init(
+        _ queue: OfflineQueue, _ policy: OfflineQueuePolicy, environment: CallEnvironment,
+        ownHeaders: [String: String], wireless: PluginChain.Links?
+    ) {
+        self.queue = queue
+        self.policy = policy
+        self.environment = environment
+        self.ownHeaders = ownHeaders
+        self.wireless = wireless
+    }
+
+    /// Sends the request, or throws ``PulseError/queuedOffline(id:)`` once it is in the journal.
+    func send(
+        _ built: BuiltRequest, for call: Call, through links: PluginChain.Links, _ follower: RedirectFollower
+    ) async throws -> PulseResponse {
+        var links = links
+        var isBehind = false
+        if let wireless, try await queue.hasPending(tag: call.options.tag) { (links, isBehind) = (wireless, true) }
+        do {
+            return try await follower.send(built, for: call, through: links)
+        } catch {
+            let failure = PulseError(wrapping: error)
+            let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : failure.isOffline
+            guard isQueued, !call.isAnswered else { throw error }
+            let draft = try draft(built, of: call)
+            throw PulseError.queuedOffline(id: try await queue.enqueue(draft, isOffline: !isBehind))
+        }
+    }
+
+    private func account(of call: Call) -> String? { ContextStore(call: call)[AccountID.self] }
+
+    /// What of the request may lie on a disk.
+    private func draft(_ built: BuiltRequest, of call: Call) throws -> QueueDraft {
+        var request = built.urlRequest
+        let marked = call.markedSecrets
+        for name in (request.allHTTPHeaderFields ?? [:]).keys
+        where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
+            let isOwn = ownHeaders.header(name) != nil
+            guard !isOwn || policy.stores(secretHeader: name) else {
+                throw PulseError.unsupported(
+                    "the endpoint sets \(name), a secret, which the offline queue does not store unless its policy's "
+                        + "storableSecretHeaders has it; let a plugin or the default headers set it")
+            }
+            // A default is merged anew at the replay.
+            if !isOwn { request.setValue(nil, forHTTPHeaderField: name) }
+        }
+        return QueueDraft(
+            request: request, body: built.body, options: call.options, key: call.idempotencyKey,
+            account: account(of: call))
+    }
+}
+
+extension PulseError {
+    /// Of a call that joins its tag's queue: whatever a plugin failed with that may be over when its turn comes, such as an
+    /// open breaker, a limit or a refresh. Not what is wrong with the call itself, and not the caller's own end.
+    ///
+    /// - Parameter accountIsKnown: else a failure that nobody knows may have come before it was asked whose call it is.
+    fileprivate func mayPass(accountIsKnown: Bool) -> Bool {
+        switch self {
+        case .noConnection, .timeout, .transport, .unauthorized, .sessionExpired, .rateLimited, .http, .circuitOpen:
+            true
+        case .retryExhausted(let last, _): last.mayPass(accountIsKnown: accountIsKnown)
+        case .custom(let error): accountIsKnown && !(error is AccountMismatch)
+        default: false
+        }
+    }
+
+    /// The last attempt found no way to the network.
+    fileprivate var isOffline: Bool {
+        switch self {
+        case .noConnection: true
+        case .retryExhausted(let last, _): last.isOffline
+        default: false
+        }
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// What drives the transfers of a loop: whoever holds the lock around it is the one that libcurl is called by.
+struct CurlDriver: @unchecked Sendable {
+    // Unchecked: a pointer and transfers that are reached under the lock alone.
+
+    private let library: CurlLibrary
+    private let poller: OpaquePointer
+    private let aftermath: CurlAftermath
+    private var transfers: [UInt64: CurlTransfer] = [:]
+    /// Transfers whose caller has gone and that cannot be ended yet without waiting for a name server.
+    private var abandoned: [ObjectIdentifier: CurlTransfer] = [:]
+    /// When the first timeout can strike, in seconds of the monotonic clock.
+    private var nextCheck = TimeInterval.infinity
+    /// When the thread that waits wakes by itself.
+    private var wake = TimeInterval.infinity
+    private var hasEnded = false
+    private var haste: CurlHaste
+
+    init(_ surroundings: CurlTransfer.Surroundings, _ haste: CurlHaste) {
+        self.haste = haste
+        library = surroundings.library
+        poller = surroundings.poller
+        aftermath = surroundings.aftermath
+    }
+
+    /// How many transfers are under way.
+    var count: Int { transfers.count }
+
+    /// What the thread does first after each wait; gives what is to be done outside the lock.
+    mutating func act() -> [CurlAftermath.Step] {
+        pulse_loop_act(poller)
+        endFinished()
+        return aftermath.take()
+    }
+
+    /// What it does then; gives also when the next wait ends.
+    mutating func turn(_ commands: [CurlInbox.Command]) -> (wake: TimeInterval, rest: [CurlAftermath.Step]) {
+        goOn(with: commands)
+        if pulse_loop_now(poller) >= nextCheck { checkTimeouts() }
+        wake = min(nextCheck, pulse_loop_next_timer(poller))
+        return (wake, aftermath.take())
+    }
+
+    /// What somebody else has done who found the lock free.
+    struct Between {
+        /// The thread would wake too late for what is to come.
+        var isLate = false
+        var rest: [CurlAftermath.Step] = []
+        /// The answer that is to be looked for now.
+        var awaited: Awaited?
+    }
+
+    /// An answer that may be there so soon that whoever has sent the request looks for it.
+    struct Awaited {
+        fileprivate let id: UInt64
+        fileprivate let socket: pulse_left_socket
+    }
+
+    mutating func turnBetween(_ commands: [CurlInbox.Command]) -> Between {
+        guard !hasEnded else { return Between() }
+        let only = transfers.isEmpty && commands.count == 1 && haste.isWorthwhile() ? commands.first?.started : nil
+        pulse_loop_leave_reading(poller, only != nil)
+        goOn(with: commands)
+        pulse_loop_leave_reading(poller, false)
+        var between = Between(isLate: min(nextCheck, pulse_loop_next_timer(poller)) < wake, rest: aftermath.take())
+        var socket = pulse_left_socket()
+        if let only, transfers[only] != nil, pulse_loop_left(poller, &socket) {
+            between.awaited = Awaited(id: only, socket: socket)
+        }
+        return between
+    }
+
+    /// Looks whether the answer is there; `goesOn` as long as it may be worthwhile to look again.
+    mutating func look(for awaited: Awaited) -> (goesOn: Bool, rest: [CurlAftermath.Step]) {
+        guard !hasEnded, transfers[awaited.id] != nil, pulse_loop_look_at(poller, awaited.socket) else {
+            return (false, [])
+        }
+        endFinished()
+        let rest = aftermath.take()
+        // Its caller goes on with the head of a stream.
+        if !rest.isEmpty { pulse_loop_take_back(poller, awaited.socket) }
+        return (rest.isEmpty, rest)
+    }
+
+    /// Leaves the answer to the thread.
+    mutating func giveUp(_ awaited: Awaited, inVain: Bool) {
+        guard !hasEnded else { return }
+        if inVain { haste.wasInVain() }
+        pulse_loop_take_back(poller, awaited.socket)
+    }
+
+    /// Ends all transfers for their callers.
+    mutating func end() -> [CurlAftermath.Step] {
+        hasEnded = true
+        for transfer in transfers.values {
+            transfer.abandon()
+            abandoned[ObjectIdentifier(transfer)] = transfer
+            aftermath.add(.end(transfer, .failure(CancellationError())))
+        }
+        transfers = [:]
+        return aftermath.take()
+    }
+
+    /// Closes all connections, which may wait for a name that is being resolved.
+    mutating func close() {
+        for transfer in abandoned.values { release(transfer) }
+        abandoned = [:]
+        pulse_loop_close(poller)
+    }
+
+    private mutating func goOn(with commands: [CurlInbox.Command]) {
+        for command in commands { perform(command) }
+        // A request that was just added leaves here, if there is a connection for it.
+        if !commands.isEmpty { pulse_loop_act_on_timers(poller) }
+        endFinished()
+    }
+
+    private mutating func perform(_ command: CurlInbox.Command) {
+        switch command {
+        case .start(let transfer):
+            guard add(transfer) else { return }
+            transfers[transfer.id] = transfer
+            let request = transfer.request
+            nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, request.idleTimeout))
+        case .cancel(let id):
+            if let transfer = transfers[id] { abandon(transfer, CancellationError()) }
+        case .resume(let id):
+            transfers[id]?.resume()
+        }
+    }
+
+    private mutating func add(_ transfer: CurlTransfer) -> Bool {
+        if pulse_loop_add(poller, transfer.request.group, transfer.easy) { return true }
+        let failure = TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
+        aftermath.add(.end(transfer, .failure(failure)))
+        return false
+    }
+
+    // MARK: Ends
+
+    private mutating func endFinished() {
+        var (group, result) = (Int32(0), Int32(0))
+        while let easy = pulse_loop_next_ended(poller, &group, &result) {
+            guard let pointer = pulse_curl_get_string(easy, Int32(PULSE_CURLINFO_PRIVATE)) else { continue }
+            let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
+            if abandoned.removeValue(forKey: ObjectIdentifier(transfer)) != nil {
+                release(transfer)
+            } else if transfer.way.needsAnotherConnection {
+                startAgain(transfer)
+            } else {
+                end(transfer, transfer.outcome(of: result))
+            }
+        }
+    }
+
+    private mutating func startAgain(_ transfer: CurlTransfer) {
+        release(transfer)
+        transfer.startAgain()
+        if !add(transfer) { transfers[transfer.id] = nil }
+    }
+
+    private mutating func end(_ transfer: CurlTransfer, _ outcome: Result<Void, any Error>) {
+        if transfers.count == 1 { haste.note(pulse_monotonic_now() - transfer.startedAt) }
+        transfers[transfer.id] = nil
+        release(transfer)
+        aftermath.add(.end(transfer, outcome))
+    }
+
+    /// Ends a transfer before its time. Its caller goes at once; the transfer, if libcurl would wait for a name to be
+    /// resolved, when it next asks for a socket.
+    private mutating func abandon(_ transfer: CurlTransfer, _ error: any Error) {
+        // One that has sent something has long had its connection, though it may not have asked for it itself.
+        guard !library.leavesResolverBehind, !transfer.way.hasSocket, transfer.phase == .beforeSend else {
+            return end(transfer, .failure(error))
+        }
+        transfers[transfer.id] = nil
+        transfer.abandon()
+        abandoned[ObjectIdentifier(transfer)] = transfer
+        aftermath.add(.end(transfer, .failure(error)))
+    }
+
+    private func release(_ transfer: CurlTransfer) {
+        pulse_loop_remove(poller, transfer.request.group, transfer.easy)
+    }
+
+    // MARK: Timeouts
+
+    /// Looks at every transfer, which happens no more often than timeouts are long.
+    private mutating func checkTimeouts() {
+        let now = pulse_loop_now(poller)
+        var struck: [(CurlTransfer, any Error)] = []
+        nextCheck = .infinity
+        for transfer in transfers.values {
+            switch transfer.timeout(now: now) {
+            case .struck(let error): struck.append((transfer, error))
+            case .notBefore(let time): nextCheck = min(nextCheck, time)
+            }
+        }
+        for (transfer, error) in struck { abandon(transfer, error) }
+    }
+}
+#endif

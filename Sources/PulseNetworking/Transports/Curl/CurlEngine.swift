@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// What the thread of a loop and its owners share.
+///
+/// One at a time drives the transfers. A sender who finds nobody at it starts its own there and then, which saves waking the
+/// thread and what of the work can be done at once; else whoever drives does it. Nobody but the thread ever waits for its turn.
+final class CurlEngine: Sendable {
+    /// Handles cost some kilobytes each; those beyond are made when a burst needs them.
+    static let idleLimit = 256
+
+    let inbox = CurlInbox()
+    /// Nil after the end.
+    let idle = Locked<[CurlTransfer]?>([])
+    private let driver: Locked<CurlDriver>
+    // Unchecked: a C pointer; what is called without the driver's lock may be called at any time.
+    nonisolated(unsafe) let surroundings: CurlTransfer.Surroundings
+    private let startsInPlace: Bool
+
+    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ haste: CurlHaste) {
+        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        surroundings = CurlTransfer.Surroundings(
+            library: library, poller: poller, sessions: CurlSessions(), aftermath: CurlAftermath(),
+            hasNoProxyAround: names.allSatisfy { getenv($0) == nil })
+        driver = Locked(CurlDriver(surroundings, haste))
+        // What raises SIGPIPE must run on the thread, which blocks it.
+        startsInPlace = library.writesWithoutSignal
+    }
+
+    deinit {
+        pulse_loop_destroy(poller)
+    }
+
+    private var poller: OpaquePointer { surroundings.poller }
+
+    // MARK: The thread
+
+    func run() {
+        pulse_loop_block_sigpipe()
+        var wake = TimeInterval.infinity
+        while true {
+            pulse_loop_wait(poller, inbox.mayFallAsleep() ? wake : 0)
+            inbox.wakeUp()
+            // Whoever has waited longest goes on while the next requests leave.
+            perform(driver.withLock { $0.act() })
+            let (next, rest, isClosed) = driver.withLock { driver in
+                let (commands, isClosed) = inbox.collect(underWay: driver.count)
+                let (wake, rest) = driver.turn(commands)
+                return (wake, rest, isClosed)
+            }
+            wake = next
+            perform(rest)
+            if isClosed { break }
+        }
+        perform(driver.withLock { $0.end() })
+        driver.withLock { $0.close() }
+        let unused = idle.withLock { idle in
+            defer { idle = nil }
+            return idle
+        }
+        withExtendedLifetime(unused) {}
+        inbox.end()
+    }
+
+    private func perform(_ rest: [CurlAftermath.Step]) {
+        for step in rest { step.perform() }
+    }
+
+    // MARK: The others
+
+    func start(_ transfer: CurlTransfer, _ cancellation: Cancellation?, _ waiter: CurlHandover.Waiter) {
+        transfer.begin(waiter)
+        switch inbox.post(.start(transfer), unless: { Task.isCancelled || cancellation?.isCancelled == true }) {
+        case .refused: transfer.finish(.failure(CancellationError()))
+        case .waitsAlone where startsInPlace: driveInPlace()
+        case .waits, .waitsAlone: wake()
+        case .noticed: break
+        }
+    }
+
+    private func driveInPlace() {
+        repeat {
+            let turn = driver.withLockIfFree { $0.turnBetween(inbox.collect(underWay: $0.count).commands) }
+            // Whoever holds it looks into the inbox again after it was given back: the thread before it falls asleep.
+            guard let turn else { return }
+            // Whether it is asleep or about to be.
+            if turn.isLate { pulse_loop_wake(poller) }
+            perform(turn.rest)
+            if let awaited = turn.awaited { look(for: awaited) }
+        } while !inbox.isEmpty
+    }
+
+    /// Looks for an answer until it is there, or somebody else wants something, or the time for that is over.
+    private func look(for awaited: CurlDriver.Awaited) {
+        let limit = pulse_monotonic_now() + CurlHaste.patience
+        var isInTime = true
+        while isInTime, inbox.isEmpty {
+            if let (goesOn, rest) = driver.withLockIfFree({ $0.look(for: awaited) }) {
+                perform(rest)
+                guard goesOn else { return }
+            }
+            // The server may wait for this very processor.
+            sched_yield()
+            isInTime = pulse_monotonic_now() < limit
+        }
+        driver.withLock { [isInTime] in $0.giveUp(awaited, inVain: !isInTime) }
+    }
+
+    func tell(_ command: CurlInbox.Command) {
+        switch inbox.post(command) {
+        case .waits, .waitsAlone: wake()
+        case .refused, .noticed: break
+        }
+    }
+
+    private func wake() {
+        if inbox.mustWake() { pulse_loop_wake(poller) }
+    }
+
+    /// The loop ends soon; what comes from now on is refused.
+    func close() {
+        inbox.close()
+        pulse_loop_wake(poller)
+    }
+}
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// One request from the caller's side: feeds its body, waits for the answer and takes it apart.
+struct CurlExchange: Sendable {
+    /// The way back to the loop for pipes, which keeps it alive until it is given up.
+    final class Ticket: Sendable {
+        private let id: UInt64
+        private let loop: Locked<CurlLoop?>
+        private let measured = Locked<CurlAnswer.Measurements?>(nil)
+
+        init(_ loop: CurlLoop, id: UInt64) {
+            self.id = id
+            self.loop = Locked(loop)
+        }
+
+        func resume() {
+            loop.withLock { $0 }?.resume(id)
+        }
+
+        func cancel() {
+            loop.withLock { $0 }?.cancel(id)
+        }
+
+        func note(_ measured: CurlAnswer.Measurements) {
+            self.measured.withLock { $0 = measured }
+        }
+
+        /// Those of the whole transfer, once libcurl has ended it.
+        func timings(queued: TimeInterval) -> TransferTimings? {
+            measured.withLock { $0 }.map { TransferTimings($0, queued: queued, isComplete: true) }
+        }
+
+        /// Whoever still holds a stream that has ended holds no thread with it.
+        func giveUp() {
+            let last = loop.withLock { loop in
+                defer { loop = nil }
+                return loop
+            }
+            withExtendedLifetime(last) {}
+        }
+    }
+
+    private let request: TransportRequest
+    private let loop: CurlLoop
+    private let id: UInt64
+    private let library: CurlLibrary
+    private let outgoing: CurlRequest
+    private let ticket: Ticket?
+    private let upload: Upload?
+
+    /// - Parameter id: of the transfer in its loop.
+    init(
+        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ unixSocketPath: String?, _ loop: CurlLoop,
+        id: UInt64, _ library: CurlLibrary
+    ) throws {
+        self.request = request
+        self.loop = loop
+        self.id = id
+        self.library = library
+        let ticket = request.needsPipe ? Ticket(loop, id: id) : nil
+        self.ticket = ticket
+        let wake: @Sendable () -> Void = { ticket?.resume() }
+        upload = request.hasBody ? try Upload(request.body, progress: request.uploadProgress, wake: wake) : nil
+        let body: CurlRequest.Body =
+            if let upload { .pipe(upload.pipe, length: upload.length) } else { .init(bytes: request.body) }
+        let delivery: CurlRequest.Delivery =
+            if case .buffered(let limit) = request.delivery { .buffered(limit: limit) } else {
+                .streamed(BytePipe(wake: wake)) { ticket?.note($0) }
+            }
+        outgoing = try CurlRequest(
+            request, url: url, isSecure: origin.scheme == "https", body: body, delivery: delivery,
+            unixSocketPath: unixSocketPath, acceptEncoding: library.acceptEncoding)
+    }
+
+    func run(queued: TimeInterval, holding slot: HostSlots.Slot) async throws -> PulseResponse {
+        let transfer = try loop.transfer(for: outgoing, id: id)
+        let feeding = upload?.start()
+        let reply: CurlTransfer.Reply
+        do {
+            reply = try await loop.run(transfer, id: id, request.cancellation)
+        } catch {
+            feeding?.end()
+            guard let error = error as? CurlFailure.Unpinned else { throw error }
+            tell(error.keys)
+            throw PulseError.sslPinningFailed(host: request.urlRequest.url?.host ?? "")
+        }
+        guard case .goesOn(let answer) = reply, case .streamed(let pipe, _) = outgoing.delivery, let ticket else {
+            feeding?.end()
+            let answer = transfer.answer()
+            loop.reuse(transfer)
+            return try response(from: answer, queued: queued)
+        }
+        // Before anything can fail: whoever drops it ends the transfer.
+        let stream = stream(from: pipe, ticket, queued: queued, holding: slot, feeding)
+        var response = try response(from: answer, queued: queued)
+        guard case .file(let file, let offset) = request.delivery else {
+            response.bytes = stream
+            return response
+        }
+        let start = try response.fileOffset(asked: offset)
+        try await withCancellation(request.cancellation) {
+            try await FileSink(file, offset: start).take(stream, total: response.bodyLength, request.progress)
+        } onCancel: {
+            stream.cancel()
+        }
+        response.file = file
+        response.timings = stream.timingsAtEnd?() ?? response.timings
+        return response
+    }
+
+    private func tell(_ keys: [[UInt8]]) {
+        guard let events = request.events, events.isActive else { return }
+        events.emit(.pinningFailed(host: request.urlRequest.url?.host ?? "", seen: keys.map(CurlPins.text)))
+    }
+
+    /// The stream keeps the loop and the slot until it ends.
+    private func stream(
+        from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval, holding slot: HostSlots.Slot,
+        _ feeding: Upload.Feeding?
+    ) -> ByteStream {
+        let stream = ByteStream {
+            try await pipe.read()
+        } cancel: {
+            pipe.finish(CancellationError())
+            ticket.cancel()
+        }
+        stream.timingsAtEnd = { ticket.timings(queued: queued) }
+        stream.onEnd { _ in
+            feeding?.end()
+            ticket.giveUp()
+            withExtendedLifetime(slot) {}
+        }
+        return stream
+    }
+
+    private func response(from answer: CurlAnswer, queued: TimeInterval) throws -> PulseResponse {
+        if let keys = answer.unpinnedKeys { tell(keys) }
+        guard let head = answer.head else {
+            throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        }
+        var headers = head.headers
+        if outgoing.method != "HEAD" { headers.removeDecodedContentFields(library.codings) }
+        var response = PulseResponse(
+            statusCode: head.statusCode, headers: headers, data: answer.body, request: request.urlRequest)
+        response.timings = TransferTimings(answer.measured, queued: queued, isComplete: !answer.isStreamed)
+        if answer.isTruncated { response.isTruncated = true }
+        return response
+    }
+}
+
+extension CurlRequest.Body {
+    fileprivate init(bytes body: TransportRequest.Body) {
+        if case .bytes(let data) = body { self = .bytes(data) } else { self = .none }
+    }
+}
+
+extension TransportRequest {
+    fileprivate var hasBody: Bool {
+        if case .none = body { false } else { true }
+    }
+
+    /// Bytes go through a pipe in one direction or the other.
+    fileprivate var needsPipe: Bool {
+        if case .buffered = delivery { hasBody } else { true }
+    }
+
+    /// Where something is sent, progress is that of the sending.
+    fileprivate var uploadProgress: (@Sendable (TransferProgress) -> Void)? {
+        if case .none = body { nil } else { progress }
+    }
+}
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// An error of libcurl's: its code and words. The words may quote a URL, which the texts of errors redact.
+struct CurlFailure: Error, Sendable, CustomStringConvertible {
+    let code: Int32
+    let text: String
+
+    var description: String { "libcurl \(code)" + (text.isEmpty ? "" : ": \(text)") }
+
+    /// The verified chain holds none of the pinned keys.
+    struct Unpinned: Error {
+        let keys: [[UInt8]]
+    }
+
+    /// What the end of a transfer means, and how far the request had got.
+    static func error(_ result: Int32, of transfer: CurlTransfer) -> any Error {
+        let words = String(cString: transfer.errorText)
+        let text = words.isEmpty ? String(cString: pulse_curl_easy_strerror(result)) : words
+        if Int(result) == PULSE_CURLE_URL_MALFORMAT { return PulseError.invalidURL(text) }
+        if Int(result) == PULSE_CURLE_SSL_PINNEDPUBKEYNOTMATCH { return Unpinned(keys: []) }
+        let phase = transfer.phase
+        return TransportFailure(
+            code: code(Int(result), phase, text, transfer), phase: phase,
+            underlying: CurlFailure(code: result, text: text))
+    }
+
+    private static func code(
+        _ result: Int, _ phase: PulseError.Phase, _ text: String, _ transfer: CurlTransfer
+    ) -> URLError.Code {
+        switch result {
+        // The server says so in the handshake, or with TLS 1.3 after it.
+        case PULSE_CURLE_SSL_CONNECT_ERROR where refusesCertificate(text),
+            PULSE_CURLE_RECV_ERROR where refusesCertificate(text):
+            return .clientCertificateRejected
+        case PULSE_CURLE_COULDNT_RESOLVE_HOST, PULSE_CURLE_COULDNT_RESOLVE_PROXY:
+            return pulse_has_default_route() ? .cannotFindHost : .notConnectedToInternet
+        case PULSE_CURLE_COULDNT_CONNECT:
+            return connectCode(pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_OS_ERRNO)))
+        case PULSE_CURLE_OPERATION_TIMEDOUT:
+            return .timedOut
+        case PULSE_CURLE_SSL_CONNECT_ERROR, PULSE_CURLE_SSL_CIPHER, PULSE_CURLE_SSL_CACERT_BADFILE:
+            return .secureConnectionFailed
+        case PULSE_CURLE_PEER_FAILED_VERIFICATION:
+            return trustCode(pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_SSL_VERIFYRESULT)))
+        case PULSE_CURLE_SSL_CERTPROBLEM:
+            return .clientCertificateRejected
+        case PULSE_CURLE_BAD_CONTENT_ENCODING:
+            return .cannotDecodeContentData
+        case PULSE_CURLE_UNSUPPORTED_PROTOCOL, PULSE_CURLE_WEIRD_SERVER_REPLY:
+            return .badServerResponse
+        case PULSE_CURLE_RECV_ERROR where text.contains("chunked-encoding") || text.contains("response headers"):
+            return .badServerResponse
+        // What libcurl says of a line beyond its limit.
+        case PULSE_CURLE_OUT_OF_MEMORY where transfer.isReadingHead:
+            return .badServerResponse
+        // With TLS 1.3 a server tells only after the handshake that it wants a certificate.
+        case PULSE_CURLE_RECV_ERROR where text.contains("certificate required"):
+            return .clientCertificateRequired
+        case PULSE_CURLE_PROXY:
+            return .cannotConnectToHost
+        case PULSE_CURLE_OUT_OF_MEMORY:
+            return .resourceUnavailable
+        // A tunnel that the proxy refuses.
+        default:
+            return phase == .beforeSend ? .cannotConnectToHost : .networkConnectionLost
+        }
+    }
+
+    /// Whether these are OpenSSL's words for an alert about the client's certificate (RFC 8446, section 6.2).
+    private static func refusesCertificate(_ text: String) -> Bool {
+        [
+            "alert bad certificate", "alert unsupported certificate", "alert certificate revoked",
+            "alert certificate expired", "alert certificate unknown", "alert unknown ca", "alert access denied",
+        ].contains { text.contains($0) }
+    }
+
+    /// A refusal is the host's; the rest says that there is no way to it.
+    private static func connectCode(_ number: Int) -> URLError.Code {
+        switch Int32(truncatingIfNeeded: number) {
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: .notConnectedToInternet
+        default: .cannotConnectToHost
+        }
+    }
+
+    /// openssl/x509_vfy.h
+    private static func trustCode(_ result: Int) -> URLError.Code {
+        switch result {
+        case 9: .serverCertificateNotYetValid
+        case 10: .serverCertificateHasBadDate
+        case 2, 18, 19, 20: .serverCertificateHasUnknownRoot
+        default: .serverCertificateUntrusted
+        }
+    }
+}
+#endif

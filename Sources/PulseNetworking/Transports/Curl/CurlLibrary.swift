@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// What the loaded libcurl can do. What a later version brought is asked for here and nowhere else, so that tests can
+/// pretend an earlier one.
+struct CurlLibrary: Sendable {
+    /// `0x075801` is 7.88.1.
+    let version: UInt32
+    let features: Int32
+    /// The verified chain can be read, which takes OpenSSL.
+    let readsVerifiedChain: Bool
+
+    /// `curl_multi_poll`'s version: the oldest that anybody tests with.
+    private static let floor: UInt32 = 0x074400
+
+    /// The system's libcurl, or nil where there is none or one before 7.68.
+    static let system: CurlLibrary? = {
+        guard pulse_curl_load(), let version = pulse_curl_version() else { return nil }
+        let library = CurlLibrary(
+            version: version.pointee.version_num, features: version.pointee.features,
+            readsVerifiedChain: pulse_tls_can_pin())
+        return library.version >= floor ? library : nil
+    }()
+
+    /// `CURLOPT_SSLCERT_BLOB`, 7.71.
+    var takesClientCertificates: Bool { version >= 0x074700 && has(PULSE_CURL_VERSION_SSL) }
+    /// `CURLOPT_CAINFO_BLOB`, 7.77.
+    var takesAuthorities: Bool { version >= 0x074D00 && has(PULSE_CURL_VERSION_SSL) }
+    /// `CURLOPT_PREREQFUNCTION`, 7.80: a look at the connection before anything of the request is sent.
+    var hasPrerequest: Bool { version >= 0x075000 }
+    /// `CURLOPT_QUICK_EXIT`, 7.87: ending a transfer does not wait for its name to be resolved.
+    var leavesResolverBehind: Bool { version >= 0x075700 }
+
+    /// 7.87: its TLS too writes with `MSG_NOSIGNAL`.
+    var writesWithoutSignal: Bool { version >= 0x075700 }
+
+    var capabilities: TransportCapabilities {
+        var capabilities: TransportCapabilities = [.proxy]
+        if hasPrerequest, readsVerifiedChain { capabilities.insert(.pinning) }
+        if takesClientCertificates, takesAuthorities { capabilities.insert(.tls) }
+        return capabilities
+    }
+
+    /// The content codings that it undoes.
+    var codings: Set<String> {
+        var codings: Set<String> = ["identity"]
+        if has(PULSE_CURL_VERSION_LIBZ) { codings.formUnion(["gzip", "x-gzip", "deflate"]) }
+        if has(PULSE_CURL_VERSION_BROTLI) { codings.insert("br") }
+        if has(PULSE_CURL_VERSION_ZSTD) { codings.insert("zstd") }
+        return codings
+    }
+
+    /// The same as a request asks for them.
+    private(set) var acceptEncoding: String
+
+    init(version: UInt32, features: Int32, readsVerifiedChain: Bool) {
+        (self.version, self.features, self.readsVerifiedChain) = (version, features, readsVerifiedChain)
+        acceptEncoding = ""
+        acceptEncoding = ["deflate", "gzip", "br", "zstd"].filter(codings.contains).joined(separator: ", ")
+    }
+
+    private func has(_ feature: some FixedWidthInteger) -> Bool {
+        features & Int32(truncatingIfNeeded: feature) != 0
+    }
+}
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// The thread that waits for all transfers of a transport, for as long as somebody holds this.
+final class CurlLoop: Sendable {
+    private let engine: CurlEngine
+
+    /// Starts the thread. Throws ``TransportFailure`` if the system has no descriptors left.
+    init(_ library: CurlLibrary, connections: Int, haste: CurlHaste) throws {
+        guard let poller = pulse_loop_create(connections) else {
+            throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
+        }
+        let engine = CurlEngine(library, poller, haste)
+        self.engine = engine
+        let thread = Thread { engine.run() }
+        thread.name = "PulseKit.curl"
+        thread.start()
+    }
+
+    deinit {
+        engine.close()
+    }
+
+    /// A transfer that is set up for a request. Throws ``TransportFailure`` without memory, ``PulseError`` for what this
+    /// libcurl cannot do.
+    func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
+        guard let transfer = engine.idle.withLock({ $0?.popLast() }) ?? CurlTransfer(request, engine.surroundings)
+        else {
+            throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
+        }
+        try transfer.prepare(request, id: id)
+        return transfer
+    }
+
+    /// Takes back a transfer whose answer was read, or that has failed and left the loop.
+    func reuse(_ transfer: CurlTransfer) {
+        transfer.rest()
+        let surplus = engine.idle.withLock { idle -> CurlTransfer? in
+            guard let count = idle?.count, count < CurlEngine.idleLimit else { return transfer }
+            idle?.append(transfer)
+            return nil
+        }
+        withExtendedLifetime(surplus) {}
+    }
+
+    /// Runs a transfer until its answer is there: the whole of it, or the head of a streamed one.
+    func run(_ transfer: CurlTransfer, id: UInt64, _ cancellation: Cancellation?) async throws -> CurlTransfer.Reply {
+        await withCancellation(cancellation) {
+            await withCheckedContinuation { engine.start(transfer, cancellation, $0) }
+        } onCancel: { [engine] in
+            engine.tell(.cancel(id))
+        }
+        do {
+            return try transfer.handover.take().get()
+        } catch {
+            // Of a failure nothing stays on the handle.
+            transfer.standing = nil
+            if !transfer.isAbandoned { reuse(transfer) }
+            throw error
+        }
+    }
+
+    /// Ends a transfer, if it goes on.
+    func cancel(_ id: UInt64) {
+        engine.tell(.cancel(id))
+    }
+
+    /// Goes on with a transfer that waits for a pipe.
+    func resume(_ id: UInt64) {
+        engine.tell(.resume(id))
+    }
+
+    /// Ends all transfers, closes all connections and waits for the thread's end.
+    func shutdown() async {
+        engine.close()
+        await engine.inbox.ended()
+    }
+}
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// A request in the form that libcurl takes it, made where the caller runs, so that the loop has less to do.
+final class CurlRequest: Sendable {
+    enum Body: Sendable {
+        case none
+        case bytes(Data)
+        /// What a task writes into the pipe; the length, if it is known.
+        case pipe(BytePipe, length: Int64?)
+    }
+
+    enum Delivery: Sendable {
+        case buffered(limit: Int)
+        /// 2xx into the pipe; what else comes is buffered and cut. The figures of the whole come before the pipe's end.
+        case streamed(BytePipe, measured: @Sendable (CurlAnswer.Measurements) -> Void)
+    }
+
+    let url: String
+    let method: String
+    /// As libcurl wants them: `Name: value`, `Name;` for an empty value, `Name:` to leave out one of its own. A NUL ends each.
+    let headerLines: [UInt8]
+    /// The answer's body is wanted in no coding.
+    let refusesCodings: Bool
+    let expectsContinue: Bool
+    let body: Body
+    let delivery: Delivery
+    let isSecure: Bool
+    let connectTimeout: TimeInterval
+    let idleTimeout: TimeInterval
+    let mayBeResent: Bool
+    let pins: CurlPins?
+    let tls: TLSSettings
+    let proxy: ProxySettings
+    let unixSocketPath: String?
+
+    /// Throws ``PulseError`` for what cannot be sent as it is.
+    ///
+    /// - Parameter acceptEncoding: the codings to ask for where the request says nothing.
+    init(
+        _ request: TransportRequest, url: URL, isSecure: Bool, body: Body, delivery: Delivery, unixSocketPath: String?,
+        acceptEncoding: String
+    ) throws {
+        self.url = url.absoluteString
+        self.isSecure = isSecure
+        method = request.urlRequest.httpMethod ?? "GET"
+        guard method.isHTTPToken else { throw PulseError.invalidRequest(reason: "the method is not a token") }
+        guard request.connectTimeout > 0, request.idleTimeout > 0 else {
+            throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
+        }
+        let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
+        var lines = HeaderLines()
+        for (name, value) in fields {
+            try HTTPHeaders.validate(name: name, value: value)
+            lines.add(name, value)
+        }
+        if !lines.hasAccept { lines.add(withoutValue: "Accept:") }
+        // libcurl writes it twice if it is to write it by itself.
+        if !lines.hasAcceptEncoding { lines.add("Accept-Encoding", acceptEncoding) }
+        if method != "GET" {
+            if !lines.hasContentType { lines.add(withoutValue: "Content-Type:") }
+            if !lines.hasExpect { lines.add(withoutValue: "Expect:") }
+        }
+        headerLines = lines.bytes
+        refusesCodings = lines.refusesCodings
+        expectsContinue = lines.hasExpect
+        self.body = body
+        self.delivery = delivery
+        connectTimeout = request.connectTimeout
+        idleTimeout = request.idleTimeout
+        mayBeResent = request.mayBeResent
+        pins = isSecure ? try request.pins.map { try CurlPins($0) } : nil
+        tls = request.tls
+        // libcurl would take an excluded host for its whole domain.
+        let isExcluded = !request.proxy.exclusions.isEmpty && request.proxy.excludes(url.host ?? "")
+        proxy = isExcluded ? .direct : request.proxy
+        self.unixSocketPath = unixSocketPath
+    }
+
+    /// What a handle has whose request is done.
+    static let nothing = URL(string: "http://localhost").flatMap { url in
+        try? CurlRequest(
+            TransportRequest(urlRequest: URLRequest(url: url)), url: url, isSecure: false, body: .none,
+            delivery: .buffered(limit: 0), unixSocketPath: nil, acceptEncoding: "")
+    }
+
+    var hasBody: Bool {
+        if case .none = body { false } else { true }
+    }
+
+    /// Transfers with pins share no connection with others: theirs are never resumed from a session that another policy
+    /// made, so that each has a verified chain to look at.
+    var group: Int32 { pins == nil ? 0 : 1 }
+
+    /// What a handle keeps from one usual request to the next; nil for a request that needs more than these, a URL and fields.
+    var standing: Standing? {
+        guard method == "GET", !hasBody, case .buffered = delivery, pins == nil, tls == .default else { return nil }
+        if case .proxy = proxy.route { return nil }
+        return Standing(isSecure: isSecure, isDirect: proxy.route == .direct, connectTimeout: connectTimeout)
+    }
+
+    struct Standing: Equatable {
+        let isSecure: Bool
+        let isDirect: Bool
+        let connectTimeout: TimeInterval
+    }
+}
+
+/// The fields of a request, one after the other.
+private struct HeaderLines {
+    private(set) var bytes: [UInt8] = []
+    private(set) var hasAccept = false
+    private(set) var hasAcceptEncoding = false
+    private(set) var hasContentType = false
+    private(set) var hasExpect = false
+    private(set) var refusesCodings = false
+
+    init() {
+        bytes.reserveCapacity(512)
+    }
+
+    mutating func add(_ name: String, _ value: String) {
+        switch name.utf8.count {
+        // Framing is libcurl's business: what differs from the body would let a server read a second request in it.
+        case 14 where name.equalsIgnoringASCIICase("Content-Length"): return
+        case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): return
+        case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
+            // Empty it asks for what there is.
+            if value.isEmpty { return }
+            hasAcceptEncoding = true
+            refusesCodings = value == "identity"
+        case 6 where name.equalsIgnoringASCIICase("Accept"): hasAccept = true
+        case 6 where name.equalsIgnoringASCIICase("Expect"): hasExpect = true
+        case 12 where name.equalsIgnoringASCIICase("Content-Type"): hasContentType = true
+        default: break
+        }
+        bytes.append(contentsOf: name.utf8)
+        // libcurl takes a field of blanks for one that is to be left out.
+        if value.utf8.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) {
+            bytes.append(UInt8(ascii: ";"))
+        } else {
+            bytes.append(UInt8(ascii: ":"))
+            bytes.append(UInt8(ascii: " "))
+            bytes.append(contentsOf: value.utf8)
+        }
+        bytes.append(0)
+    }
+
+    mutating func add(withoutValue name: String) {
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(0)
+    }
+}
+
+/// The pins of a request as the hashes that are compared.
+struct CurlPins: Sendable {
+    let hashes: Set<[UInt8]>
+    let isReportOnly: Bool
+
+    /// Throws ``PulseError/invalidRequest(reason:)`` for a pinned certificate that is none.
+    init(_ pins: PinSet) throws {
+        var hashes = Set(
+            pins.publicKeyHashes.compactMap { Data(base64Encoded: String($0.dropFirst(7))).map { [UInt8]($0) } })
+        for certificate in pins.certificates {
+            var hash = [UInt8](repeating: 0, count: Int(PULSE_KEY_HASH_LENGTH))
+            let isCertificate = certificate.withUnsafeBytes { bytes in
+                pulse_tls_key_hash(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &hash)
+            }
+            guard isCertificate else {
+                throw PulseError.invalidRequest(reason: "a pinned certificate is no certificate in DER")
+            }
+            hashes.insert(hash)
+        }
+        self.hashes = hashes
+        isReportOnly = pins.isReportOnly
+    }
+
+    static func text(_ hash: [UInt8]) -> String { "sha256/" + Data(hash).base64EncodedString() }
+}
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+// What libcurl calls: in the loop, while the transfer is its.
+extension CurlTransfer {
+    /// How much of an error's body a stream or download hands over.
+    private static let errorBodyLimit = 64 << 10
+
+    /// The connection is up and nothing of the request has left.
+    ///
+    /// - Parameter isQuiet: whether a connection that was used before has nothing to be read.
+    func willSend(isQuiet: () -> Bool) -> Bool {
+        // It waited for a connection of others, and has got it.
+        guard !isAbandoned else { return false }
+        let isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
+        // libcurl repeats by itself what it has sent on a kept-alive connection that died.
+        let mayGoOn = way.sendCount == 0 || request.mayBeResent
+        let needsAnother = mayGoOn && isReused && !isQuiet()
+        guard mayGoOn, !needsAnother || seek(to: 0) else {
+            way.failure = TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+            return false
+        }
+        if needsAnother {
+            way.needsAnotherConnection = true
+            return false
+        }
+        way.sendCount += 1
+        way.connectedAt = pulse_monotonic_now()
+        if let pins = request.pins, library.readsVerifiedChain { return accepts(pins) }
+        return true
+    }
+
+    private func accepts(_ pins: CurlPins) -> Bool {
+        let keys = verifiedKeys()
+        guard !keys.contains(where: pins.hashes.contains) else { return true }
+        way.unpinnedKeys = keys
+        guard !pins.isReportOnly else { return true }
+        way.failure = CurlFailure.Unpinned(keys: keys)
+        return false
+    }
+
+    private func verifiedKeys() -> [[UInt8]] {
+        let (length, capacity) = (Int(PULSE_KEY_HASH_LENGTH), 32)
+        var hashes = [UInt8](repeating: 0, count: length * capacity)
+        let count = Int(pulse_tls_verified_key_hashes(easy, &hashes, Int32(capacity)))
+        return (0..<count).map { Array(hashes[$0 * length..<($0 + 1) * length]) }
+    }
+
+    func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        way.lastActivity = pulse_loop_now(poller)
+        let step = reception.receive(line) { [easy] in
+            pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_RESPONSE_CODE))
+        }
+        switch step {
+        case .goOn: return true
+        case .head: return receivedHead()
+        case .bad: return fail(.badServerResponse)
+        }
+    }
+
+    private func receivedHead() -> Bool {
+        if endsAtHead { return false }
+        switch request.delivery {
+        case .streamed where isStreaming:
+            goOnStreaming()
+        case .streamed:
+            break
+        case .buffered(let limit):
+            let status = reception.status
+            guard request.method != "HEAD", status != 204, status != 304 else { break }
+            if let claimed = reception.lengths.uncodedLength, claimed > limit {
+                way.failure = PulseError.responseTooLarge(limit: limit)
+                return false
+            }
+            reception.reserveBody()
+        }
+        return true
+    }
+
+    /// Of a stream or download the body of 2xx alone goes into the pipe.
+    private var isStreaming: Bool { (200..<300).contains(reception.status) }
+
+    /// What libcurl wants to hear: how much was taken.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Int {
+        way.lastActivity = pulse_loop_now(poller)
+        guard reception.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
+        switch request.delivery {
+        case .streamed(let pipe, _) where isStreaming:
+            guard pipe.offer(bytes, resume: { surroundings.aftermath.add(.pipe($0)) }) else {
+                way.isReceivingPaused = true
+                return Int(PULSE_CURL_WRITEFUNC_PAUSE)
+            }
+            reception.byteCount += Int64(bytes.count)
+        case .streamed:
+            // An end that `isTruncated` tells from a failure.
+            guard reception.receive(bytes, limit: Self.errorBodyLimit, cuts: true) else { return Self.refusal(bytes) }
+        case .buffered(let limit):
+            guard reception.receive(bytes, limit: limit, cuts: false) else {
+                way.failure = PulseError.responseTooLarge(limit: limit)
+                return Self.refusal(bytes)
+            }
+        }
+        return bytes.count
+    }
+
+    /// Another number than there are bytes.
+    private static func refusal(_ bytes: UnsafeRawBufferPointer) -> Int {
+        bytes.count == 0 ? 1 : 0
+    }
+
+    /// What libcurl wants to hear: how much of the request's body was put into the buffer.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        way.lastActivity = pulse_monotonic_now()
+        switch request.body {
+        case .none:
+            return 0
+        case .bytes(let data):
+            let count = min(buffer.count, data.count - way.bodyOffset)
+            let start = data.startIndex + way.bodyOffset
+            data.copyBytes(to: buffer, from: start..<start + count)
+            way.bodyOffset += count
+            if way.bodyOffset == data.count { way.requestSentAt = way.lastActivity }
+            return count
+        case .pipe(let pipe, let length):
+            switch pipe.take(into: buffer, resume: { surroundings.aftermath.add(.pipe($0)) }) {
+            case .bytes(let count):
+                way.bodyOffset += count
+                if let length, way.bodyOffset >= length { way.requestSentAt = way.lastActivity }
+                return count
+            case .nothingYet:
+                way.isSendingPaused = true
+                return Int(PULSE_CURL_READFUNC_PAUSE)
+            case .end:
+                way.requestSentAt = way.lastActivity
+                return 0
+            case .failed(let error):
+                way.failure = error
+                return Int(PULSE_CURL_READFUNC_ABORT)
+            }
+        }
+    }
+
+    /// Back to a place in the request's body, before libcurl sends it again.
+    func seek(to offset: Int64) -> Bool {
+        switch request.body {
+        case .none: return offset == 0
+        case .bytes(let data):
+            guard offset >= 0, offset <= data.count else { return false }
+            way.bodyOffset = Int(offset)
+            return true
+        case .pipe: return offset == Int64(way.bodyOffset)
+        }
+    }
+
+    private func fail(_ code: URLError.Code) -> Bool {
+        way.failure = TransportFailure(code: code, phase: .responseStarted)
+        return false
+    }
+}
+
+// MARK: From C to the transfer
+
+private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
+    context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+let curlReceiveHeader: pulse_curl_data_callback = { bytes, size, count, context in
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return transfer(context)?.receive(headerLine: line) == true ? line.count : 0
+}
+
+let curlReceiveBody: pulse_curl_data_callback = { bytes, size, count, context in
+    transfer(context)?.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+}
+
+let curlFillBody: pulse_curl_data_callback = { bytes, size, count, context in
+    let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+    return transfer(context)?.fill(buffer) ?? Int(PULSE_CURL_READFUNC_ABORT)
+}
+
+let curlSeekBody: pulse_curl_seek_callback = { context, offset, origin in
+    // libcurl counts from the beginning only.
+    let isThere = origin == 0 && transfer(context)?.seek(to: offset) == true
+    return Int32(isThere ? PULSE_CURL_SEEKFUNC_OK : PULSE_CURL_SEEKFUNC_CANTSEEK)
+}
+
+let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, remotePort, localPort in
+    guard let transfer = transfer(context) else { return Int32(PULSE_CURL_PREREQFUNC_ABORT) }
+    let maySend = transfer.willSend {
+        pulse_loop_is_quiet(transfer.poller, transfer.easy, remote, remotePort, localPort)
+    }
+    return Int32(maySend ? PULSE_CURL_PREREQFUNC_OK : PULSE_CURL_PREREQFUNC_ABORT)
+}
+
+let curlOpenSocket: pulse_curl_opensocket_callback = { context, _, address in
+    guard let transfer = transfer(context), transfer.willOpenSocket(), let address else {
+        return Int32(PULSE_CURL_SOCKET_BAD)
+    }
+    return pulse_loop_open_socket(transfer.poller, address)
+}
+#endif

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+extension CurlTransfer {
+    /// A body up to here is copied and leaves with the head.
+    private static let copiedBodyLimit = 64 << 10
+
+    /// Sets up the handle for its request. Throws ``PulseError/unsupported(_:)`` for what this libcurl cannot do.
+    func configure() throws {
+        let wanted = library.hasPrerequest ? request.standing : nil
+        if wanted == nil || wanted != standing {
+            standing = nil
+            if !isFresh { pulse_curl_easy_reset(easy) }
+            try setEverything()
+            standing = wanted
+        }
+        set(PULSE_CURLOPT_URL, request.url)
+        setHeaders()
+    }
+
+    private func setEverything() throws {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        set(PULSE_CURLOPT_PRIVATE, context)
+        set(PULSE_CURLOPT_ERRORBUFFER, errorText)
+        set(PULSE_CURLOPT_NOSIGNAL, 1)
+        set(PULSE_CURLOPT_PATH_AS_IS, 1)
+        set(PULSE_CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(PULSE_CURLOPT_TCP_KEEPALIVE, 1)
+        set(PULSE_CURLOPT_PROTOCOLS, PULSE_CURLPROTO_HTTP | PULSE_CURLPROTO_HTTPS)
+        // All that it knows are undone; which are asked for stands in the fields.
+        set(PULSE_CURLOPT_ACCEPT_ENCODING, "")
+        setCallbacks(context)
+        setTimeout()
+        setBody()
+        if library.hasPrerequest {
+            setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
+            set(PULSE_CURLOPT_PREREQDATA, context)
+        } else if !request.mayBeResent {
+            // Without a look at each sending, only a new connection is never one that libcurl would repeat on.
+            set(PULSE_CURLOPT_FRESH_CONNECT, 1)
+        }
+        if let path = request.unixSocketPath {
+            try demand("unix-domain sockets", set(PULSE_CURLOPT_UNIX_SOCKET_PATH, path))
+        }
+        try setProxy()
+        if request.isSecure { try setTLS() }
+    }
+
+    private func setCallbacks(_ context: UnsafeMutableRawPointer) {
+        setFunction(PULSE_CURLOPT_HEADERFUNCTION, curlReceiveHeader)
+        set(PULSE_CURLOPT_HEADERDATA, context)
+        setFunction(PULSE_CURLOPT_WRITEFUNCTION, curlReceiveBody)
+        set(PULSE_CURLOPT_WRITEDATA, context)
+        setFunction(PULSE_CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket)
+        set(PULSE_CURLOPT_OPENSOCKETDATA, context)
+        // A connection outlives its transfer.
+        let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
+        setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
+        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
+        if case .streamed = request.delivery {
+            // Of what one read has brought a decoder undoes all, a thousandfold for a bomb, even while the pipe is full.
+            // libcurl keeps that, up to 64 MiB, and fails beyond.
+            set(PULSE_CURLOPT_BUFFERSIZE, request.refusesCodings ? 512 << 10 : 32 << 10)
+        }
+    }
+
+    /// The loop strikes by itself; libcurl's own is there to give each of a host's addresses its share.
+    private func setTimeout() {
+        if library.leavesResolverBehind {
+            set(PULSE_CURLOPT_QUICK_EXIT, 1)
+            set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(request.connectTimeout, 1e6) * 1000)))
+        } else {
+            // Striking while a name is resolved would hold up the loop.
+            set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, 1_000_000_000)
+        }
+    }
+
+    private func setBody() {
+        let method = request.method
+        switch request.body {
+        case .none where method == "GET":
+            return
+        case .none where method == "HEAD":
+            set(PULSE_CURLOPT_NOBODY, 1)
+            return
+        case .none where !["POST", "PUT", "PATCH"].contains(method):
+            break
+        case .none:
+            // A length of 0 has to be told (RFC 9110, section 8.6).
+            post(length: 0)
+            set(PULSE_CURLOPT_COPYPOSTFIELDS, "")
+        case .bytes(let data) where data.count <= Self.copiedBodyLimit:
+            post(length: Int64(data.count))
+            _ = data.withUnsafeBytes {
+                set(PULSE_CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafeRawPointer(errorText))
+            }
+        case .bytes(let data):
+            post(length: Int64(data.count))
+            setReading()
+        case .pipe(_, let length):
+            post(length: length ?? -1)
+            setReading()
+        }
+        set(PULSE_CURLOPT_CUSTOMREQUEST, method)
+    }
+
+    private func post(length: Int64) {
+        set(PULSE_CURLOPT_POST, 1)
+        _ = pulse_curl_set_offset(easy, Int32(PULSE_CURLOPT_POSTFIELDSIZE_LARGE), length)
+    }
+
+    private func setReading() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        setFunction(PULSE_CURLOPT_READFUNCTION, curlFillBody)
+        set(PULSE_CURLOPT_READDATA, context)
+        setFunction(PULSE_CURLOPT_SEEKFUNCTION, curlSeekBody)
+        set(PULSE_CURLOPT_SEEKDATA, context)
+        set(PULSE_CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+    }
+
+    private func setHeaders() {
+        free(headerList)
+        headerList = request.headerLines.withUnsafeBytes { pulse_curl_lines($0.baseAddress, $0.count) }
+        set(PULSE_CURLOPT_HTTPHEADER, headerList)
+    }
+
+    // What follows is a policy: where this libcurl cannot do it, the request must not leave.
+
+    private func setProxy() throws {
+        switch request.proxy.route {
+        case .environment:
+            // It would look for its variables with each request.
+            if surroundings.hasNoProxyAround { set(PULSE_CURLOPT_NOPROXY, "*") }
+        case .direct:
+            // Empty, which stands above the environment.
+            try demand("to pass proxies by", set(PULSE_CURLOPT_PROXY, ""))
+        case .proxy(let kind, let host, let port):
+            let isAddress = host.utf8.contains(UInt8(ascii: ":")) && !host.hasPrefix("[")
+            let type = kind == .http ? PULSE_CURLPROXY_HTTP : PULSE_CURLPROXY_SOCKS5_HOSTNAME
+            try demand(
+                "a proxy", set(PULSE_CURLOPT_PROXY, isAddress ? "[\(host)]" : host), set(PULSE_CURLOPT_PROXYPORT, port),
+                set(PULSE_CURLOPT_PROXYTYPE, type))
+            // Nor does the environment's list count: the request knows its exclusions, exactly.
+            try demand("proxy exclusions", set(PULSE_CURLOPT_NOPROXY, ""))
+            if let username = request.proxy.username {
+                try demand("a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERNAME, username))
+            }
+            if let password = request.proxy.password {
+                try demand("a proxy's credentials", set(PULSE_CURLOPT_PROXYPASSWORD, password))
+            }
+        }
+    }
+
+    private func setTLS() throws {
+        // Better wait for a connection that turns out to take many requests than open one more.
+        set(PULSE_CURLOPT_PIPEWAIT, 1)
+        let tls = request.tls
+        let version = tls.minimumVersion == .tls13 ? PULSE_CURL_SSLVERSION_TLSv1_3 : PULSE_CURL_SSLVERSION_TLSv1_2
+        try demand("a minimum version of TLS", set(PULSE_CURLOPT_SSLVERSION, version))
+        if !tls.certificateAuthorities.isEmpty {
+            guard library.takesAuthorities else { throw Self.unsupported("certificate authorities") }
+            let authorities = try PEM.certificates(tls.certificateAuthorities)
+            // The directory of the system's authorities would still count.
+            try demand(
+                "certificate authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
+                setBlob(PULSE_CURLOPT_CAINFO_BLOB, authorities))
+        }
+        if let certificate = tls.clientCertificate {
+            guard library.takesClientCertificates else { throw Self.unsupported("client certificates") }
+            try demand(
+                "client certificates", set(PULSE_CURLOPT_SSLCERTTYPE, "P12"),
+                setBlob(PULSE_CURLOPT_SSLCERT_BLOB, certificate.data),
+                set(PULSE_CURLOPT_KEYPASSWD, certificate.password))
+        }
+        guard let pins = request.pins else { return }
+        try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
+        if !(library.hasPrerequest && library.readsVerifiedChain), !pins.isReportOnly {
+            // The leaf's key alone, which is less than asked for and never more.
+            let keys = pins.hashes.map { "sha256//" + Data($0).base64EncodedString() }
+            try demand("pins", set(PULSE_CURLOPT_PINNEDPUBLICKEY, keys.joined(separator: ";")))
+        }
+    }
+
+    private func demand(_ what: String, _ results: Int32...) throws {
+        guard results.allSatisfy({ $0 == PULSE_CURLE_OK }) else { throw Self.unsupported(what) }
+    }
+
+    private static func unsupported(_ what: String) -> PulseError {
+        .unsupported("\(what) with the system's libcurl")
+    }
+
+    // MARK: Values
+
+    @discardableResult
+    private func set(_ option: Int, _ value: Int) -> Int32 {
+        pulse_curl_set_long(easy, Int32(option), value)
+    }
+
+    @discardableResult
+    private func set(_ option: Int, _ value: UnsafeRawPointer?) -> Int32 {
+        pulse_curl_set_pointer(easy, Int32(option), value)
+    }
+
+    /// libcurl copies the text.
+    @discardableResult
+    private func set(_ option: Int, _ text: String) -> Int32 {
+        text.withCString { pulse_curl_set_pointer(easy, Int32(option), $0) }
+    }
+
+    private func setBlob(_ option: Int, _ data: Data) -> Int32 {
+        data.withUnsafeBytes { pulse_curl_set_blob(easy, Int32(option), $0.baseAddress, $0.count) }
+    }
+
+    private func setFunction<Function>(_ option: Int, _ function: Function) {
+        _ = pulse_curl_set_function(easy, Int32(option), unsafeBitCast(function, to: (@convention(c) () -> Void).self))
+    }
+}
+
+/// The text form of certificates (RFC 7468, section 5).
+enum PEM {
+    private static let begin = "-----BEGIN CERTIFICATE-----"
+
+    /// All of them in one text; those that are in DER are put into it. Throws ``PulseError/invalidRequest(reason:)``
+    /// for what is neither.
+    static func certificates(_ certificates: [Data]) throws -> Data {
+        try Data(certificates.map(text).joined(separator: "\n").utf8)
+    }
+
+    private static func text(_ certificate: Data) throws -> String {
+        let text = String(decoding: certificate, as: UTF8.self)
+        if text.contains(begin) { return text }
+        // A DER certificate is a sequence.
+        guard certificate.first == 0x30 else {
+            throw PulseError.invalidRequest(reason: "a certificate authority is neither DER nor PEM")
+        }
+        let base64 = certificate.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return "\(begin)\n\(base64)\n-----END CERTIFICATE-----"
+    }
+}
+#endif

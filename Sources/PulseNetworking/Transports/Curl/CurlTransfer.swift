@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// A handle of libcurl's and the request on its way through it, one after the other.
+///
+/// It belongs to whoever sends the request until that is handed to the loop, then to the loop, and with a whole answer to the
+/// sender again, who gives it back for the next request, as it does after a failure if libcurl is done with it.
+final class CurlTransfer: @unchecked Sendable {
+    // Unchecked: it belongs to one of them at a time, as above; the inbox and `handover` pass it on.
+
+    /// What the sender gets.
+    enum Reply: Sendable {
+        /// The whole answer: the transfer is the sender's again, who reads it there.
+        case ended
+        /// The head of an answer whose body goes on in the pipe of the request.
+        case goesOn(CurlAnswer)
+    }
+
+    enum TimeoutCheck {
+        case struck(any Error)
+        case notBefore(TimeInterval)
+    }
+
+    /// What the transfers of a loop have in common.
+    struct Surroundings {
+        let library: CurlLibrary
+        let poller: OpaquePointer
+        let sessions: CurlSessions
+        /// Who holds the driver's lock leaves there what must wait until it is given back.
+        let aftermath: CurlAftermath
+        /// No variable names a proxy.
+        let hasNoProxyAround: Bool
+    }
+
+    let easy: UnsafeMutableRawPointer
+    let surroundings: Surroundings
+    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
+    /// Lives as long as libcurl may read it.
+    var headerList: UnsafeMutablePointer<pulse_curl_slist>?
+    /// How the handle is set up, if another usual request can do with it.
+    var standing: CurlRequest.Standing?
+    /// Nothing is set on the handle.
+    var isFresh = true
+
+    private(set) var request: CurlRequest
+    private(set) var id: UInt64 = 0
+    private(set) var startedAt: TimeInterval = 0
+    let handover = CurlHandover()
+    /// Nobody waits for it any more: it must not open another socket.
+    private(set) var isAbandoned = false
+    var reception = CurlReception()
+    var way = Way()
+
+    /// How far the request has got.
+    struct Way {
+        var hasSocket = false
+        /// Why this side ended the transfer, which libcurl does not know.
+        var failure: (any Error)?
+        /// The connection that libcurl took up again is not fit to be used, and nothing has been sent.
+        var needsAnotherConnection = false
+        var sendCount = 0
+        var connectedAt: TimeInterval?
+        var bodyOffset = 0
+        var requestSentAt: TimeInterval?
+        var unpinnedKeys: [[UInt8]]?
+        var isReceivingPaused = false
+        var isSendingPaused = false
+        var lastActivity: TimeInterval = 0
+        var uploadedAtLastCheck: Int64 = 0
+    }
+
+    /// Nil where there is no memory for a handle.
+    init?(_ request: CurlRequest, _ surroundings: Surroundings) {
+        guard let easy = surroundings.sessions.makeHandle() else { return nil }
+        self.easy = easy
+        self.surroundings = surroundings
+        self.request = request
+        errorText.initialize(repeating: 0, count: 256)
+    }
+
+    deinit {
+        surroundings.sessions.free(easy)
+        free(headerList)
+        errorText.deallocate()
+    }
+
+    var library: CurlLibrary { surroundings.library }
+    var poller: OpaquePointer { surroundings.poller }
+
+    /// Gets ready for a request, as the sender's. Throws ``PulseError`` for what this libcurl cannot do.
+    func prepare(_ request: CurlRequest, id: UInt64) throws {
+        self.request = request
+        self.id = id
+        errorText[0] = 0
+        try configure()
+        isFresh = false
+    }
+
+    /// From here on it is the loop's.
+    func begin(_ waiter: CurlHandover.Waiter) {
+        handover.wait(waiter)
+        startedAt = pulse_monotonic_now()
+        way.lastActivity = startedAt
+    }
+
+    /// Lets go of what its request held, until there is another one.
+    func rest() {
+        free(headerList)
+        headerList = nil
+        if standing == nil {
+            pulse_curl_easy_reset(easy)
+            isFresh = true
+        }
+        if let nothing = CurlRequest.nothing { request = nothing }
+        way = Way()
+        reception.startOver()
+    }
+
+    // libcurl expects no body after HEAD only if it sends none with it.
+    var endsAtHead: Bool {
+        request.method == "HEAD" && request.hasBody
+            // Refused with its Expect, libcurl would send the request again without, and give both answers as one.
+            || reception.status == 417 && request.expectsContinue
+    }
+
+    var isReadingHead: Bool { reception.hasBegun && !reception.isFinal }
+
+    var phase: PulseError.Phase {
+        !mayHaveSent ? .beforeSend : reception.hasBegun ? .responseStarted : .maybeSent
+    }
+
+    /// Whether anything of the request can have left.
+    private var mayHaveSent: Bool {
+        library.hasPrerequest
+            ? way.sendCount > 0 : pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T)) > 0
+    }
+
+    /// Ready to be started anew. libcurl has closed the connection that was not fit; it may have another one like it.
+    func startAgain() {
+        way.needsAnotherConnection = false
+        standing = nil
+        _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
+    }
+
+    /// Goes on after a pipe turned this transfer away.
+    func resume() {
+        guard way.isReceivingPaused || way.isSendingPaused else { return }
+        (way.isReceivingPaused, way.isSendingPaused) = (false, false)
+        way.lastActivity = pulse_monotonic_now()
+        _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
+    }
+
+    // MARK: Ends
+
+    /// Ends the transfer at the next socket that it asks for: until then libcurl would wait for a name to be resolved.
+    func abandon() {
+        isAbandoned = true
+    }
+
+    /// A socket is wanted; false ends the transfer.
+    func willOpenSocket() -> Bool {
+        way.hasSocket = true
+        return !isAbandoned
+    }
+
+    /// What a transfer came to that libcurl has ended.
+    func outcome(of result: Int32) -> Result<Void, any Error> {
+        if let failure = way.failure { return .failure(failure) }
+        guard result == PULSE_CURLE_OK || reception.isTruncated || endsAtHead && reception.isFinal else {
+            return .failure(CurlFailure.error(result, of: self))
+        }
+        guard reception.isFinal else {
+            let phase: PulseError.Phase = reception.hasBegun ? .responseStarted : .maybeSent
+            return .failure(TransportFailure(code: .networkConnectionLost, phase: phase))
+        }
+        return .success(())
+    }
+
+    /// Tells whoever waits: the sender, or the reader of the stream that the sender has got, and the writer of the body.
+    func finish(_ outcome: Result<Void, any Error>) {
+        if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
+        if let waiter = handover.leave(outcome.map { .ended }) {
+            waiter.resume()
+        } else if case .streamed(let pipe, let measured) = request.delivery {
+            measured(measurements)
+            switch outcome {
+            case .success: pipe.finish()
+            case .failure(let error): pipe.finish(error)
+            }
+        }
+    }
+
+    /// Gives the sender the head of an answer whose body goes on.
+    func goOnStreaming() {
+        guard let waiter = handover.leave(.success(.goesOn(answer(isStreamed: true)))) else { return }
+        surroundings.aftermath.add(.goOn(waiter))
+    }
+
+    /// The answer, which is taken out of here.
+    func answer(isStreamed: Bool = false) -> CurlAnswer {
+        CurlAnswer(
+            head: ResponseHead(reception.head), body: reception.takeBody(), isStreamed: isStreamed,
+            isTruncated: reception.isTruncated, measured: measurements, unpinnedKeys: way.unpinnedKeys)
+    }
+
+    private var measurements: CurlAnswer.Measurements {
+        var measured = CurlAnswer.Measurements(easy, bytesDecoded: reception.byteCount)
+        measured.requestSent = way.requestSentAt.map { Int64(($0 - startedAt) * 1e6) }
+        return measured
+    }
+
+    // MARK: Timeouts
+
+    func timeout(now: TimeInterval) -> TimeoutCheck {
+        if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent { way.connectedAt = now }
+        guard let connectedAt = way.connectedAt else {
+            let limit = startedAt + request.connectTimeout
+            return now < limit
+                ? .notBefore(limit) : .struck(TransportFailure(code: .timedOut, phase: .beforeSend))
+        }
+        // Whoever holds a pipe up on this side must not be told that the server is slow.
+        // With an error in hand libcurl sends no more, and asks for no more to send.
+        if way.isReceivingPaused || way.isSendingPaused && reception.status < 300 {
+            return .notBefore(now + request.idleTimeout)
+        }
+        var latest = max(way.lastActivity, connectedAt)
+        if now >= latest + request.idleTimeout {
+            let uploaded = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T))
+            if uploaded != way.uploadedAtLastCheck { way.lastActivity = now }
+            way.uploadedAtLastCheck = uploaded
+            // A connection that serves others too tells nothing about this transfer.
+            if pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_HTTP_VERSION)) < PULSE_CURL_HTTP_VERSION_2_0 {
+                way.lastActivity = max(way.lastActivity, pulse_loop_last_activity(poller, easy))
+            }
+            latest = max(way.lastActivity, latest)
+        }
+        guard now >= latest + request.idleTimeout else { return .notBefore(latest + request.idleTimeout) }
+        let phase: PulseError.Phase = reception.hasBegun ? .responseStarted : .maybeSent
+        return .struck(TransportFailure(code: .timedOut, phase: phase))
+    }
+}
+#endif

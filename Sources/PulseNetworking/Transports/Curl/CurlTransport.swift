@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+public import PulseCore
+
+/// The transport over the system's libcurl: the default on Linux.
+///
+/// One thread waits for all requests; connections, names and TLS sessions are shared between them. HTTP/2 is used where a
+/// server offers it over TLS. It does all deliveries but `.upgrade` and all bodies, and enforces pins over the chain that
+/// was verified, TLS settings and proxies. libcurl 7.68 or later is loaded at run time; where it is missing
+/// ``isSupported`` is false, and every request fails with ``PulseError/unsupported(_:)``.
+public final class CurlTransport: Transport, EndsWithItsCall {
+    /// Whether the system has a libcurl that this transport can use.
+    public static var isSupported: Bool { CurlLibrary.system != nil }
+
+    private struct State {
+        var loop: CurlLoop?
+        var nextID: UInt64 = 0
+        var isShutDown = false
+    }
+
+    private let library: CurlLibrary?
+    private let haste: CurlHaste
+    private let slots: HostSlots
+    private let connections: Int
+    private let unixSocketPath: String?
+    private let state = Locked(State())
+
+    /// - Parameter maximumConnectionsPerHost: requests to one host at a time; more wait in their order, which counts to
+    ///   no timeout but the deadline.
+    /// - Parameter unixSocketPath: all requests go to this socket, whatever host and port their URLs name.
+    public convenience init(
+        maximumConnectionsPerHost: Int = PulseConfiguration().maximumConnectionsPerHost, unixSocketPath: String? = nil
+    ) {
+        self.init(maximumConnectionsPerHost, unixSocketPath, library: .system)
+    }
+
+    /// - Parameter library: what the loaded libcurl is taken to be able to do.
+    init(
+        _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
+        haste: CurlHaste = CurlHaste()
+    ) {
+        self.library = library
+        self.haste = haste
+        self.unixSocketPath = unixSocketPath
+        slots = HostSlots(limit: maximumConnectionsPerHost)
+        connections = max(256, maximumConnectionsPerHost)
+    }
+
+    public var capabilities: TransportCapabilities { library?.capabilities ?? [] }
+
+    public func send(_ request: TransportRequest) async throws -> PulseResponse {
+        guard let library else { throw PulseError.unsupported("there is no libcurl of version 7.68 or later") }
+        guard let url = request.urlRequest.url, let origin = Origin(url) else {
+            throw PulseError.invalidURL("an http or https URL with a host is needed")
+        }
+        if case .upgrade = request.delivery { throw PulseError.unsupported("CurlTransport makes no upgrades") }
+        let start = pulse_monotonic_now()
+        let slot = try await slots.slot(origin, for: request)
+        let (loop, id) = try place(library)
+        let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id, library)
+        let queued = pulse_monotonic_now() - start
+        var response = try await exchange.run(queued: queued, holding: slot)
+        response.latency = pulse_monotonic_now() - start
+        return response
+    }
+
+    /// How many requests to the URL's origin wait for a slot now.
+    func waiterCount(_ url: URL) -> Int {
+        Origin(url).map { slots.waiterCount($0) } ?? 0
+    }
+
+    public func shutdown() async {
+        let loop = state.withLock { state in
+            state.isShutDown = true
+            defer { state.loop = nil }
+            return state.loop
+        }
+        slots.shutdown()
+        await loop?.shutdown()
+    }
+
+    /// The loop, started by the first who asks, and a number for a transfer. Throws `CancellationError` after shutdown.
+    private func place(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
+        try state.withLock { state in
+            guard !state.isShutDown else { throw CancellationError() }
+            let loop = try state.loop ?? CurlLoop(library, connections: connections, haste: haste)
+            state.loop = loop
+            state.nextID += 1
+            return (loop, state.nextID)
+        }
+    }
+}
+#endif

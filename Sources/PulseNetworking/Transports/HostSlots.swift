@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Lets at most so many requests to one origin start at a time; the rest wait, urgent ones before others, each kind in its
+/// order.
+///
+/// Waiting here and not inside `URLSession` keeps it out of the idle timeout, which `URLSession` counts from the moment
+/// a task is resumed.
+struct HostSlots: Sendable {
+    private let permits: Permits<Origin>
+
+    init(limit: Int) {
+        permits = Permits(limit: limit)
+    }
+
+    /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile; then it holds none.
+    func acquire(
+        _ origin: Origin, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil
+    ) async throws {
+        try await permits.acquire(origin, priority: priority, cancellation)
+    }
+
+    /// Nobody waits any more: who does is cancelled, and so is whoever would.
+    func shutdown() {
+        permits.shutdown()
+    }
+
+    /// A slot that is given back when it is dropped.
+    func slot(_ origin: Origin, for request: TransportRequest) async throws -> Slot {
+        try await acquire(origin, priority: request.priority, request.cancellation)
+        return Slot(self, origin)
+    }
+
+    final class Slot: Sendable {
+        private let slots: HostSlots
+        private let origin: Origin
+
+        fileprivate init(_ slots: HostSlots, _ origin: Origin) {
+            self.slots = slots
+            self.origin = origin
+        }
+
+        deinit {
+            slots.release(origin)
+        }
+    }
+
+    /// How many wait for a slot now.
+    func waiterCount(_ origin: Origin) -> Int {
+        permits.waiterCount(origin)
+    }
+
+    /// How many places the line takes in memory: those of the waiters, and of some who have left.
+    func placeCount(_ origin: Origin) -> Int {
+        permits.placeCount(origin)
+    }
+
+    /// Gives the slot to the first who waits.
+    func release(_ origin: Origin) {
+        permits.release(origin)
+    }
+}

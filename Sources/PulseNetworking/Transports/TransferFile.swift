@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// A file that is sent.
+struct FileSource: Sendable {
+    let length: Int64
+    private let handle: FileHandle
+
+    /// Opens it, so that what is missing fails before anything is sent. Throws ``TransportFailure``.
+    init(_ url: URL) throws {
+        do {
+            handle = try FileHandle(forReadingFrom: url)
+            var isDirectory: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory), !isDirectory.boolValue
+            else { throw CocoaError(.fileReadUnknown) }
+            length = try Int64(handle.seekToEnd())
+            try handle.seek(toOffset: 0)
+        } catch {
+            throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: error)
+        }
+    }
+
+    /// Nil at the end.
+    func read(upTo count: Int) async throws -> Data? {
+        try await WorkLanes.files.result { [handle] in
+            guard let data = try handle.read(upToCount: count), !data.isEmpty else { return nil }
+            return data
+        }
+    }
+}
+
+/// A file that takes an answer's body. No thread of Swift's waits for its disk.
+struct FileSink {
+    /// Smaller pieces are written together: each write is a way to another thread and back.
+    private static let pieceSize = 256 << 10
+
+    private let handle: FileHandle
+    private let offset: Int64
+
+    /// Opens the file, or makes it for its user alone, and cuts it at the offset. Throws ``TransportFailure``, also if the
+    /// file ends before the offset: nobody would ever fetch what lies between.
+    init(_ url: URL, offset: Int64) async throws {
+        self.offset = offset
+        do {
+            handle = try await WorkLanes.files.result { try Self.open(url, offset: UInt64(max(0, offset))) }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func open(_ url: URL, offset: UInt64) throws -> FileHandle {
+        let descriptor = systemOpen(url.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard try handle.seekToEnd() >= offset else { throw CocoaError(.fileWriteUnknown) }
+        try handle.truncate(atOffset: offset)
+        try handle.seek(toOffset: offset)
+        return handle
+    }
+
+    /// Writes the whole stream. What has come before an error stays in the file.
+    func take(
+        _ stream: ByteStream, total: Int64?, _ progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws {
+        var completed = offset
+        var piece = Data()
+        do {
+            for try await chunk in stream {
+                if piece.isEmpty { piece = chunk } else { piece.append(chunk) }
+                if piece.count >= Self.pieceSize {
+                    try await write(piece)
+                    piece = Data()
+                }
+                completed += Int64(chunk.count)
+                progress?(TransferProgress(completed: completed, total: total.map { $0 + offset }))
+            }
+        } catch let error where !(error is TransportFailure) {
+            try? await write(piece)
+            throw error
+        }
+        try await write(piece)
+        do {
+            try await WorkLanes.files.result { [handle] in try handle.close() }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private func write(_ piece: Data) async throws {
+        guard !piece.isEmpty else { return }
+        do {
+            try await WorkLanes.files.result { [handle] in try handle.write(contentsOf: piece) }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func failure(_ error: any Error) -> TransportFailure {
+        TransportFailure(code: .cannotWriteToFile, phase: .responseStarted, underlying: error)
+    }
+}
+
+// Beside the member of that name.
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
+
+extension PulseResponse {
+    /// Where the body belongs in a file: a part where it was asked for, a whole body at the start (RFC 9110, section 14.4).
+    func fileOffset(asked offset: Int64) throws -> Int64 {
+        guard statusCode == 206 else { return 0 }
+        let range = headers["Content-Range"]?.asciiLowercased.split(separator: " ").last ?? ""
+        guard Int64(range.prefix { $0 != "-" }) == offset else {
+            throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        }
+        return offset
+    }
+
+    var bodyLength: Int64? { headers["Content-Length"].flatMap { Int64($0) } }
+}

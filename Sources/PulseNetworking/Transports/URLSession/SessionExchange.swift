@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// One task of a session, as the delegate sees it: what has come, and who waits for it.
+struct SessionExchange: Sendable {
+    /// Where the body of an answer goes.
+    enum Sink: Sendable {
+        case memory(limit: Int)
+        /// Foundation's download task writes a file of its own.
+        case download
+        /// A body of 2xx goes to a reader, who holds the server back.
+        case pipe(BytePipe)
+    }
+
+    /// How much of an error's body a stream or download hands over.
+    static let errorBodyLimit = 64 << 10
+    /// How much of an error's body a download task may write: it gives none of it away before all is there.
+    static let errorFileLimit: Int64 = 1 << 20
+
+    let task: URLSessionTask
+    let sink: Sink
+    let progress: (@Sendable (TransferProgress) -> Void)?
+    /// Nil once the head of a streamed answer was handed over.
+    var continuation: CheckedContinuation<PulseResponse, any Error>?
+    var response: HTTPURLResponse?
+    var data = Data()
+    var isTruncated = false
+    /// What a download task has brought, moved to where Foundation does not remove it.
+    var file: URL?
+    /// Feeds a body that is a stream.
+    var upload: SessionUpload?
+    /// Progress is that of the sending, which the session reports.
+    var reportsUpload = false
+    /// Of the last of its transactions; Apple's Foundation alone measures them.
+    var timings: TransferTimings?
+    /// A transaction has begun to send, by the same measurement.
+    var hasSent = false
+
+    // Of a streamed body: what the pipe did not take, and the end behind it.
+    var pending = Data()
+    var isSuspended = false
+    var end: Result<Void, any Error>?
+
+    init(
+        _ task: URLSessionTask, _ sink: Sink, _ progress: (@Sendable (TransferProgress) -> Void)?,
+        _ continuation: CheckedContinuation<PulseResponse, any Error>
+    ) {
+        self.task = task
+        self.sink = sink
+        self.progress = progress
+        self.continuation = continuation
+    }
+
+    /// What to do about bytes that have come.
+    enum Step {
+        case goOn
+        /// Into the pipe, as far as it takes them.
+        case flush
+        /// All that is wanted of an error's body is there.
+        case finish
+        case fail(PulseError)
+    }
+
+    mutating func receive(_ bytes: Data) -> Step {
+        switch sink {
+        case .pipe where continuation == nil:
+            pending.append(bytes)
+            return .flush
+        case .memory(let limit):
+            // In place, since a copy for each piece would cost the square of the length.
+            data.append(bytes)
+            return data.count > limit ? .fail(.responseTooLarge(limit: limit)) : .goOn
+        case .pipe, .download:
+            data.append(bytes.prefix(Self.errorBodyLimit - data.count + 1))
+            guard data.count > Self.errorBodyLimit else { return .goOn }
+            data.removeLast()
+            isTruncated = true
+            return .finish
+        }
+    }
+
+    /// The limit that the body will be over, by what its head says.
+    func exceededLimit(_ response: HTTPURLResponse) -> Int? {
+        guard case .memory(let limit) = sink, !task.isHead, response.claims(moreThan: limit) else { return nil }
+        return limit
+    }
+
+    /// Nil without a head.
+    var answer: PulseResponse? {
+        guard let response = response ?? task.response as? HTTPURLResponse, let request = task.originalRequest else {
+            return nil
+        }
+        var answer = PulseResponse(data: data, httpResponse: response, request: request)
+        if !task.isHead { answer.headers.removeDecodedContentFields() }
+        answer.headers.separateCookies()
+        if isTruncated { answer.isTruncated = true }
+        answer.file = file
+        answer.timings = timings
+        return answer
+    }
+}
+
+extension HTTPURLResponse {
+    /// Says nothing of a coded body, whose length is another once it is decoded, nor where there is none.
+    fileprivate func claims(moreThan limit: Int) -> Bool {
+        statusCode != 304 && value(forHTTPHeaderField: "Content-Encoding") == nil
+            && expectedContentLength > Int64(clamping: limit)
+    }
+}
+
+extension TransferTimings {
+    /// The measurements of one transaction, from its start.
+    init(_ metrics: URLSessionTaskTransactionMetrics) {
+        self.init()
+        func offset(_ date: Date?) -> TimeInterval? {
+            guard let date, let start = metrics.fetchStartDate else { return nil }
+            return max(0, date.timeIntervalSince(start))
+        }
+        nameResolved = offset(metrics.domainLookupEndDate)
+        // Of a secured connection this is the end of the handshake.
+        connected = offset(metrics.secureConnectionStartDate ?? metrics.connectEndDate)
+        secured = offset(metrics.secureConnectionEndDate)
+        requestSent = offset(metrics.requestEndDate)
+        firstByte = offset(metrics.responseStartDate)
+        lastByte = offset(metrics.responseEndDate)
+        isConnectionReused = metrics.isReusedConnection
+        networkProtocol = metrics.networkProtocolName
+        remoteAddress = metrics.remoteAddress
+        bytesReceived = metrics.countOfResponseBodyBytesReceived
+        bytesDecoded = metrics.countOfResponseBodyBytesAfterDecoding
+    }
+}
+
+extension URLSessionTask {
+    var isHead: Bool { originalRequest?.httpMethod == "HEAD" }
+}

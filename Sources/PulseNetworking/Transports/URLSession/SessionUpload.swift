@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+import Dispatch
+import PulseCore
+
+#if canImport(FoundationNetworking)
+
+/// Foundation has no pair of bound streams on Linux.
+final class SessionUpload: Sendable {
+    static let isSupported = false
+
+    init(
+        _ body: BodyStream, _ progress: (@Sendable (TransferProgress) -> Void)?,
+        onFailure: @escaping @Sendable (any Error) -> Void
+    ) {}
+
+    func open() -> InputStream? { nil }
+    func end() {}
+}
+
+#else
+
+/// Feeds a body, as its maker gives it, into the stream that a task of `URLSession` reads from.
+///
+/// It is driven by what the stream reports: nothing waits here for the server, and the maker waits in its pipe.
+final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
+    // Unchecked: all that changes belongs to the queue.
+
+    static let isSupported = true
+    private static let bufferSize = 64 << 10
+
+    private let body: BodyStream
+    private let progress: (@Sendable (TransferProgress) -> Void)?
+    private let onFailure: @Sendable (any Error) -> Void
+    private let queue = DispatchQueue(label: "PulseNetworking.URLSession.upload")
+    private var pipe: BytePipe?
+    private var feeding: Upload.Feeding?
+    private var output: OutputStream?
+    /// Taken from the pipe and not yet by the stream.
+    private var rest: ArraySlice<UInt8> = []
+    private var hasEnded = false
+
+    /// - Parameter onFailure: told why the body cannot be completed.
+    init(
+        _ body: BodyStream, _ progress: (@Sendable (TransferProgress) -> Void)?,
+        onFailure: @escaping @Sendable (any Error) -> Void
+    ) {
+        self.body = body
+        self.progress = progress
+        self.onFailure = onFailure
+    }
+
+    /// What the task is to read; nil the second time: a request that is to be sent again is the client's to repeat.
+    func open() -> InputStream? {
+        queue.sync { hasEnded || pipe != nil ? nil : begin() }
+    }
+
+    /// Nobody reads any more.
+    func end() {
+        queue.async { self.stop() }
+    }
+
+    private func begin() -> InputStream? {
+        var input: InputStream?
+        Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
+        do {
+            let upload = try Upload(.stream(body), progress: progress) { [weak self] in
+                self?.wake()
+            }
+            guard let upload, let output else { return nil }
+            pipe = upload.pipe
+            feeding = upload.start()
+            output.delegate = self
+            CFWriteStreamSetDispatchQueue(output, queue)
+            output.open()
+            return input
+        } catch {
+            onFailure(error)
+            return nil
+        }
+    }
+
+    private func wake() {
+        queue.async { self.pump() }
+    }
+
+    func stream(_ stream: Stream, handle event: Stream.Event) {
+        // On the queue. Of an end that is the reader's the task tells.
+        if event == .hasSpaceAvailable { pump() }
+    }
+
+    private func pump() {
+        while let output, output.hasSpaceAvailable {
+            if rest.isEmpty {
+                switch fill() {
+                case .bytes: break
+                case .nothingYet: return
+                case .end: return stop()
+                case .failed(let error):
+                    stop()
+                    return onFailure(error)
+                }
+            }
+            let count = rest.withUnsafeBufferPointer { bytes in
+                bytes.baseAddress.map { output.write($0, maxLength: bytes.count) } ?? 0
+            }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func fill() -> BytePipe.Portion {
+        var portion = BytePipe.Portion.nothingYet
+        rest = ArraySlice(
+            [UInt8](unsafeUninitializedCapacity: Self.bufferSize) { buffer, count in
+                portion = pipe?.take(into: UnsafeMutableRawBufferPointer(buffer)) ?? .end
+                if case .bytes(let taken) = portion { count = taken }
+            })
+        return portion
+    }
+
+    private func stop() {
+        hasEnded = true
+        feeding?.end()
+        feeding = nil
+        guard let output else { return }
+        output.delegate = nil
+        CFWriteStreamSetDispatchQueue(output, nil)
+        output.close()
+        self.output = nil
+    }
+}
+
+#endif

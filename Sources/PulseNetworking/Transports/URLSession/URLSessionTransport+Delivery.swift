@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension URLSessionTransport {
+    /// Streams the body of 2xx; the stream keeps the session and the slot.
+    func stream(
+        _ request: TransportRequest, in session: SessionLease, holding slot: HostSlots.Slot
+    ) async throws -> PulseResponse {
+        let (exchanges, task) = (exchanges, task(for: request, in: session.session))
+        let queue = session.session.delegateQueue
+        let pipe = BytePipe {
+            queue.addOperation { exchanges.flush(task) }
+        }
+        // Where something is sent, progress is that of the sending.
+        let hasBody = request.body.isPresent
+        var response = try await exchanges.run(
+            task, into: .pipe(pipe), progress: hasBody ? request.progress : nil, sending: request.body)
+        guard (200..<300).contains(response.statusCode) else { return response }
+        let stream = ByteStream {
+            try await pipe.read()
+        } cancel: {
+            pipe.finish(CancellationError())
+            exchanges.cancel(task)
+        }
+        stream.onEnd { _ in
+            withExtendedLifetime((session, slot)) {}
+        }
+        guard case .file(let file, let offset) = request.delivery else {
+            response.bytes = stream
+            return response
+        }
+        let start = try response.fileOffset(asked: offset)
+        try await FileSink(file, offset: start).take(
+            stream, total: response.bodyLength, hasBody ? nil : request.progress)
+        response.file = file
+        return response
+    }
+
+    /// Lets Foundation write a file of its own, and puts a body of 2xx from there where it belongs.
+    func download(
+        _ request: TransportRequest, to file: URL, from offset: Int64, in session: SessionLease
+    ) async throws -> PulseResponse {
+        let task = session.session.downloadTask(with: prepared(request))
+        let last = Locked<TransferProgress?>(nil)
+        let progress = request.progress.map { progress in
+            { @Sendable (done: TransferProgress) in
+                // Foundation may tell of bytes before it shows the answer that says where they belong.
+                guard let response = task.response as? HTTPURLResponse else { return }
+                let start = response.statusCode == 206 ? offset : 0
+                let step = TransferProgress(completed: start + done.completed, total: done.total.map { start + $0 })
+                last.withLock { $0 = step }
+                progress(step)
+            }
+        }
+        var response = try await exchanges.run(task, into: .download, progress: progress)
+        let temporary = response.file
+        defer { temporary.map { try? FileManager.default.removeItem(at: $0) } }
+        response.file = nil
+        let source = try temporary.map { try FileSource($0) }
+        guard (200..<300).contains(response.statusCode) else {
+            response.data = try await source?.read(upTo: SessionExchange.errorBodyLimit) ?? Data()
+            if response.isTruncated || source.map({ $0.length > SessionExchange.errorBodyLimit }) ?? true {
+                response.isTruncated = true
+            }
+            return response
+        }
+        // Foundation makes no file of nothing.
+        guard source != nil || response.bodyLength ?? 0 == 0 else {
+            throw TransportFailure(code: .cannotWriteToFile, phase: .responseStarted)
+        }
+        let start = try response.fileOffset(asked: offset)
+        let length = start + (source?.length ?? 0)
+        let whole = TransferProgress(completed: length, total: length)
+        if last.withLock({ $0 }) != whole { request.progress?(whole) }
+        let body = ByteStream(next: { try await source?.read(upTo: 256 << 10) })
+        try await FileSink(file, offset: start).take(body, total: nil, nil)
+        response.file = file
+        return response
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A body that a task feeds into a pipe while it is sent: a file, a stream, or bytes whose progress somebody follows.
+struct Upload: Sendable {
+    private static let chunkSize = 256 << 10
+
+    let pipe: BytePipe
+    /// Nil if it is not known.
+    let length: Int64?
+    private let makeStream: @Sendable () async throws -> ByteStream
+    private let progress: (@Sendable (TransferProgress) -> Void)?
+
+    /// Nil for a body that needs no task. Throws ``TransportFailure`` for a file that cannot be read.
+    init?(
+        _ body: TransportRequest.Body, progress: (@Sendable (TransferProgress) -> Void)?,
+        wake: @escaping @Sendable () -> Void
+    ) throws {
+        switch body {
+        case .none:
+            return nil
+        case .bytes(let data):
+            guard progress != nil else { return nil }
+            length = Int64(data.count)
+            makeStream = { ByteStream(data, chunkSize: Self.chunkSize) }
+        case .file(let url):
+            let file = try FileSource(url)
+            length = file.length
+            makeStream = { ByteStream(next: { try await file.read(upTo: Self.chunkSize) }) }
+        case .stream(let stream):
+            length = stream.length
+            makeStream = stream.make
+        }
+        self.progress = progress
+        pipe = BytePipe(capacity: 2 * Self.chunkSize, wake: wake)
+    }
+
+    /// What feeds the pipe.
+    struct Feeding: Sendable {
+        fileprivate let task: Task<Void, Never>
+        fileprivate let pipe: BytePipe
+
+        /// Nobody takes any more. Without the pipe's end a task that waits for room in it would wait for good.
+        func end() {
+            task.cancel()
+            pipe.finish(CancellationError())
+        }
+    }
+
+    /// Feeds the pipe until all is in it, or its end.
+    func start() -> Feeding {
+        let task = Task {
+            do {
+                try await feed()
+                pipe.finish()
+            } catch {
+                pipe.finish(error)
+            }
+        }
+        return Feeding(task: task, pipe: pipe)
+    }
+
+    private func feed() async throws {
+        var completed: Int64 = 0
+        let stream = try await makeStream()
+        defer { stream.cancel() }
+        for try await chunk in stream {
+            completed += Int64(chunk.count)
+            // With more than was told, the rest would be taken for the next request on the connection.
+            if let length, completed > length { throw Self.wrongLength }
+            // Before, so that the last step is told before the server can have answered; the pipe is short.
+            progress?(TransferProgress(completed: completed, total: length))
+            try await pipe.write(chunk)
+        }
+        if let length, completed < length { throw Self.wrongLength }
+    }
+
+    // Not a constant: the leak check takes the box of an indirect enumeration for lost, whose pointer is tagged.
+    private static var wrongLength: PulseError {
+        .invalidRequest(reason: "the body has another length than was told")
+    }
+}
+
+extension ByteStream {
+    fileprivate convenience init(_ data: Data, chunkSize: Int) {
+        let rest = Locked(data)
+        self.init(next: {
+            rest.withLock { rest in
+                guard !rest.isEmpty else { return nil }
+                defer { rest = rest.dropFirst(chunkSize) }
+                return rest.prefix(chunkSize)
+            }
+        })
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Takes single measurements as they come, for a metrics system such as swift-metrics.
+///
+/// Called in place by the code that an event tells about, on any thread and concurrently: it must be short and wait for
+/// nothing but a lock. Names are words joined by dots; labels are in a fixed order.
+public protocol MetricsOutput: Sendable {
+    func increment(_ counter: String, by count: Int64, labels: [(String, String)])
+    func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)])
+}
+
+/// A sink that hands on what happens to calls as single measurements.
+///
+/// Labels are few: routes and hosts beyond a bound share the name `other`, as in ``PulseMetricsCollector``.
+public final class MetricsOutputSink: EventSink {
+    private struct Names: Sendable {
+        var routes: BoundedNames
+        var hosts: BoundedNames
+    }
+
+    private let output: any MetricsOutput
+    private let names: Locked<Names>
+
+    public init(output: any MetricsOutput, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
+        self.output = output
+        names = Locked(
+            Names(routes: BoundedNames(maximum: maximumRoutes), hosts: BoundedNames(maximum: maximumHosts)))
+    }
+
+    public var isActive: Bool { true }
+
+    public func emit(_ event: NetworkEvent) {
+        switch event {
+        case .requestCompleted(let result, let call, let latency):
+            let labels = labels(of: call) + [("outcome", result.outcome)]
+            output.increment("pulse.requests", by: 1, labels: labels)
+            if result.isVerdict { output.record("pulse.request.duration", seconds: latency.asDuration, labels: labels) }
+        case .responseReceived(let call, let status, let byteCount):
+            let status = (100..<600).contains(status) ? "\(status)" : "invalid"
+            output.increment("pulse.responses", by: 1, labels: labels(of: call) + [("status", status)])
+            output.increment("pulse.received", by: Int64(max(0, byteCount)), labels: labels(of: call))
+        case .attemptStarted(let call): output.increment("pulse.attempts", by: 1, labels: labels(of: call))
+        case .requestRetrying(let call, _, _): output.increment("pulse.retries", by: 1, labels: labels(of: call))
+        case .cacheHit(let call): count("hit", call)
+        case .cacheMiss(let call): count("miss", call)
+        case .cacheRevalidated(let call): count("revalidated", call)
+        case .circuitBreakerOpened(let name):
+            output.increment("pulse.circuit.openings", by: 1, labels: [("circuit", SeriesName.shown(name))])
+        default: break
+        }
+    }
+
+    private func count(_ result: String, _ call: CallSummary) {
+        output.increment("pulse.cache.requests", by: 1, labels: labels(of: call) + [("result", result)])
+    }
+
+    private func labels(of call: CallSummary) -> [(String, String)] {
+        let (route, host) = names.withLock { ($0.routes.name(of: call.route), $0.hosts.name(of: call.host)) }
+        return [("route", route), ("host", host)]
+    }
+}
+
+extension Result<ResponseSummary, ErrorSummary> {
+    fileprivate var outcome: String {
+        switch self {
+        case .success: "succeeded"
+        case .failure(let error) where error.kind == .cancelled: "cancelled"
+        case .failure(let error) where error.kind == .queuedOffline: "queued_offline"
+        case .failure: "failed"
+        }
+    }
+
+    fileprivate var isVerdict: Bool {
+        guard case .failure(let error) = self else { return true }
+        return error.kind != .cancelled && error.kind != .queuedOffline
+    }
+}
+
+extension TimeInterval {
+    /// A time that every metrics system can take: one may trap on NaN, or on more nanoseconds than an integer holds.
+    fileprivate var asDuration: TimeInterval {
+        self > 0 ? Swift.min(self, LatencyHistogram.longest * 24) : 0
+    }
+}

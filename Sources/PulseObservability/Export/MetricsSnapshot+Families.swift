@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension MetricsSnapshot {
+    /// All that was counted, for an exporter: in a fixed order, families without a sample left out.
+    public var families: [MetricFamily] {
+        (routeFamilies + hostFamilies + sharedFamilies).filter { !$0.samples.isEmpty }
+    }
+
+    // MARK: By route
+
+    private var routeFamilies: [MetricFamily] {
+        [
+            each("requests", "Calls that have ended, by how.", routes, "route") { $0.overall.outcomes },
+            each("requests.in_flight", "Calls that have begun and not ended.", routes, "route", .gauge) { series in
+                [([], .integer(Int64(series.inFlight)))]
+            },
+            each(
+                "request.duration", "Time of calls that succeeded or failed, from start to end.", routes, "route",
+                .histogram, .seconds
+            ) { [([], .histogram($0.latency))] },
+            each("request.failures", "Calls that failed, by the kind of their error.", routes, "route") { series in
+                series.failuresByKind.map { ([("kind", $0.rawValue)], .integer(Int64($1))) }
+            },
+            each("responses", "Answers of servers, by status, those of retried attempts too.", routes, "route") {
+                series in
+                series.statuses.map { ([("status", $0 == 0 ? "invalid" : "\($0)")], .integer(Int64($1))) }
+            },
+            each("attempts", "Requests that went to the wire.", routes, "route") {
+                [([], .integer(Int64($0.attempts)))]
+            },
+            each("retries", "Attempts after the first.", routes, "route") { [([], .integer(Int64($0.retries)))] },
+            each("retries.given_up", "Failures that could not be retried any more.", routes, "route") { series in
+                [([], .integer(Int64(series.retriesGivenUp)))]
+            },
+            each("redirects", "Redirects that were followed.", routes, "route") {
+                [([], .integer(Int64($0.redirects)))]
+            },
+            each("rate_limited", "Calls that a limit held back.", routes, "route") { series in
+                [([], .integer(Int64(series.rateLimited)))]
+            },
+            each("cache.requests", "Calls that asked the cache, by what it had.", routes, "route") {
+                $0.overall.cacheResults
+            },
+            each("received", "Bodies that came over the wire, decompressed.", routes, "route", .counter, .bytes) {
+                series in
+                [([], .integer(series.bytesReceived))]
+            },
+            each("delivered", "Bodies that calls ended with, wherever from.", routes, "route", .counter, .bytes) {
+                series in
+                [([], .integer(series.bytesDelivered))]
+            },
+            each("phase.duration", "Where the time of exchanges went.", routes, "route", .summary, .seconds) { series in
+                CallPhase.allCases.filter { series.phases[$0].count > 0 }.map { phase in
+                    let total = series.phases[phase]
+                    return ([("phase", phase.rawValue)], .total(count: total.count, sum: total.sum))
+                }
+            },
+        ]
+    }
+
+    // MARK: By host
+
+    private var hostFamilies: [MetricFamily] {
+        [
+            each("host.requests", "Calls that have ended, by the host they began with.", hosts, "host") {
+                $0.overall.outcomes
+            },
+            each(
+                "host.request.duration", "Time of calls that succeeded or failed, by the host they began with.",
+                hosts, "host", .histogram, .seconds
+            ) { [([], .histogram($0.latency))] },
+        ]
+    }
+
+    // MARK: Of all
+
+    private var sharedFamilies: [MetricFamily] {
+        let circuits = circuits.sorted { $0.key < $1.key }
+        let objectives = objectives.map { ([("objective", SeriesName.shown($0.objective.name))], $0) }
+        return [
+            MetricFamily("circuit.state", "1 for the state that a circuit is in.", .gauge) {
+                circuits.flatMap { name, circuit in
+                    CircuitMetrics.State.allCases.map { state in
+                        ([("circuit", name), ("state", state.rawValue)], .integer(state == circuit.state ? 1 : 0))
+                    }
+                }
+            },
+            MetricFamily("circuit.openings", "How often a circuit opened.", .counter) {
+                circuits.map { ([("circuit", $0)], .integer(Int64($1.openings))) }
+            },
+            MetricFamily("objective.good", "Calls that an objective counts as good.", .counter) {
+                objectives.map { ($0, .integer(Int64($1.overall.good))) }
+            },
+            MetricFamily("objective.valid", "Calls that an objective counts.", .counter) {
+                objectives.map { ($0, .integer(Int64($1.overall.valid))) }
+            },
+            MetricFamily("objective.target", "The share of good calls that is promised.", .gauge) {
+                objectives.map { ($0, .number($1.objective.target)) }
+            },
+            MetricFamily("offline_queue.entries", "Entries that left the offline queue, by how.", .counter) {
+                offlineDelivered + offlineFailed == 0
+                    ? []
+                    : [
+                        ([("outcome", "delivered")], .integer(Int64(offlineDelivered))),
+                        ([("outcome", "failed")], .integer(Int64(offlineFailed))),
+                    ]
+            },
+            MetricFamily("connected", "1 with a way to the network, 0 without.", .gauge) {
+                guard let path = connectivity?.path, path != .unknown else { return [] }
+                return [([], .integer(path == .satisfied ? 1 : 0))]
+            },
+            MetricFamily("events", "Events of the bus, by kind.", .counter) {
+                eventCounts.sorted { $0.key.rawValue < $1.key.rawValue }.map { kind, count in
+                    ([("kind", kind.rawValue)], .integer(Int64(count)))
+                }
+            },
+        ]
+    }
+
+    private typealias Labeled = MetricFamily.Labeled
+
+    private func each(
+        _ name: String, _ help: String, _ series: [String: SeriesMetrics], _ label: String,
+        _ kind: MetricFamily.Kind = .counter, _ unit: MetricFamily.Unit = .none, _ samples: (SeriesMetrics) -> [Labeled]
+    ) -> MetricFamily {
+        MetricFamily(name, help, kind, unit) {
+            series.sorted { $0.key < $1.key }.flatMap { name, series in
+                samples(series)
+                    .sorted { ($0.0.first?.1 ?? "") < ($1.0.first?.1 ?? "") }
+                    .map { ([(label, name)] + $0.0, $0.1) }
+            }
+        }
+    }
+}
+
+extension MetricFamily {
+    typealias Labeled = ([(String, String)], Value)
+
+    init(_ name: String, _ help: String, _ kind: Kind, _ unit: Unit = .none, _ samples: () -> [Labeled]) {
+        self.init(
+            name: name, help: help, kind: kind, unit: unit,
+            samples: samples().map { Sample(labels: $0.0.map { (name: $0.0, value: $0.1) }, value: $0.1) })
+    }
+}
+
+extension CallMetrics {
+    fileprivate var outcomes: [MetricFamily.Labeled] {
+        [("succeeded", succeeded), ("failed", failed), ("cancelled", cancelled), ("queued_offline", queuedOffline)].map
+        {
+            ([("outcome", $0)], .integer(Int64($1)))
+        }
+    }
+
+    fileprivate var cacheResults: [MetricFamily.Labeled] {
+        guard cacheHits + cacheMisses + cacheRevalidations > 0 else { return [] }
+        return [("hit", cacheHits), ("miss", cacheMisses), ("revalidated", cacheRevalidations)].map {
+            ([("result", $0)], .integer(Int64($1)))
+        }
+    }
+}

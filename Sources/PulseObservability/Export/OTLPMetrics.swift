@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Writes a snapshot as OpenTelemetry's `ExportMetricsServiceRequest` in JSON, for a collector's `/v1/metrics`.
+///
+/// Counters are cumulative, from ``MetricsSnapshot/countingSince`` on. Names begin with `pulse.`; labels have the names of
+/// OpenTelemetry's conventions for HTTP where there is one, such as `server.address`.
+public struct OTLPMetrics: Sendable {
+    private let resource: TelemetryResource
+    private let buckets: [TimeInterval]
+
+    /// - Parameter buckets: upper bounds in seconds; what is no number, infinite or not above 0 is left out.
+    public init(resource: TelemetryResource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
+        self.resource = resource
+        self.buckets = HistogramBounds.sound(buckets)
+    }
+
+    /// Throws ``PulseError/encodingFailed(underlying:)``.
+    public func json(of snapshot: MetricsSnapshot) throws -> Data {
+        try OTLPValue.data(value(of: snapshot))
+    }
+
+    private func value(of snapshot: MetricsSnapshot) -> JSONValue {
+        let metrics = snapshot.families.map { metric($0, snapshot) }
+        return [
+            "resourceMetrics": [
+                [
+                    "resource": OTLPValue.resource(resource),
+                    "scopeMetrics": [["scope": OTLPValue.scope, "metrics": .array(metrics)]],
+                ]
+            ]
+        ]
+    }
+
+    /// `AGGREGATION_TEMPORALITY_CUMULATIVE`
+    private static let cumulative: JSONValue = 2
+
+    private func metric(_ family: MetricFamily, _ snapshot: MetricsSnapshot) -> JSONValue {
+        let points = JSONValue.array(family.samples.map { point($0, family, snapshot) })
+        var metric: [String: JSONValue] = [
+            "name": .string("pulse.\(family.name)"), "description": .string(family.help), "unit": family.ucum,
+        ]
+        switch family.kind {
+        case .counter:
+            metric["sum"] = ["dataPoints": points, "aggregationTemporality": Self.cumulative, "isMonotonic": true]
+        case .gauge: metric["gauge"] = ["dataPoints": points]
+        case .histogram: metric["histogram"] = ["dataPoints": points, "aggregationTemporality": Self.cumulative]
+        case .summary: metric["summary"] = ["dataPoints": points]
+        }
+        return .object(metric)
+    }
+
+    private func point(_ sample: MetricFamily.Sample, _ family: MetricFamily, _ snapshot: MetricsSnapshot) -> JSONValue
+    {
+        var point: [String: JSONValue] = [
+            "attributes": OTLPValue.attributes(
+                sample.labels.map { (Self.conventions[$0.name] ?? "pulse.\($0.name)", OTLPValue.text($0.value)) }),
+            "timeUnixNano": OTLPValue.nanoseconds(snapshot.takenAt),
+        ]
+        if family.kind != .gauge { point["startTimeUnixNano"] = OTLPValue.nanoseconds(snapshot.countingSince) }
+        switch sample.value {
+        case .integer(let value): point["asInt"] = .string("\(value)")
+        case .number(let value): point["asDouble"] = OTLPValue.double(value)
+        case .total(let count, let sum):
+            point["count"] = .string("\(count)")
+            point["sum"] = OTLPValue.double(sum)
+        case .histogram(let histogram):
+            point.merge(fields(of: histogram)) { $1 }
+        }
+        return .object(point)
+    }
+
+    private func fields(of histogram: LatencyHistogram) -> [String: JSONValue] {
+        let upTo = buckets.map { histogram.count(atMost: $0) } + [histogram.count]
+        let counts = zip(upTo, [0] + upTo).map { $0 - $1 }
+        var fields: [String: JSONValue] = [
+            "count": .string("\(histogram.count)"), "sum": OTLPValue.double(histogram.sum),
+            "explicitBounds": .array(buckets.map { OTLPValue.double($0) }),
+            "bucketCounts": .array(counts.map { .string("\($0)") }),
+        ]
+        if histogram.count > 0 {
+            fields["min"] = OTLPValue.double(histogram.minimum)
+            fields["max"] = OTLPValue.double(histogram.maximum)
+        }
+        return fields
+    }
+
+    private static let conventions = [
+        "route": "url.template", "host": "server.address", "status": "http.response.status_code",
+    ]
+}
+
+extension MetricFamily {
+    /// The unit as OpenTelemetry names it, by UCUM.
+    fileprivate var ucum: JSONValue {
+        switch unit {
+        case .none: "1"
+        case .seconds: "s"
+        case .bytes: "By"
+        }
+    }
+}

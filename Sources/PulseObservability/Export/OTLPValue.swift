@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The pieces that OTLP's JSON is made of: proto3's JSON mapping, in which integers of 64 bits are strings, with OTLP's own
+/// rules, by which enumerations are numbers and the ids of traces and spans hexadecimal.
+enum OTLPValue {
+    static let scope: JSONValue = ["name": "PulseKit"]
+
+    static func resource(_ resource: TelemetryResource) -> JSONValue {
+        ["attributes": attributes(resource.attributes.sorted { $0.key < $1.key }.map { ($0.key, text($0.value)) })]
+    }
+
+    static func attributes(_ attributes: [(String, JSONValue)]) -> JSONValue {
+        .array(attributes.map { ["key": .string($0), "value": $1] })
+    }
+
+    static func text(_ text: String) -> JSONValue { ["stringValue": .string(EventText.shown(text))] }
+
+    static func integer(_ value: Int) -> JSONValue { ["intValue": .string("\(value)")] }
+
+    static func number(_ value: Double) -> JSONValue { ["doubleValue": double(value)] }
+
+    /// As proto3's JSON mapping writes those that JSON does not have.
+    static func double(_ value: Double) -> JSONValue {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value > 0 ? "Infinity" : "-Infinity" }
+        return .number(value)
+    }
+
+    /// Nanoseconds since 1970, as a string; a date before that, or beyond the range, is the nearest that there is.
+    static func nanoseconds(_ date: Date) -> JSONValue {
+        .string("\(clamped(date.timeIntervalSince1970))")
+    }
+
+    /// The moment so many seconds after a date. Added as integers: a double of today's nanoseconds steps by 256 of them.
+    static func nanoseconds(_ date: Date, plus seconds: TimeInterval) -> JSONValue {
+        let (sum, overflows) = clamped(date.timeIntervalSince1970).addingReportingOverflow(clamped(seconds))
+        return .string("\(overflows ? UInt64.max : sum)")
+    }
+
+    private static func clamped(_ seconds: TimeInterval) -> UInt64 {
+        guard seconds > 0 else { return 0 }
+        return UInt64(exactly: (seconds * 1e9).rounded()) ?? .max
+    }
+
+    static func data(_ value: JSONValue) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return try encoder.encode(value)
+        } catch {
+            throw PulseError.encodingFailed(underlying: error)
+        }
+    }
+}

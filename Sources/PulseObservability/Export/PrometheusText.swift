@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Writes a snapshot in Prometheus' text format, version 0.0.4, for a server to scrape or a gateway to take.
+///
+/// ```swift
+/// let page = PrometheusText().text(of: await metrics.snapshot())    // as PrometheusText.contentType
+/// ```
+public struct PrometheusText: Sendable {
+    /// The page's `Content-Type`.
+    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+    /// Upper bounds in seconds, from 5 ms to 10 s.
+    public static let defaultBuckets: [TimeInterval] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    private let prefix: String
+    private let buckets: [TimeInterval]
+    private let labels: [(name: String, value: String)]
+
+    /// - Parameter prefix: in front of every name, `pulse` by default; empty for none.
+    /// - Parameter labels: on every sample besides its own, which win: an instance, a version. Characters that a name must
+    ///   not have become `_`; values are cut at 120 bytes.
+    /// - Parameter buckets: upper bounds in seconds; what is no number, infinite or not above 0 is left out. A bound is
+    ///   met to within 1 %.
+    public init(
+        prefix: String = "pulse", labels: [String: String] = [:],
+        buckets: [TimeInterval] = PrometheusText.defaultBuckets
+    ) {
+        self.prefix = prefix.isEmpty ? "" : Self.name(prefix) + "_"
+        self.buckets = HistogramBounds.sound(buckets)
+        var names: Set<String> = ["le"]
+        self.labels = labels.sorted { $0.key < $1.key }.compactMap { key, value in
+            let name = Self.name(key)
+            return names.insert(name).inserted ? (name, SeriesName.shown(value)) : nil
+        }
+    }
+
+    public func text(of snapshot: MetricsSnapshot) -> String {
+        snapshot.families.reduce(into: "") { text, family in write(family, to: &text) }
+    }
+
+    private func write(_ family: MetricFamily, to text: inout String) {
+        let name = prefix + Self.name(family.name) + family.unitSuffix + (family.kind == .counter ? "_total" : "")
+        text += "# HELP \(name) \(Self.escaped(family.help))\n# TYPE \(name) \(family.kind.rawValue)\n"
+        for sample in family.samples {
+            let own = sample.labels
+            let shared = labels.filter { label in !own.contains { $0.name == label.name } }
+            let labels = own + shared
+            switch sample.value {
+            case .integer(let value): text += name + Self.list(labels) + " \(value)\n"
+            case .number(let value): text += name + Self.list(labels) + " \(Self.number(value))\n"
+            case .total(let count, let sum): write(name, labels, count: count, sum: sum, to: &text)
+            case .histogram(let histogram):
+                for bound in buckets {
+                    let label = (name: "le", value: Self.number(bound))
+                    text += name + "_bucket" + Self.list(labels + [label]) + " \(histogram.count(atMost: bound))\n"
+                }
+                text += name + "_bucket" + Self.list(labels + [(name: "le", value: "+Inf")]) + " \(histogram.count)\n"
+                write(name, labels, count: histogram.count, sum: histogram.sum, to: &text)
+            }
+        }
+    }
+
+    private func write(
+        _ name: String, _ labels: [(name: String, value: String)], count: Int, sum: Double, to text: inout String
+    ) {
+        text += name + "_sum" + Self.list(labels) + " \(Self.number(sum))\n"
+        text += name + "_count" + Self.list(labels) + " \(count)\n"
+    }
+
+    // MARK: Spelling
+
+    private static func list(_ labels: [(name: String, value: String)]) -> String {
+        guard !labels.isEmpty else { return "" }
+        return "{" + labels.map { "\($0.name)=\"\(escaped($0.value, quotes: true))\"" }.joined(separator: ",") + "}"
+    }
+
+    /// `[a-zA-Z_][a-zA-Z0-9_]*`
+    private static func name(_ text: String) -> String {
+        let name = String(
+            decoding: text.utf8.map { byte in
+                byte.isASCIILetter || byte.isASCIIDigit ? byte : UInt8(ascii: "_")
+            }, as: UTF8.self)
+        return name.utf8.first.map { $0.isASCIIDigit ? "_" + name : name } ?? "_"
+    }
+
+    private static func escaped(_ text: String, quotes: Bool = false) -> String {
+        text.unicodeScalars.reduce(into: "") { escaped, scalar in
+            switch scalar {
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\"" where quotes: escaped += "\\\""
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
+        return Int64(exactly: value).map(String.init) ?? "\(value)"
+    }
+}
+
+extension MetricFamily {
+    fileprivate var unitSuffix: String {
+        switch unit {
+        case .none: ""
+        case .seconds: "_seconds"
+        case .bytes: "_bytes"
+        }
+    }
+}
+
+/// The bounds of a histogram's buckets as an exporter may write them.
+enum HistogramBounds {
+    /// Finite, above 0, in order, each once.
+    static func sound(_ bounds: [TimeInterval]) -> [TimeInterval] {
+        Set(bounds.filter { $0 > 0 && $0.isFinite }).sorted()
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A log of HTTP exchanges as browsers and proxies write it: HTTP Archive 1.2.
+///
+/// What other programs may leave out is optional here, so that their files can be read; what this one writes has all of it.
+/// Names with an underscore are its own, which the format allows.
+package struct HARDocument: Codable, Sendable {
+    package struct Log: Codable, Sendable {
+        package var version: String?
+        package var creator: Creator?
+        package var entries: [Entry]
+        package var comment: String?
+    }
+
+    package struct Creator: Codable, Sendable {
+        package var name: String
+        package var version: String
+    }
+
+    package struct Entry: Codable, Sendable {
+        package var startedDateTime: String?
+        /// Milliseconds, as are all times here.
+        package var time: Double?
+        package var request: Request
+        package var response: Response
+        package var cache: Cache?
+        package var timings: Timings?
+        package var serverIPAddress: String?
+        package var comment: String?
+        package var _pulse: Origin?
+        package var _error: Failure?
+    }
+
+    package struct Request: Codable, Sendable {
+        package var method: String
+        package var url: String
+        package var httpVersion: String?
+        package var cookies: [Field]?
+        package var headers: [Field]?
+        package var queryString: [Field]?
+        package var postData: PostData?
+        package var headersSize: Int64?
+        package var bodySize: Int64?
+        package var comment: String?
+    }
+
+    package struct Response: Codable, Sendable {
+        package var status: Int
+        package var statusText: String?
+        package var httpVersion: String?
+        package var cookies: [Field]?
+        package var headers: [Field]?
+        package var content: Content?
+        package var redirectURL: String?
+        package var headersSize: Int64?
+        package var bodySize: Int64?
+    }
+
+    package struct Field: Codable, Sendable, Hashable {
+        package var name: String
+        package var value: String
+    }
+
+    package struct PostData: Codable, Sendable {
+        package var mimeType: String?
+        package var text: String?
+        package var params: [Parameter]?
+        package var comment: String?
+    }
+
+    /// Of a form, as browsers write it besides or instead of its text.
+    package struct Parameter: Codable, Sendable {
+        package var name: String
+        package var value: String?
+    }
+
+    package struct Content: Codable, Sendable {
+        package var size: Int64?
+        package var mimeType: String?
+        package var text: String?
+        package var encoding: String?
+        package var comment: String?
+    }
+
+    package struct Cache: Codable, Sendable {}
+
+    package struct Timings: Codable, Sendable {
+        package var blocked: Double?
+        package var dns: Double?
+        package var connect: Double?
+        package var ssl: Double?
+        package var send: Double?
+        package var wait: Double?
+        package var receive: Double?
+    }
+
+    /// Which exchange of which call it was.
+    package struct Origin: Codable, Sendable {
+        package var call: String
+        package var route: String
+        package var attempt: Int
+        package var hop: Int
+        package var origin: String?
+    }
+
+    /// Why there is no answer, or why it broke off.
+    package struct Failure: Codable, Sendable {
+        package var kind: String
+        package var message: String
+        /// Foundation's code for URL loading, if the wire failed.
+        package var code: Int?
+        package var phase: String?
+
+        package init(kind: String, message: String, code: Int?, phase: String?) {
+            self.kind = kind
+            self.message = message
+            self.code = code
+            self.phase = phase
+        }
+
+        /// Browsers have a text under this name.
+        package init(from decoder: any Decoder) throws {
+            if let text = try? decoder.singleValueContainer().decode(String.self) {
+                self.init(kind: PulseError.Kind.custom.rawValue, message: text, code: nil, phase: nil)
+                return
+            }
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                kind: try values.decodeIfPresent(String.self, forKey: .kind) ?? PulseError.Kind.custom.rawValue,
+                message: try values.decodeIfPresent(String.self, forKey: .message) ?? "",
+                code: try values.decodeIfPresent(Int.self, forKey: .code),
+                phase: try values.decodeIfPresent(String.self, forKey: .phase))
+        }
+    }
+
+    package var log: Log
+
+    /// Throws ``PulseError/decodingFailed(type:underlying:)`` for what is no HAR.
+    package init(json: Data) throws {
+        // Some programs begin the file with a byte order mark.
+        let json = json.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(json.dropFirst(3)) : json
+        do {
+            self = try JSONDecoder().decode(Self.self, from: json)
+        } catch {
+            throw PulseError.decodingFailed(type: "HAR", underlying: error)
+        }
+    }
+
+    package init(entries: [Entry]) {
+        log = Log(
+            version: "1.2", creator: Creator(name: "PulseKit", version: PulseVersion.current), entries: entries)
+    }
+
+    /// The file's content: UTF-8, keys sorted.
+    package var json: Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Nothing in it can fail to be encoded: no number is infinite or none.
+        return (try? encoder.encode(self)) ?? Data()
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// How often which duration was seen, in little memory: a value whose quantiles are right to within 1 %.
+///
+/// As in an HDR histogram, each power of two is cut into 64 equal buckets, from 1 µs to 1 h. Memory follows the range of
+/// what was recorded: 64 bytes for each power of two between the shortest and the longest, and up to eight times that as the
+/// counts grow; 16 KiB at most. Times outside the range count in its first and last bucket; ``sum`` and ``maximum`` have
+/// them as they were.
+public struct LatencyHistogram: Sendable {
+    /// Seconds; whatever is shorter counts as that.
+    public static let shortest: TimeInterval = 1e-6
+    /// Seconds; whatever is longer counts as that.
+    public static let longest: TimeInterval = 3600
+
+    private static let bucketsPerOctave = 64
+    /// 1 h is in the last one.
+    private static let lastBucket = bucket(of: longest)
+
+    /// The first bucket that is held, the first of its power of two.
+    private var start = 0
+    /// Of whole powers of two.
+    private var counts = PackedCounts()
+
+    public private(set) var count = 0
+    /// Seconds, of all that was recorded.
+    public private(set) var sum: TimeInterval = 0
+    /// Seconds; 0 if nothing was recorded.
+    public private(set) var minimum: TimeInterval = 0
+    /// Seconds; 0 if nothing was recorded.
+    public private(set) var maximum: TimeInterval = 0
+
+    public init() {}
+
+    /// Counts one duration, in seconds. A negative one and NaN count as 0, an infinite one as ``longest``: a broken clock
+    /// must not lose a call.
+    public mutating func record(_ seconds: TimeInterval) {
+        let seconds = seconds > 0 ? (seconds.isFinite ? seconds : Self.longest) : 0
+        minimum = count == 0 ? seconds : min(minimum, seconds)
+        maximum = max(maximum, seconds)
+        count += 1
+        sum += seconds
+        let bucket = Self.bucket(of: seconds)
+        hold(bucket...bucket)
+        counts.increment(bucket - start)
+    }
+
+    /// Adds what another has recorded, as if it had been recorded here.
+    public mutating func merge(_ other: LatencyHistogram) {
+        guard other.count > 0 else { return }
+        guard count > 0 else { return self = other }
+        minimum = min(minimum, other.minimum)
+        maximum = max(maximum, other.maximum)
+        count += other.count
+        sum += other.sum
+        hold(other.start...(other.start + other.counts.count - 1))
+        counts.add(other.counts, at: other.start - start, total: count)
+    }
+
+    public var mean: TimeInterval {
+        count == 0 ? 0 : sum / Double(count)
+    }
+
+    /// The duration that this part of all was not longer than, in seconds: 0.99 for the 99th percentile (nearest rank).
+    /// 0 if nothing was recorded; a part outside 0...1 counts as the nearer end.
+    public func quantile(_ part: Double) -> TimeInterval {
+        guard count > 0 else { return 0 }
+        // Of the doubles below 1 none rounds to more than `count`.
+        let rank = part > 0 ? max(1, UInt64((min(part, 1) * Double(count)).rounded(.up))) : 1
+        var seen: UInt64 = 0
+        for place in 0..<counts.count {
+            seen += counts[place]
+            if seen >= rank { return value(of: start + place) }
+        }
+        return maximum
+    }
+
+    /// How many were not longer than that, to within the width of a bucket. Never falls as `seconds` grows.
+    public func count(atMost seconds: TimeInterval) -> Int {
+        // A comparison that NaN fails.
+        guard seconds >= 0 else { return 0 }
+        var total: UInt64 = 0
+        for place in 0..<counts.count {
+            let count = counts[place]
+            if count > 0, value(of: start + place) > seconds { break }
+            total += count
+        }
+        return Int(clamping: total)
+    }
+
+    // MARK: Buckets
+
+    private static func bucket(of seconds: TimeInterval) -> Int {
+        let units = seconds / shortest
+        guard units >= 1 else { return 0 }
+        // The exponent and the six bits behind it: 64 buckets for each power of two.
+        let bits = Int(truncatingIfNeeded: min(units, longest / shortest).bitPattern >> 46)
+        return bits - Int(truncatingIfNeeded: Double(1).bitPattern >> 46)
+    }
+
+    /// The middle of a bucket, at most half its width, 0.8 %, from whatever is in it.
+    private func value(of bucket: Int) -> TimeInterval {
+        if bucket == Self.lastBucket, maximum > Self.longest { return maximum }
+        let (octave, step) = bucket.quotientAndRemainder(dividingBy: Self.bucketsPerOctave)
+        let units = Double(1 << octave) * (1 + (Double(step) + 0.5) / Double(Self.bucketsPerOctave))
+        return min(max(units * Self.shortest, minimum), maximum)
+    }
+
+    private mutating func hold(_ buckets: ClosedRange<Int>) {
+        guard buckets.lowerBound < start || buckets.upperBound >= start + counts.count else { return }
+        let octave = Self.bucketsPerOctave
+        let lowest = buckets.lowerBound / octave * octave
+        let end = (buckets.upperBound / octave + 1) * octave
+        if counts.count == 0 {
+            start = lowest
+            counts = PackedCounts(count: end - lowest)
+            return
+        }
+        counts.grow(front: max(0, start - lowest), back: max(0, end - start - counts.count))
+        start = min(start, lowest)
+    }
+}

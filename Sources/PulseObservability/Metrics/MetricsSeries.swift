@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+
+/// What is counted of one route and host.
+struct MetricsSeries: Sendable {
+    var calls = TimeSlices<CallMetrics>()
+    var inFlight = 0
+
+    mutating func update(at tick: Int, _ body: (inout CallMetrics) -> Void) {
+        calls.update(at: tick, body)
+    }
+
+    func summary(at tick: Int) -> SeriesMetrics {
+        let sums = calls.sums(at: tick)
+        return SeriesMetrics(
+            overall: sums.overall, lastMinute: sums.lastMinute, lastFiveMinutes: sums.lastFiveMinutes,
+            inFlight: inFlight)
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Where the time of exchanges went: for each phase how often it was measured and the seconds of all together.
+public struct PhaseTotals: Sendable {
+    public struct Total: Sendable, Hashable {
+        public internal(set) var count = 0
+        /// Seconds.
+        public internal(set) var sum: TimeInterval = 0
+
+        /// Seconds; 0 if it was never measured.
+        public var mean: TimeInterval { count == 0 ? 0 : sum / Double(count) }
+
+        mutating func add(_ seconds: TimeInterval) {
+            count += 1
+            sum += seconds
+        }
+
+        mutating func merge(_ other: Total) {
+            count += other.count
+            sum += other.sum
+        }
+    }
+
+    // One field each: an array would be a block of memory for each slice of time and route.
+    private var queued = Total()
+    private var nameResolution = Total()
+    private var connecting = Total()
+    private var securing = Total()
+    private var sending = Total()
+    private var waiting = Total()
+    private var receiving = Total()
+
+    init() {}
+
+    public subscript(phase: CallPhase) -> Total {
+        switch phase {
+        case .queued: queued
+        case .nameResolution: nameResolution
+        case .connecting: connecting
+        case .securing: securing
+        case .sending: sending
+        case .waiting: waiting
+        case .receiving: receiving
+        }
+    }
+
+    mutating func add(_ timings: TransferTimings) {
+        timings.forEachPhase { phase, _, duration in
+            switch phase {
+            case .queued: queued.add(duration)
+            case .nameResolution: nameResolution.add(duration)
+            case .connecting: connecting.add(duration)
+            case .securing: securing.add(duration)
+            case .sending: sending.add(duration)
+            case .waiting: waiting.add(duration)
+            case .receiving: receiving.add(duration)
+            }
+        }
+    }
+
+    mutating func merge(_ other: PhaseTotals) {
+        queued.merge(other.queued)
+        nameResolution.merge(other.nameResolution)
+        connecting.merge(other.connecting)
+        securing.merge(other.securing)
+        sending.merge(other.sending)
+        waiting.merge(other.waiting)
+        receiving.merge(other.receiving)
+    }
+}

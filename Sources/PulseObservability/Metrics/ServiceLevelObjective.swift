@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// What share of calls has to succeed, and how fast.
+///
+/// ```swift
+/// ServiceLevelObjective("checkout", route: "PlaceOrder", latency: 0.8, target: 0.999)
+/// ```
+///
+/// A call is **good** if it succeeds within the latency. It does not count at all if it was cancelled or queued offline, or
+/// if it failed by what the caller asked for: a request that could not be built, an answer from the cache alone that is not
+/// there, a session that is over, or a status from 400 to 499 other than 408, 425 and 429.
+public struct ServiceLevelObjective: Sendable, Hashable {
+    /// Names it in snapshots and exports; of two with one name the first counts.
+    public let name: String
+    /// Nil for all.
+    public let route: String?
+    /// Seconds from the call's start to its end; infinite for no bound.
+    public let latency: TimeInterval
+    /// The share of good calls that is promised, from 0 to 1.
+    public let target: Double
+
+    /// - Parameter latency: NaN counts as no bound.
+    /// - Parameter target: outside 0...1 it counts as the nearer end, NaN as 1.
+    public init(_ name: String, route: String? = nil, latency: TimeInterval = .infinity, target: Double) {
+        self.name = name
+        self.route = route
+        self.latency = latency.isNaN ? .infinity : latency
+        self.target = target.isNaN ? 1 : min(max(target, 0), 1)
+    }
+
+    /// Whether a call was good, or nil if it does not count.
+    func verdict(
+        on result: Result<ResponseSummary, ErrorSummary>, latency seconds: TimeInterval
+    ) -> Bool? {
+        switch result {
+        case .success: return seconds <= latency || seconds.isNaN
+        case .failure(let error):
+            switch error.kind {
+            case .cancelled, .queuedOffline, .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .cacheMiss,
+                .sessionExpired:
+                return nil
+            default: break
+            }
+            guard let status = error.statusCode, (400..<500).contains(status) else { return false }
+            return [408, 425, 429].contains(status) ? false : nil
+        }
+    }
+}
+
+/// How an objective was met in a span of time.
+public struct ObjectiveCounts: Sendable, Hashable {
+    public internal(set) var good = 0
+    /// All that count, the good ones included.
+    public internal(set) var valid = 0
+
+    public init() {}
+
+    /// The share of good calls; 1 if none counted.
+    public var ratio: Double { valid == 0 ? 1 : Double(good) / Double(valid) }
+
+    /// How fast the calls use up what the target allows to be bad: 1 is exactly as fast as allowed, 10 ten times that.
+    /// 0 if all was good; infinite if some was bad and nothing is allowed to be.
+    public func burnRate(target: Double) -> Double {
+        guard valid > good else { return 0 }
+        let allowed = 1 - target
+        return allowed > 0 ? (1 - ratio) / allowed : .infinity
+    }
+
+    mutating func merge(_ other: ObjectiveCounts) {
+        good += other.good
+        valid += other.valid
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+
+package import PulseCore
+
+/// Makes what is kept of requests and answers: masked, and cut to what there is room for.
+package struct ExchangeCapture: Sendable {
+    package let redaction: Redaction
+    private let maximumBodyLength: Int
+    private let maximumTextLength: Int
+    private let maximumFields: Int
+    private let keepsBinaryBodies: Bool
+
+    /// - Parameter maximumTextLength: bytes of a URL and of a header's value.
+    package init(
+        _ redaction: Redaction, maximumBodyLength: Int, maximumTextLength: Int = 16 << 10, maximumFields: Int = 200,
+        keepsBinaryBodies: Bool = false
+    ) {
+        self.redaction = redaction
+        self.maximumBodyLength = max(0, maximumBodyLength)
+        self.maximumTextLength = max(0, maximumTextLength)
+        self.maximumFields = max(0, maximumFields)
+        self.keepsBinaryBodies = keepsBinaryBodies
+    }
+
+    /// What is known before anything is sent, at little cost: no headers, no body.
+    func outline(of request: URLRequest) -> RecordedExchange.Request {
+        RecordedExchange.Request(method: method(of: request), url: url(of: request))
+    }
+
+    package func request(_ request: URLRequest, body source: BodySource) -> RecordedExchange.Request {
+        let fields = (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }
+            .map { HTTPHeaders.Field(name: $0.key, value: $0.value) }
+        let headers = HTTPHeaders(fields)
+        let type = headers["Content-Type"]
+        let body: RecordedBody
+        switch source {
+        case .inRequest:
+            body = self.body(request.httpBody ?? Data(), contentType: type, coding: headers["Content-Encoding"])
+        case .file: body = omitted(.file, contentType: type)
+        case .stream(let stream): body = omitted(.stream, byteCount: stream.length, contentType: type)
+        }
+        return RecordedExchange.Request(
+            method: method(of: request), url: url(of: request), headers: masked(headers), body: body)
+    }
+
+    /// - Parameter data: of a streamed or downloaded answer, if somebody has it.
+    package func response(
+        _ response: PulseResponse, data: Data? = nil, isCut: Bool = false
+    ) -> RecordedExchange.Response {
+        let type = response.headers["Content-Type"]
+        let body: RecordedBody
+        if data == nil, response.bytes != nil {
+            body = omitted(.stream, contentType: type)
+        } else if data == nil, response.file != nil {
+            body = omitted(.file, byteCount: response.timings?.bytesDecoded, contentType: type)
+        } else {
+            body = self.body(
+                data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
+                isCut: isCut || response.isTruncated)
+        }
+        return RecordedExchange.Response(
+            statusCode: response.statusCode, headers: masked(response.headers), body: body, origin: response.origin,
+            timings: response.timings)
+    }
+
+    /// One line, whatever the text is.
+    package func text(_ text: String) -> String {
+        LogExcerpt(redaction, limit: 4096).text(text)
+    }
+
+    package func failure(_ error: PulseError) -> ErrorSummary {
+        ErrorSummary(kind: error.kind, statusCode: error.statusCode, message: text(error.summary))
+    }
+
+    // MARK: Parts
+
+    private func method(of request: URLRequest) -> String {
+        String((request.httpMethod ?? "GET").prefix(64)).onOneLine
+    }
+
+    private func url(of request: URLRequest) -> String {
+        request.url.map { LogExcerpt(redaction, limit: maximumTextLength).url($0) } ?? ""
+    }
+
+    private func masked(_ headers: HTTPHeaders) -> HTTPHeaders {
+        let excerpt = LogExcerpt(redaction, limit: maximumTextLength)
+        var fields = headers.prefix(maximumFields).map { field in
+            HTTPHeaders.Field(
+                name: excerpt.text(field.name), value: excerpt.headerValue(field.value, for: field.name))
+        }
+        let left = headers.count - fields.count
+        if left > 0 { fields.append(HTTPHeaders.Field(name: "…", value: LogText.count(left, "more field"))) }
+        return HTTPHeaders(fields)
+    }
+
+    private func body(_ data: Data, contentType: String?, coding: String?, isCut: Bool = false) -> RecordedBody {
+        guard !data.isEmpty || isCut else { return .none }
+        let count = Int64(data.count)
+        let type = shown(contentType)
+        if let coding, !coding.isEmpty, !coding.equalsIgnoringASCIICase("identity"), isStillCoded(data) {
+            return omitted(.encoded, byteCount: count, contentType: contentType)
+        }
+        let excerpt = LogExcerpt(redaction, limit: maximumBodyLength)
+        if let (text, isPartial) = excerpt.bodyText(data, contentType: contentType) {
+            return RecordedBody(.text(text), byteCount: count, isCut: isPartial || isCut, contentType: type)
+        }
+        guard keepsBinaryBodies, data.count <= maximumBodyLength else {
+            let isText = Redaction.isText(data, contentType: contentType)
+            return omitted(isText ? .overBudget : .binary, byteCount: count, contentType: contentType)
+        }
+        return RecordedBody(.bytes(data), byteCount: count, isCut: isCut, contentType: type)
+    }
+
+    /// A transport that decodes leaves the header behind; what is not text is taken for coded still.
+    private func isStillCoded(_ data: Data) -> Bool {
+        !Redaction.isText(data, contentType: nil)
+    }
+
+    private func omitted(
+        _ omission: RecordedBody.Omission, byteCount: Int64? = nil, contentType: String?
+    ) -> RecordedBody {
+        RecordedBody(.omitted(omission), byteCount: byteCount, contentType: shown(contentType))
+    }
+
+    private func shown(_ contentType: String?) -> String? {
+        contentType.map { LogExcerpt(redaction, limit: 256).headerValue($0, for: "Content-Type") }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension PulseRecorder {
+    /// Hears, from now on, of all calls of the clients that this bus belongs to, and of what belongs to no call.
+    ///
+    /// The bus does not keep the recorder: when that goes it hears no more. Attaching twice is attaching once. A client's bus
+    /// is ``PulseEventBus/shared`` unless it was given another, so that other clients' calls are recorded too: without
+    /// headers and bodies.
+    public func attach(to bus: PulseEventBus) {
+        let sink = RecorderSink { [weak self] in self }
+        let isNew = attachments.withLock { attachments in
+            guard !attachments.contains(where: { $0.bus === bus }) else { return false }
+            attachments.append(Attachment(bus: bus, sink: sink))
+            return true
+        }
+        if isNew { bus.addSink(sink) }
+    }
+
+    /// Hears of nothing any more, whatever it was attached to. What it has it keeps.
+    public func detach() {
+        let attachments = attachments.withLock { attachments in
+            defer { attachments = [] }
+            return attachments
+        }
+        for attachment in attachments { attachment.bus.removeSink(attachment.sink) }
+    }
+
+    /// On one line, and not too long.
+    func shown(_ text: String) -> String {
+        LogExcerpt(redaction, limit: 4096).text(text)
+    }
+
+    func take(_ event: NetworkEvent) {
+        let uptime = clock.uptime
+        switch event {
+        case .requestStarted(let call): begin(call, at: uptime)
+        case .requestCompleted(let result, let call, let latency):
+            state.withLock { $0.end(call.id, latency: latency, outcome: result, traceID: call.traceID) }
+        case .requestRetrying(let call, let error, _):
+            mark(call, .retrying, uptime, wait: call.retryDelay, detail: error.message)
+        case .retryGivenUp(let call, let error): mark(call, .retryGivenUp, uptime, detail: error.message)
+        case .requestRedirected(let call, let status): mark(call, .redirected, uptime, detail: "\(status)")
+        case .rateLimited(let call, let wait): mark(call, .rateLimited, uptime, wait: wait)
+        case .authRefreshStarted(let call): mark(call, .authRefreshStarted, uptime)
+        case .authRefreshSucceeded(let call): mark(call, .authRefreshSucceeded, uptime)
+        case .authRefreshFailed(let call, let error): mark(call, .authRefreshFailed, uptime, detail: error.message)
+        case .sessionExpired(let call): mark(call, .sessionExpired, uptime)
+        case .cacheHit(let call): mark(call, .cacheHit, uptime)
+        case .cacheMiss(let call): mark(call, .cacheMiss, uptime)
+        case .cacheRevalidated(let call): mark(call, .cacheRevalidated, uptime)
+        case .cacheStored(let call): mark(call, .cacheStored, uptime)
+        default: note(event)
+        }
+    }
+
+    private func begin(_ summary: CallSummary, at uptime: TimeInterval) {
+        let call = RecordedCall(
+            id: summary.id, endpointPath: shown(summary.endpointPath), route: shown(summary.route),
+            method: summary.method, host: summary.host, startedAt: clock.now, traceID: summary.traceID)
+        state.withLock { $0.begin(call, id: summary.id, at: uptime) }
+    }
+
+    private func mark(
+        _ call: CallSummary, _ kind: RecordedCall.Mark.Kind, _ uptime: TimeInterval, wait: TimeInterval? = nil,
+        detail: String? = nil
+    ) {
+        let detail = detail.map { shown($0) }
+        state.withLock { $0.mark(call.rootID, kind, at: uptime, wait: wait, detail: detail) }
+    }
+
+    /// What belongs to no call.
+    private func note(_ event: NetworkEvent) {
+        guard let (kind, subject) = RecordedEvent.Kind.of(event) else { return }
+        let recorded = RecordedEvent(
+            date: clock.now, kind: kind, subject: shown(subject))
+        state.withLock { $0.add(recorded) }
+    }
+}
+
+/// What a bus keeps of a recorder: it leads there as long as the recorder lives.
+final class RecorderSink: EventSink {
+    private let recorder: @Sendable () -> PulseRecorder?
+
+    init(_ recorder: @escaping @Sendable () -> PulseRecorder?) {
+        self.recorder = recorder
+    }
+
+    var isActive: Bool { recorder() != nil }
+
+    func emit(_ event: NetworkEvent) {
+        recorder()?.take(event)
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// One request of a call and what came of it: an attempt of the retry loop, a redirect's hop, a copy that hedging sent.
+public struct RecordedExchange: Sendable, Identifiable {
+    /// A request as it was sent, secrets masked.
+    public struct Request: Sendable, Hashable {
+        public let method: String
+        /// Absolute, its user info and secret items of its query masked.
+        public let url: String
+        public let headers: HTTPHeaders
+        public let body: RecordedBody
+
+        public init(method: String, url: String, headers: HTTPHeaders = [:], body: RecordedBody = .none) {
+            self.method = method
+            self.url = url
+            self.headers = headers
+            self.body = body
+        }
+    }
+
+    /// An answer, secrets masked.
+    public struct Response: Sendable, Hashable {
+        public let statusCode: Int
+        public let headers: HTTPHeaders
+        public let body: RecordedBody
+        public let origin: PulseResponse.Origin
+        public let timings: TransferTimings?
+
+        public init(
+            statusCode: Int, headers: HTTPHeaders = [:], body: RecordedBody = .none,
+            origin: PulseResponse.Origin = .network, timings: TransferTimings? = nil
+        ) {
+            self.statusCode = statusCode
+            self.headers = headers
+            self.body = body
+            self.origin = origin
+            self.timings = timings
+        }
+    }
+
+    /// Counts the exchanges of one recorder.
+    public let id: UInt64
+    /// Of the retry loop, from 1.
+    public let attempt: Int
+    /// Of the redirects: 0 for the call's own request.
+    public let hop: Int
+    /// Seconds from the start of the call.
+    public let offset: TimeInterval
+    /// While the answer is awaited without headers and body.
+    public internal(set) var request: Request
+    /// Nil while it is awaited, or if none came.
+    public internal(set) var response: Response?
+    /// Why there is no answer, or why the answer's stream broke off.
+    public internal(set) var failure: ErrorSummary?
+    /// Seconds until the answer was whole, for a stream until its end; nil while it is under way.
+    public internal(set) var duration: TimeInterval?
+    /// The code and the phase behind a failure of the wire: what a cassette needs to play it.
+    package internal(set) var fault: RecordedFault?
+
+    public init(
+        id: UInt64, attempt: Int = 1, hop: Int = 0, offset: TimeInterval = 0, request: Request,
+        response: Response? = nil, failure: ErrorSummary? = nil, duration: TimeInterval? = nil
+    ) {
+        self.id = id
+        self.attempt = attempt
+        self.hop = hop
+        self.offset = offset
+        self.request = request
+        self.response = response
+        self.failure = failure
+        self.duration = duration
+    }
+
+    package init(
+        id: UInt64, request: Request, response: Response?, failure: ErrorSummary?, duration: TimeInterval,
+        fault: RecordedFault?
+    ) {
+        self.init(id: id, request: request, response: response, failure: failure, duration: duration)
+        self.fault = fault
+    }
+
+    /// What it takes in memory, about.
+    var cost: Int {
+        var cost = 512 + request.url.utf8.count + request.headers.cost + request.body.cost
+        if let response { cost += response.headers.cost + response.body.cost }
+        return cost + (failure?.message.utf8.count ?? 0)
+    }
+
+    mutating func dropBodies() {
+        request = Request(
+            method: request.method, url: request.url, headers: request.headers, body: request.body.withoutContent)
+        guard let known = response else { return }
+        response = Response(
+            statusCode: known.statusCode, headers: known.headers, body: known.body.withoutContent,
+            origin: known.origin, timings: known.timings)
+    }
+}
+
+extension RecordedExchange {
+    /// The request as a `curl` command, secrets masked: see `URLRequest.curlCommand()`. Empty if its URL is none.
+    public var curlCommand: String {
+        guard let url = URL(string: request.url) else { return "" }
+        var copy = URLRequest(url: url)
+        copy.httpMethod = request.method
+        for field in request.headers { copy.addValue(field.value, forHTTPHeaderField: field.name) }
+        switch request.body.content {
+        case .none: break
+        case .text(let text) where !request.body.isCut: copy.httpBody = Data(text.utf8)
+        case .bytes(let data): copy.httpBody = data
+        case .text, .omitted:
+            let stream = BodyStream(length: request.body.byteCount) { ByteStream([]) }
+            return copy.curlCommand(body: .stream(stream), redaction: nil)
+        }
+        return copy.curlCommand(redaction: nil, maxBodyLength: .max)
+    }
+}
+
+/// How the wire failed.
+package struct RecordedFault: Sendable, Hashable {
+    package let code: Int
+    package let phase: PulseError.Phase
+
+    package init(code: Int, phase: PulseError.Phase) {
+        self.code = code
+        self.phase = phase
+    }
+
+    /// Nil for what is no failure of the wire.
+    package init?(_ error: PulseError) {
+        switch error {
+        case .transport(let code, _): self.init(code: code.rawValue, phase: error.phase ?? .maybeSent)
+        case .timeout: self.init(code: URLError.Code.timedOut.rawValue, phase: .maybeSent)
+        case .noConnection: self.init(code: URLError.Code.notConnectedToInternet.rawValue, phase: .beforeSend)
+        default: return nil
+        }
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var cost: Int {
+        reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
+    }
+}

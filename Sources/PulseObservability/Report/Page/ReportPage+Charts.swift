@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+
+extension ReportPage {
+    /// The totals and the charts over all calls.
+    static let charts = #"""
+        function tiles(report) {
+          const box = document.getElementById("tiles");
+          const done = report.calls.filter(isDone);
+          const failed = done.filter((call) => tone(call) === "bad" || tone(call) === "warn").length;
+          const latencies = done.map((call) => call.latency).sort(ascending);
+          const exchanges = report.calls.reduce((sum, call) => sum + call.exchanges.length + call.omitted, 0);
+          const retries = report.calls.reduce(
+            (sum, call) => sum + call.exchanges.filter((exchange) => exchange.attempt > 1).length, 0);
+          const rate = done.length ? (100 * (done.length - failed) / done.length).toFixed(1) + " %" : "–";
+          const values = [
+            [report.calls.length, "calls"], [rate, "without failure"], [time(percentile(latencies, 0.5)), "p50"],
+            [time(percentile(latencies, 0.95)), "p95"], [time(percentile(latencies, 0.99)), "p99"],
+            [exchanges, "requests"], [retries, "retries"],
+          ];
+          for (const [value, name] of values) {
+            const tile = add(box, "div", { class: "tile" });
+            add(tile, "b", {}, String(value));
+            add(tile, "span", {}, name);
+          }
+        }
+
+        function chart(id, title, width, height, isWide) {
+          const box = document.getElementById("charts");
+          const card = add(box, "div", { class: isWide ? "chart wide" : "chart", id: id });
+          add(card, "h3", {}, title);
+          if (!width) return { card: card };
+          const svg = draw(isWide ? add(card, "div", { class: "scroll" }) : card, "svg", { viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": title });
+          return { card: card, svg: svg, width: width, height: height };
+        }
+
+        function nothing(card) {
+          add(card, "div", { class: "empty" }, "Nothing recorded.");
+        }
+
+        // Steps of 1, 2 and 5, so that a bar is a range that people can read.
+        function steps(low, high) {
+          const edges = [];
+          let power = Math.floor(Math.log10(low));
+          while (edges.length < 40) {
+            for (const digit of [1, 2, 5]) edges.push(digit * Math.pow(10, power));
+            power += 1;
+            if (Math.pow(10, power) > high * 10) break;
+          }
+          let first = 0;
+          while (first + 1 < edges.length && edges[first + 1] <= low) first += 1;
+          let last = first + 1;
+          while (last < edges.length - 1 && edges[last] <= high) last += 1;
+          return edges.slice(first, last + 1);
+        }
+
+        function histogram(report) {
+          const target = chart("histogram", "Latency", 420, 190);
+          const values = report.calls.filter(isDone).map((call) => Math.max(0.01, call.latency)).sort(ascending);
+          if (values.length === 0) return nothing(target.card);
+          const edges = steps(values[0], values[values.length - 1]);
+          const counts = edges.slice(1).map(() => 0);
+          for (const value of values) {
+            let index = 0;
+            while (index + 2 < edges.length && value >= edges[index + 1]) index += 1;
+            counts[index] += 1;
+          }
+          const most = Math.max(...counts);
+          const width = 400 / counts.length;
+          counts.forEach((number, index) => {
+            const height = number ? Math.max(2, 140 * number / most) : 0;
+            const bar = draw(target.svg, "rect", {
+              class: "bar", x: 10 + index * width + 1, y: 160 - height, width: Math.max(1, width - 2), height: height,
+              rx: 2, fill: "var(--accent)",
+            });
+            draw(bar, "title", {}, time(edges[index]) + " to " + time(edges[index + 1]) + ": " + count(number, "call"));
+            if (number && width >= 18) {
+              draw(target.svg, "text", { x: 10 + (index + 0.5) * width, y: 155 - height, "text-anchor": "middle" }, number);
+            }
+          });
+          draw(target.svg, "line", { class: "axis", x1: 10, x2: 410, y1: 160.5, y2: 160.5 });
+          const every = Math.ceil(edges.length / 6);
+          edges.forEach((edge, index) => {
+            if (index % every) return;
+            const anchor = index === 0 ? "start" : index === edges.length - 1 ? "end" : "middle";
+            draw(target.svg, "text", { x: 10 + index * width, y: 178, "text-anchor": anchor }, time(edge));
+          });
+        }
+
+        // The highest first, so that of equal ones the lowest is on top.
+        const QUANTILES = [["p99", 0.99, "bad"], ["p95", 0.95, "warn"], ["p50", 0.5, "good"]];
+
+        function percentiles(report) {
+          const target = chart("percentiles", "Percentiles over time", 420, 190);
+          const calls = report.calls.filter(isDone);
+          if (calls.length === 0) return nothing(target.card);
+          const [from, to] = span(calls.map((call) => call.start));
+          const buckets = Math.max(1, Math.min(24, Math.ceil(calls.length / 5)));
+          const groups = Array.from({ length: buckets }, () => []);
+          for (const call of calls) {
+            const index = Math.floor((call.start - from) / (to - from) * buckets);
+            groups[Math.max(0, Math.min(buckets - 1, index))].push(call.latency);
+          }
+          groups.forEach((group) => group.sort(ascending));
+          const most = Math.max(1, ...groups.map((group) => percentile(group, 0.99) || 0));
+          for (const [name, share, color] of QUANTILES) {
+            const points = [];
+            groups.forEach((group, index) => {
+              const value = percentile(group, share);
+              if (value === null) return;
+              const x = 50 + (index + 0.5) / buckets * 360;
+              points.push([x, 160 - 140 * value / most, value, index]);
+            });
+            draw(target.svg, "polyline", {
+              class: "curve", points: points.map((point) => point[0].toFixed(1) + "," + point[1].toFixed(1)).join(" "),
+              fill: "none", stroke: "var(--" + color + ")", "stroke-width": 2, "stroke-linejoin": "round",
+            });
+            for (const [x, y, value, index] of points) {
+              const dot = draw(target.svg, "circle", { cx: x, cy: y, r: 3, fill: "var(--" + color + ")" });
+              const begin = clock(from + (to - from) * index / buckets);
+              draw(dot, "title", {}, name + " " + time(value) + ", from " + begin);
+            }
+          }
+          draw(target.svg, "line", { class: "axis", x1: 50, x2: 410, y1: 160.5, y2: 160.5 });
+          draw(target.svg, "text", { x: 46, y: 24, "text-anchor": "end" }, time(most));
+          draw(target.svg, "text", { x: 46, y: 163, "text-anchor": "end" }, "0");
+          draw(target.svg, "text", { x: 50, y: 178 }, clock(from));
+          draw(target.svg, "text", { x: 410, y: 178, "text-anchor": "end" }, clock(to));
+          legend(target.card, QUANTILES.map(([name, , color]) => [name, color]));
+        }
+
+        function span(dates) {
+          const from = dates.reduce((least, date) => Math.min(least, date), Infinity);
+          const to = dates.reduce((most, date) => Math.max(most, date), -Infinity);
+          return [from, Math.max(to, from + 1)];
+        }
+
+        function bars(id, title, entries) {
+          const rows = entries.slice(0, 10);
+          const target = chart(id, title, 420, Math.max(1, rows.length) * 26 + 6);
+          if (rows.length === 0) {
+            target.svg.remove();
+            return nothing(target.card);
+          }
+          const most = Math.max(...rows.map((row) => row[1]));
+          rows.forEach(([name, number, color], index) => {
+            const y = index * 26 + 4;
+            draw(target.svg, "text", { x: 130, y: y + 14, "text-anchor": "end" }, short(name, 22));
+            const bar = draw(target.svg, "rect", {
+              class: "bar", x: 138, y: y, width: Math.max(2, 230 * number / most), height: 18, rx: 3,
+              fill: "var(--" + color + ")",
+            });
+            draw(bar, "title", {}, name + ": " + number);
+            draw(target.svg, "text", { x: 144 + Math.max(2, 230 * number / most), y: y + 14 }, number);
+          });
+        }
+
+        function tally(names) {
+          const counts = new Map();
+          for (const [name, color] of names) {
+            const known = counts.get(name);
+            if (known) known[1] += 1; else counts.set(name, [name, 1, color]);
+          }
+          return Array.from(counts.values()).sort((left, right) => right[1] - left[1]);
+        }
+
+        function breakdowns(report) {
+          const done = report.calls.filter(isDone);
+          bars("statuses", "How calls ended", tally(done.map((call) => [outcome(call), tone(call)])));
+          const failed = done.filter((call) => call.error);
+          bars("errors", "Errors", tally(failed.map((call) => [call.error.kind, tone(call)])));
+        }
+
+        const BREAKER = { breakerOpened: "bad", breakerHalfOpened: "warn", breakerClosed: "good" };
+        const MARKS = {
+          queueEnqueued: "note", queueDraining: "idle", queueDelivered: "good", queueFailed: "warn", queueExpired: "warn",
+          queueDeadLettered: "bad", connectivity: "note", pinningFailed: "bad", warning: "warn",
+        };
+
+        // A lane for each breaker, in the color of its state, one for the queue and one for the rest.
+        function lanes(report) {
+          const names = new Map();
+          for (const event of report.events) {
+            const name = BREAKER[event.kind] ? "breaker " + event.subject
+              : event.kind.startsWith("queue") ? "offline queue" : "connection, warnings";
+            if (!names.has(name)) names.set(name, []);
+            names.get(name).push(event);
+          }
+          const rows = Array.from(names.entries()).slice(0, 12);
+          const target = chart("timeline", "Breakers and queue", 860, Math.max(1, rows.length) * 28 + 24, true);
+          if (rows.length === 0) {
+            target.svg.remove();
+            return nothing(target.card);
+          }
+          const dates = report.events.map((event) => event.date).concat(report.calls.map((call) => call.start));
+          const [from, to] = span(dates);
+          const x = (date) => 200 + 650 * (date - from) / (to - from);
+          rows.forEach(([name, events], row) => {
+            const y = row * 28 + 6;
+            draw(draw(target.svg, "text", { x: 192, y: y + 12, "text-anchor": "end" }, short(name, 30)), "title", {}, name);
+            draw(target.svg, "line", { class: "axis", x1: 200, x2: 850, y1: y + 8, y2: y + 8 });
+            events.forEach((event, index) => {
+              const color = BREAKER[event.kind] || MARKS[event.kind] || "idle";
+              const text = clock(event.date) + " " + event.kind + " " + short(event.subject, 200);
+              if (BREAKER[event.kind]) {
+                const until = index + 1 < events.length ? events[index + 1].date : to;
+                const bar = draw(target.svg, "rect", {
+                  class: "lane", x: x(event.date), y: y, width: Math.max(3, x(until) - x(event.date)), height: 16, rx: 2,
+                  fill: "var(--" + color + ")",
+                });
+                draw(bar, "title", {}, text);
+              } else {
+                const dot = draw(target.svg, "circle", {
+                  class: "lane", cx: x(event.date), cy: y + 8, r: 5, fill: "var(--" + color + ")",
+                });
+                draw(dot, "title", {}, text);
+              }
+            });
+          });
+          const bottom = rows.length * 28 + 18;
+          draw(target.svg, "text", { x: 200, y: bottom }, clock(from));
+          draw(target.svg, "text", { x: 850, y: bottom, "text-anchor": "end" }, clock(to));
+          legend(target.card, [["open, failed", "bad"], ["half open, expired", "warn"], ["closed, delivered", "good"]]);
+        }
+
+        """#
+}

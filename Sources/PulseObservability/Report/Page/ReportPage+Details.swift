@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+
+extension ReportPage {
+    /// One call: its waterfall, its requests and answers.
+    static let details = #"""
+        const PHASES = [
+          ["queued", "queued"], ["nameResolution", "name resolution"], ["connecting", "connecting"], ["securing", "TLS"],
+          ["sending", "sending"], ["waiting", "waiting"], ["receiving", "receiving"],
+        ];
+
+        function lengthOf(call) {
+          let length = call.latency || 0;
+          for (const exchange of call.exchanges) {
+            length = Math.max(length, exchange.offset + (exchange.duration || 0));
+            for (const phase of exchange.phases) {
+              length = Math.max(length, exchange.offset + phase.start + phase.duration);
+            }
+          }
+          for (const mark of call.marks) length = Math.max(length, mark.offset + (mark.wait || 0));
+          return Math.max(length, 0.001);
+        }
+
+        function phaseBars(svg, exchange, x, y, height) {
+          const phases = exchange.phases.length
+            ? exchange.phases : [{ kind: exchange.error ? "queued" : "waiting", start: 0, duration: exchange.duration || 0 }];
+          for (const phase of phases) {
+            const begin = x(exchange.offset + phase.start);
+            const end = x(exchange.offset + phase.start + phase.duration);
+            const bar = draw(svg, "rect", {
+              class: "phase", x: begin.toFixed(2), y: y, width: Math.max(1, end - begin).toFixed(2), height: height,
+              fill: "var(--" + phase.kind + ")",
+            });
+            draw(bar, "title", {}, phase.kind + " " + time(phase.duration));
+          }
+        }
+
+        function strip(parent, call) {
+          const box = add(parent, "span", { class: "strip" });
+          const svg = draw(box, "svg", { viewBox: "0 0 150 12", preserveAspectRatio: "none", "aria-hidden": "true" });
+          const total = lengthOf(call);
+          for (const exchange of call.exchanges) {
+            phaseBars(svg, exchange, (value) => 150 * value / total, 0, 12);
+          }
+        }
+
+        const MARK_NAMES = {
+          retrying: "waits for a retry", retryGivenUp: "retry given up", redirected: "redirected", rateLimited: "rate limit",
+          authRefreshStarted: "refreshing the token", authRefreshSucceeded: "token refreshed",
+          authRefreshFailed: "refresh failed", sessionExpired: "session expired", cacheHit: "from the cache",
+          cacheMiss: "not in the cache", cacheRevalidated: "confirmed by the server", cacheStored: "stored in the cache",
+        };
+
+        function waterfall(parent, call) {
+          const total = lengthOf(call);
+          const rows = call.exchanges.length + call.marks.length;
+          if (rows === 0) return;
+          const lines = call.exchanges.map((exchange) => [exchange.offset, exchange, null])
+            .concat(call.marks.map((mark) => [mark.offset, null, mark]))
+            .sort((left, right) => left[0] - right[0]);
+          const svg = draw(add(parent, "div", { class: "scroll" }), "svg", {
+            class: "waterfall", viewBox: "0 0 860 " + (rows * 24 + 22), role: "img", "aria-label": "Waterfall",
+          });
+          const x = (value) => 210 + 560 * Math.min(1, Math.max(0, value / total));
+          for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+            draw(svg, "line", { class: "axis", x1: x(total * share), x2: x(total * share), y1: 0, y2: rows * 24 });
+            draw(svg, "text", { x: x(total * share), y: rows * 24 + 14, "text-anchor": "middle" }, time(total * share));
+          }
+          lines.forEach(([offset, exchange, mark], row) => {
+            const y = row * 24 + 4;
+            if (exchange) {
+              const status = exchange.status || (exchange.error ? exchange.error.kind : "…");
+              const name = exchange.method + " " + status + ", attempt " + exchange.attempt
+                + (exchange.hop ? ", hop " + exchange.hop : "");
+              draw(svg, "text", { x: 200, y: y + 12, "text-anchor": "end" }, short(name, 34));
+              phaseBars(svg, exchange, x, y, 16);
+              draw(svg, "text", { x: x(offset + (exchange.duration || 0)) + 6, y: y + 12 }, time(exchange.duration));
+            } else {
+              draw(svg, "text", { x: 200, y: y + 12, "text-anchor": "end" }, MARK_NAMES[mark.kind] || mark.kind);
+              const width = mark.wait ? Math.max(2, x(offset + mark.wait) - x(offset)) : 2;
+              const bar = draw(svg, "rect", { x: x(offset), y: y + 5, width: width, height: 6, fill: "var(--idle)" });
+              draw(bar, "title", {}, time(offset) + (mark.detail ? ": " + short(mark.detail, 300) : ""));
+              if (mark.wait) draw(svg, "text", { x: x(offset + mark.wait) + 6, y: y + 12 }, time(mark.wait));
+            }
+          });
+          const used = PHASES.filter(([kind]) => call.exchanges.some((exchange) => exchange.phases.some((p) => p.kind === kind)));
+          legend(parent, used.map(([kind, name]) => [name, kind]));
+        }
+
+        function pairs(parent, entries) {
+          const list = add(parent, "dl");
+          for (const [name, value] of entries) {
+            if (value === null || value === undefined || value === "") continue;
+            add(list, "dt", {}, short(String(name), 200));
+            add(list, "dd", {}, String(value));
+          }
+        }
+
+        function block(parent, title, text, note) {
+          if (!text && !note) return;
+          add(parent, "h4", {}, title + (note ? " (" + note + ")" : ""));
+          if (text) add(parent, "pre", {}, pretty(text));
+        }
+
+        // Only to be read: the numbers of a very long JSON would lose digits, so they are left as they are.
+        function pretty(text) {
+          if (text.length > 100000 || !/^\s*[[{]/.test(text) || /\d{16}/.test(text)) return text;
+          try {
+            return JSON.stringify(JSON.parse(text), null, 2);
+          } catch (error) {
+            return text;
+          }
+        }
+
+        function exchangeDetail(parent, exchange, index, isOpen) {
+          const box = add(parent, "details", { class: "exchange" });
+          if (isOpen) box.open = true;
+          const summary = add(box, "summary");
+          add(summary, "b", {}, (index + 1) + ". ");
+          const status = exchange.status || (exchange.error ? exchange.error.kind : "no answer yet");
+          add(summary, "span", { class: "status " + (exchange.status ? toneOf(exchange.status) : "bad") }, String(status));
+          summary.appendChild(document.createTextNode(" " + exchange.method + " " + short(exchange.url, 300)));
+          pairs(box, [
+            ["URL", exchange.url], ["Attempt", exchange.attempt], ["Redirect", exchange.hop || null],
+            ["Began after", time(exchange.offset)], ["Took", exchange.duration === null ? null : time(exchange.duration)],
+            ["Error", exchange.error ? exchange.error.kind + ": " + exchange.error.message : null],
+            ["Came from", exchange.origin], ["Protocol", exchange.version], ["Address", exchange.address],
+            ["Connection", exchange.isReused === null || exchange.isReused === undefined ? null
+              : exchange.isReused ? "reused" : "new"],
+          ]);
+          if (exchange.requestHeaders.length) {
+            add(box, "h4", {}, "Request headers");
+            pairs(box, exchange.requestHeaders);
+          }
+          block(box, "Request body", exchange.requestBody.text, exchange.requestBody.note);
+          if (exchange.responseHeaders.length) {
+            add(box, "h4", {}, "Response headers");
+            pairs(box, exchange.responseHeaders);
+          }
+          if (exchange.responseBody) block(box, "Response body", exchange.responseBody.text, exchange.responseBody.note);
+          block(box, "curl", exchange.curl);
+        }
+
+        function detail(parent, call) {
+          const box = add(parent, "div", { class: "detail" });
+          pairs(box, [
+            ["Route", call.route], ["Host", call.host], ["Started", clock(call.start, true)],
+            ["Error", call.error ? call.error.kind + ": " + call.error.message : null], ["Came from", call.origin],
+            ["Trace", call.trace], ["Call", call.id],
+          ]);
+          add(box, "h4", {}, "Waterfall");
+          waterfall(box, call);
+          call.exchanges.forEach((exchange, index) => {
+            exchangeDetail(box, exchange, index, index === call.exchanges.length - 1);
+          });
+          if (call.omitted) add(box, "p", { class: "dim" }, count(call.omitted, "request") + " more, not kept.");
+        }
+
+        """#
+}

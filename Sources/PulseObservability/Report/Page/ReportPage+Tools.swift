@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+extension ReportPage {
+    /// What all parts of the script use. Every node is built here, and every text set as text.
+    static let tools = #"""
+        const SVG = "http://www.w3.org/2000/svg";
+
+        function add(parent, name, attributes, text) {
+          const node = document.createElement(name);
+          for (const key in attributes || {}) node.setAttribute(key, attributes[key]);
+          if (text !== undefined && text !== null) node.textContent = text;
+          parent.appendChild(node);
+          return node;
+        }
+
+        function draw(parent, name, attributes, text) {
+          const node = document.createElementNS(SVG, name);
+          for (const key in attributes || {}) node.setAttribute(key, attributes[key]);
+          if (text !== undefined && text !== null) node.textContent = text;
+          parent.appendChild(node);
+          return node;
+        }
+
+        function clear(node) {
+          while (node.firstChild) node.removeChild(node.firstChild);
+        }
+
+        function time(milliseconds) {
+          if (milliseconds === null || milliseconds === undefined) return "…";
+          if (milliseconds >= 3600000) return (milliseconds / 3600000).toFixed(1) + " h";
+          if (milliseconds >= 60000) return (milliseconds / 60000).toFixed(1) + " min";
+          if (milliseconds >= 1000) return (milliseconds / 1000).toFixed(2) + " s";
+          if (milliseconds >= 10) return Math.round(milliseconds) + " ms";
+          return milliseconds.toFixed(milliseconds >= 1 ? 1 : 2) + " ms";
+        }
+
+        function clock(date, withDate) {
+          const value = new Date(date);
+          if (isNaN(value)) return "?";
+          const text = value.toISOString();
+          return withDate ? text.slice(0, 10) + " " + text.slice(11, 19) + " UTC" : text.slice(11, 23);
+        }
+
+        function short(text, length) {
+          return text.length > length ? text.slice(0, length) + "…" : text;
+        }
+
+        function count(number, noun) {
+          return number + " " + noun + (number === 1 ? "" : "s");
+        }
+
+        function percentile(sorted, share) {
+          if (sorted.length === 0) return null;
+          return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
+        }
+
+        function ascending(left, right) {
+          return left - right;
+        }
+
+        function isDone(call) {
+          return call.latency !== null && call.latency !== undefined;
+        }
+
+        function tone(call) {
+          if (!isDone(call)) return "idle";
+          if (call.error && call.error.kind === "cancelled") return "idle";
+          // An error because of a status is as bad as that.
+          if (call.error && !(call.status >= 400)) return "bad";
+          return toneOf(call.status);
+        }
+
+        function toneOf(status) {
+          if (status === null || status === undefined) return "bad";
+          if (status < 200) return "note";
+          if (status < 300) return "good";
+          if (status < 400) return "note";
+          return status < 500 ? "warn" : "bad";
+        }
+
+        function outcome(call) {
+          if (!isDone(call)) return "under way";
+          if (call.status) return String(call.status);
+          return call.error ? call.error.kind : "done";
+        }
+
+        function legend(parent, entries) {
+          const box = add(parent, "div", { class: "legend" });
+          for (const [name, color] of entries) {
+            const item = add(box, "span");
+            const mark = add(item, "i");
+            mark.style.background = "var(--" + color + ")";
+            item.appendChild(document.createTextNode(name));
+          }
+        }
+
+        """#
+}

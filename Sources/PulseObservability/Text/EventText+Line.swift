@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+package import PulseCore
+
+extension EventText {
+    /// How severe an event is, and what a log says of it; nil for one that says nothing there. The text is neither masked
+    /// nor on one line yet.
+    package static func line(for event: NetworkEvent) -> (PulseConfiguration.LogLevel, String)? {
+        switch event {
+        case .requestStarted(let call): (.debug, "\(name(call)) started")
+        case .attemptStarted(let call): (.debug, "\(name(call)) attempt \(call.attempt)")
+        case .responseReceived(let call, let status, let bytes): (.debug, "\(name(call)) \(status), \(bytes) bytes")
+        case .requestRedirected(let call, let status): (.debug, "\(name(call)) redirected, \(status)")
+        case .requestRetrying(let call, let error, let attempt):
+            (.warning, "\(name(call)) attempt \(attempt) in \(LogText.milliseconds(call.retryDelay)): \(error)")
+        case .retryGivenUp(let call, let error): (.warning, "\(name(call)) not retried any more: \(error)")
+        case .requestCompleted(.success(let response), let call, let latency):
+            (
+                .info,
+                "\(name(call)) \(response.statusCode), \(response.byteCount) bytes in \(LogText.milliseconds(latency))"
+            )
+        case .requestCompleted(.failure(let error), let call, let latency):
+            (.error, "\(name(call)) failed in \(LogText.milliseconds(latency)): \(error)")
+        // Whether it is enforced or only reported: somebody listens in, or the policy is about to lock users out.
+        case .pinningFailed(let host, let seen):
+            (.error, "\(host) has none of the pinned keys; its chain has \(seen.joined(separator: ", "))")
+        case .warning(let text): (.warning, text)
+        default: nil
+        }
+    }
+
+    private static func name(_ call: CallSummary) -> String {
+        "\(call.method) \(call.host)\(call.endpointPath.hasPrefix("/") ? "" : "/")\(call.endpointPath)"
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What events say to people: in a log, in a trace. On one line, without secrets, of a bounded length.
+package enum EventText {
+    private static let maximumLength = 1000
+
+    /// Text of others as it may be shown.
+    package static func shown(_ text: String) -> String {
+        // Masked before it is cut, so that half a secret does not come through.
+        SeriesName.bounded(Redaction.standard.text(SeriesName.bounded(text, to: 20_000)).onOneLine, to: maximumLength)
+    }
+
+    /// A call and how it ended; nil while it is under way.
+    static func title(
+        _ method: HTTPMethod, _ host: String, _ path: String, _ result: Result<ResponseSummary, ErrorSummary>?
+    ) -> String {
+        let path = path.hasPrefix("/") ? path : "/" + path
+        return shown("\(method) \(host)\(path)") + ": " + (result.map(outcome) ?? "under way")
+    }
+
+    static func outcome(_ result: Result<ResponseSummary, ErrorSummary>) -> String {
+        switch result {
+        case .success(let response):
+            "\(response.statusCode), \(LogText.count(response.byteCount, "byte"))"
+                + (response.origin == .network ? "" : ", \(response.origin.rawValue)")
+        case .failure(let error): shown(error.message)
+        }
+    }
+
+    /// What happened to a call meanwhile; nil for what a trace shows otherwise.
+    static func mark(_ event: NetworkEvent) -> String? {
+        switch event {
+        case .requestRedirected(_, let status): "\(status)"
+        case .requestRetrying(let call, let error, let attempt):
+            "attempt \(attempt) in \(LogText.milliseconds(call.retryDelay)): \(shown(error.message))"
+        case .retryGivenUp(_, let error), .authRefreshFailed(_, let error): shown(error.message)
+        case .rateLimited(_, let seconds): seconds.map { "for \(LogText.milliseconds($0))" } ?? ""
+        case .socketStateChanged(_, let state): shown(state)
+        case .authRefreshStarted, .authRefreshSucceeded, .sessionExpired, .cacheHit, .cacheMiss, .cacheRevalidated,
+            .cacheStored:
+            ""
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A call that has not ended, as a tracer sees it. Times are in seconds from its start.
+struct OpenTrace: Sendable {
+    private static let maximumEntries = 50
+
+    private let start: Date
+    private let startUptime: TimeInterval
+    private var attempts: [CallTrace.Attempt] = []
+    /// Places in `attempts` of those that run.
+    private var running: [Int] = []
+    private var marks: [CallTrace.Mark] = []
+    private var omittedCount = 0
+
+    init(start: Date, uptime: TimeInterval) {
+        self.start = start
+        startUptime = uptime
+    }
+
+    mutating func apply(_ event: NetworkEvent, at uptime: TimeInterval) {
+        let time = elapsed(at: uptime)
+        switch event {
+        case .attemptStarted(let call): begin(call, at: time)
+        case .responseReceived(let call, let status, let byteCount):
+            let spanID = call.spanID
+            let place = running.first {
+                attempts[$0].number == call.attempt && (spanID == nil || attempts[$0].spanID == spanID)
+            }
+            guard let place else { return }
+            attempts[place].statusCode = status
+            attempts[place].byteCount = byteCount
+            close(place, at: time, nil)
+        case .requestRetrying(_, let error, let next):
+            for place in running where attempts[place].number < next { close(place, at: time, error) }
+            mark(event, at: time)
+        default: mark(event, at: time)
+        }
+    }
+
+    /// The whole, once the call has ended.
+    func closed(
+        _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary>, at uptime: TimeInterval
+    ) -> CallTrace {
+        var copy = self
+        let end = elapsed(at: uptime)
+        var error: ErrorSummary?
+        if case .failure(let failure) = result { error = failure }
+        for place in running { copy.close(place, at: end, error) }
+        copy.addPhases(of: result)
+        return CallTrace(
+            id: call.id, method: call.method, host: EventText.shown(call.host),
+            endpointPath: EventText.shown(call.endpointPath), route: SeriesName.shown(call.route),
+            traceID: call.traceID.flatMap(SpanIdentifier.validTrace) ?? SpanIdentifier.trace(of: call.id),
+            spanID: SpanIdentifier.span(of: call.id, 0),
+            parentSpanID: call.parentSpanID.flatMap(SpanIdentifier.validSpan),
+            start: start, duration: end, result: result, attempts: copy.attempts, marks: marks,
+            omittedCount: omittedCount)
+    }
+
+    /// A clock that runs backwards, or gives no number, does not make time negative.
+    private func elapsed(at uptime: TimeInterval) -> TimeInterval {
+        let elapsed = uptime - startUptime
+        return elapsed > 0 && elapsed.isFinite ? elapsed : 0
+    }
+
+    private mutating func begin(_ call: CallSummary, at time: TimeInterval) {
+        guard attempts.count < Self.maximumEntries else { return omittedCount += 1 }
+        running.append(attempts.count)
+        attempts.append(
+            CallTrace.Attempt(
+                number: call.attempt, host: EventText.shown(call.host),
+                spanID: call.spanID.flatMap(SpanIdentifier.validSpan)
+                    ?? SpanIdentifier.span(of: call.id, attempts.count + 1),
+                start: time, duration: 0, statusCode: nil, byteCount: 0, error: nil, phases: []))
+    }
+
+    private mutating func close(_ place: Int, at time: TimeInterval, _ error: ErrorSummary?) {
+        running.removeAll { $0 == place }
+        attempts[place].duration = max(0, time - attempts[place].start)
+        attempts[place].error = error
+    }
+
+    private mutating func addPhases(of result: Result<ResponseSummary, ErrorSummary>) {
+        // An answer of the cache has the timings of the exchange that filled it.
+        guard case .success(let response) = result, let timings = response.timings,
+            response.origin == .network || response.origin == .revalidated,
+            let place = attempts.lastIndex(where: { $0.statusCode != nil })
+        else { return }
+        attempts[place].phases = timings.phases
+    }
+
+    private mutating func mark(_ event: NetworkEvent, at time: TimeInterval) {
+        guard let text = EventText.mark(event) else { return }
+        guard marks.count < Self.maximumEntries else { return omittedCount += 1 }
+        marks.append(CallTrace.Mark(time: time, kind: event.kind, text: text))
+    }
+}

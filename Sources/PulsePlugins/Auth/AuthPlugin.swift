@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Sends the provider's token with every call, and refreshes it when the server refuses it: once for all calls that need
+/// it, each of which is then sent once more (RFC 6750, section 2.1).
+///
+/// - A 401 that the call does not accept is what a refresh answers to. A second one, after the refresh, is
+///   ``PulseError/unauthorized(_:)``, as is one to a call that went out without a token.
+/// - A failed refresh fails all calls that wait for it with the same error; the next one is tried 1 s later at the
+///   earliest, then 2 s, up to 30 s. A session that cannot be refreshed any more is ``PulseError/sessionExpired``, at once for
+///   later calls too, until the provider shows another token.
+/// - A call that is cancelled, or whose deadline passes, waits no longer; the refresh goes on.
+/// - Tokens go to the client's home origins only. A call elsewhere passes untouched, or fails with
+///   ``PulseError/invalidRequest(reason:)`` if its ``RequestOptions/auth`` is ``RequestOptions/Auth/required``. A required
+///   token that is not there is ``PulseError/unauthorized(_:)``; nothing is sent.
+/// - A call with an `Authorization` of its own, or ``RequestOptions/Auth/anonymous``, passes untouched. So does one made
+///   within the provider's `refreshToken()`.
+/// - A body that can be sent once only is not sent again: its 401 is the outcome, and the refresh is for later calls.
+public struct AuthPlugin: PulsePlugin {
+    private enum Source: Sendable {
+        case provider(any TokenProvider, TokenRefresh)
+        /// Nothing can be refreshed, and no account is known.
+        case closure(@Sendable () async -> String?)
+    }
+
+    private let source: Source
+    private let scheme: String
+    private let gate = CredentialGate()
+
+    public var identifier: String { "com.pulse.auth" }
+    public var scope: PluginScope { .call }
+
+    /// - Parameter scheme: what stands before the token in `Authorization`.
+    public init(tokenProvider: any TokenProvider, scheme: String = "Bearer") {
+        source = .provider(tokenProvider, TokenRefresh(tokenProvider))
+        self.scheme = scheme
+    }
+
+    /// Tokens from a closure, which refreshes nothing: a 401 is ``PulseError/unauthorized(_:)``.
+    public init(scheme: String = "Bearer", _ token: @escaping @Sendable () async -> String?) {
+        source = .closure(token)
+        self.scheme = scheme
+    }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        switch source {
+        case .provider(let provider, let refresh):
+            return try await intercept(request, for: context, next: next, provider, refresh)
+        case .closure(let token):
+            guard try gate.admits(request, for: context) else { return try await next(request) }
+            if context.store[ExpectedAccount.self] != nil { throw PulseError.custom(AccountMismatch()) }
+            guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
+                return try await next(request)
+            }
+            note(nil, in: context)
+            guard let token = await token(), !token.isEmpty else {
+                if context.call.options.auth == .required { throw PulseError.unauthorized() }
+                return try await next(request)
+            }
+            return try await next(authorized(request, token))
+        }
+    }
+
+    // Not inlined: its temporaries would take room in the frame of a call whose token comes from a closure.
+    @inline(never)
+    private func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain, _ provider: any TokenProvider,
+        _ refresh: TokenRefresh
+    ) async throws -> PulseResponse {
+        if RefreshScope.isWithin(refresh) { return try await next(request) }
+        guard try gate.admits(request, for: context) else { return try await next(request) }
+        let expected = context.store[ExpectedAccount.self]
+        guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
+            if let expected, await provider.knownAccount != expected { throw PulseError.custom(AccountMismatch()) }
+            return try await next(request)
+        }
+        let credential = try await credential(for: context, expected, provider, refresh)
+        guard let token = credential.token else { return try await next(request) }
+        let response = try await next(authorized(request, token))
+        guard gate.isRefusal(response, in: context) else { return response }
+        return try await outcome(after: response, to: request, credential, provider, refresh, in: context, next)
+    }
+
+    public func shutdown() async {
+        if case .provider(_, let refresh) = source { await refresh.shutdown() }
+    }
+
+    private func authorized(_ request: URLRequest, _ token: String) throws -> URLRequest {
+        let value = "\(scheme) \(token)"
+        guard value.isHTTPFieldValue else {
+            throw PulseError.invalidRequest(reason: "the access token, or its scheme, holds a line break")
+        }
+        var request = request
+        request.setHeader("Authorization", to: value)
+        return request
+    }
+}
+
+// MARK: - The token of a call
+
+extension AuthPlugin {
+    private struct Credential {
+        var token: String?
+        var account: String?
+    }
+
+    /// What the call goes out with, noted in its store.
+    private func credential(
+        for context: PluginContext, _ expected: String?, _ provider: any TokenProvider, _ refresh: TokenRefresh
+    ) async throws -> Credential {
+        let version = refresh.version
+        var credential = try await current(provider)
+        if let expected, credential.account != expected { throw PulseError.custom(AccountMismatch()) }
+        note(credential.account, in: context)
+        guard let token = credential.token else {
+            guard context.call.options.auth == .required else { return credential }
+            throw refresh.isEnded ? PulseError.sessionExpired : .unauthorized()
+        }
+        guard !refresh.hasEnded(token, seenAt: version) else { throw PulseError.sessionExpired }
+        guard let expiry = await provider.tokenExpiry else { return credential }
+        switch refresh.validity(of: token, until: expiry, now: context.clock.now) {
+        case .good: break
+        case .ending: refresh.refreshAhead(of: token, seenAt: version, in: context)
+        case .ended:
+            // Nothing is sent that the server is going to refuse, unless there is no other way to find out.
+            switch await refresh.outcome(of: token, seenAt: version, in: context) {
+            case .token(let new): credential.token = new
+            case .failure(let error): throw error
+            case .refused(let error): if error.kind == .cancelled { throw error }
+            case .askAgain: return try await self.credential(for: context, expected, provider, refresh)
+            }
+            try await check(credential.account, provider)
+        }
+        return credential
+    }
+
+    /// Token and account of one moment: a user may log out and another in between the two questions.
+    private func current(_ provider: any TokenProvider) async throws -> Credential {
+        for _ in 0..<8 {
+            // Asked without a function between, as this is on the way of every call.
+            let account = await provider.accountID
+            let token = await provider.accessToken()
+            if let account, !account.isEmpty, await provider.accountID != account { continue }
+            return Credential(
+                token: token?.isEmpty == true ? nil : token, account: account?.isEmpty == true ? nil : account)
+        }
+        throw PulseError.custom(AccountMismatch())
+    }
+
+    /// A new token serves the account that the call was made for.
+    private func check(_ account: String?, _ provider: any TokenProvider) async throws {
+        if let account, await provider.knownAccount != account { throw PulseError.custom(AccountMismatch()) }
+    }
+
+    private func note(_ account: String?, in context: PluginContext) {
+        if let account {
+            context.store[AccountID.self] = account
+        } else if context.store[AccountID.self] != nil {
+            context.store[AccountID.self] = nil
+        }
+    }
+}
+
+// MARK: - A token that is refused
+
+extension AuthPlugin {
+    // Not inlined, as most calls do without it: it would take room in the frame of each.
+    @inline(never)
+    private func outcome(
+        after refusal: PulseResponse, to request: URLRequest, _ sent: Credential, _ provider: any TokenProvider,
+        _ refresh: TokenRefresh, in context: PluginContext, _ next: PluginChain
+    ) async throws -> PulseResponse {
+        guard let token = sent.token else { return refusal }
+        guard context.body.isReplayable else {
+            // The next call finds a new token.
+            let version = refresh.version
+            if await provider.accessToken() == token { refresh.refreshAhead(of: token, seenAt: version, in: context) }
+            return refusal
+        }
+        // What a deadline that strikes meanwhile tells about.
+        let before = context.call.lastFailure
+        context.call.lastFailure = .unauthorized(refusal)
+        do {
+            guard let new = try await refresh.replacement(for: token, in: context) else { return refusal }
+            try await check(sent.account, provider)
+            context.call.lastFailure = before
+            refusal.bytes?.cancel()
+            return try await next(authorized(request, new))
+        } catch {
+            refusal.bytes?.cancel()
+            throw error
+        }
+    }
+}
+
+extension TokenProvider {
+    /// An empty account is no account: all who are not known would share it.
+    fileprivate var knownAccount: String? {
+        get async {
+            guard let account = await accountID, !account.isEmpty else { return nil }
+            return account
+        }
+    }
+}
+
+extension AuthPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Nothing of the provider, which holds the tokens.
+    public var description: String { "AuthPlugin(\(scheme))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["scheme": scheme]) }
+}
+
+extension PulsePlugin where Self == AuthPlugin {
+    /// ``AuthPlugin/init(tokenProvider:scheme:)``
+    public static func auth(_ tokenProvider: any TokenProvider, scheme: String = "Bearer") -> AuthPlugin {
+        AuthPlugin(tokenProvider: tokenProvider, scheme: scheme)
+    }
+
+    /// ``AuthPlugin/init(scheme:_:)``
+    public static func auth(
+        scheme: String = "Bearer", _ token: @escaping @Sendable () async -> String?
+    ) -> AuthPlugin {
+        AuthPlugin(scheme: scheme, token)
+    }
+}

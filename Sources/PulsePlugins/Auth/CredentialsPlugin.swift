@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Sends the same credentials with every call: a name and a password, or an API key.
+///
+/// They go to the client's home origins only, and not with a call whose ``RequestOptions/auth`` is
+/// ``RequestOptions/Auth/anonymous`` or which has that header itself. A call that requires them and goes elsewhere fails
+/// with ``PulseError/invalidRequest(reason:)`` before it is sent. A 401 is the call's outcome.
+public struct CredentialsPlugin: PulsePlugin {
+    private let header: String
+    private let value: String
+    private let mustBeMarked: Bool
+    private let fault: String?
+    private let gate = CredentialGate()
+
+    public var identifier: String { "com.pulse.auth" }
+    public var scope: PluginScope { .call }
+
+    /// Basic authentication (RFC 7617), in UTF-8. A colon in the name, which that cannot express, fails every call with
+    /// ``PulseError/invalidRequest(reason:)``.
+    public init(username: String, password: String) {
+        let field = HTTPHeaders.Field.authorization(username: username, password: password)
+        self.init(
+            field.name, field.value,
+            fault: username.utf8.contains(UInt8(ascii: ":")) ? "a user name of Basic authentication has no colon" : nil)
+    }
+
+    /// A key in a header of its own, which counts as a secret whatever its name.
+    public init(apiKey: String, header: String = "X-API-Key") {
+        self.init(header, apiKey, fault: nil)
+    }
+
+    private init(_ header: String, _ value: String, fault: String?) {
+        self.header = header
+        self.value = value
+        // Foundation would leave such a header out, and the call would go without a word of why.
+        let isField = header.isHTTPToken && value.isHTTPFieldValue
+        self.fault = fault ?? (isField ? nil : "the credentials make no header field")
+        mustBeMarked = !Redaction.standard.isSecret(header)
+    }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard try gate.admits(request, for: context), context.options.auth != .anonymous, !request.carries(header)
+        else { return try await next(request) }
+        if let fault { throw PulseError.invalidRequest(reason: fault) }
+        if mustBeMarked { context.markSecret(header: header) }
+        var request = request
+        request.setHeader(header, to: value)
+        return try await next(request)
+    }
+}
+
+extension CredentialsPlugin: EndsWithItsCall {}
+
+extension CredentialsPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The header's name, and nothing of what is in it.
+    public var description: String { "CredentialsPlugin(\(header))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["header": header]) }
+}
+
+extension PulsePlugin where Self == CredentialsPlugin {
+    /// ``CredentialsPlugin/init(username:password:)``
+    public static func basic(username: String, password: String) -> CredentialsPlugin {
+        CredentialsPlugin(username: username, password: password)
+    }
+
+    /// ``CredentialsPlugin/init(apiKey:header:)``
+    public static func apiKey(_ key: String, header: String = "X-API-Key") -> CredentialsPlugin {
+        CredentialsPlugin(apiKey: key, header: header)
+    }
+}

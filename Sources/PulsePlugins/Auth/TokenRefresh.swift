@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Refreshes a provider's tokens, one refresh at a time, for all calls that need it.
+///
+/// A refresh runs in a task of this object. Who waits for it may leave at any time; ``shutdown()`` ends it.
+final class TokenRefresh: Sendable {
+    typealias Waiter = CheckedContinuation<Outcome, Never>
+
+    /// What a waiter gets.
+    enum Outcome: Sendable {
+        case token(String)
+        /// The provider may have another token by now.
+        case askAgain
+        case failure(PulseError)
+        /// No refresh was begun, for that reason.
+        case refused(PulseError)
+    }
+
+    private struct State {
+        var machine = StateMachine<Waiter>()
+        /// Those that ask the provider, each under its number: one at a time.
+        var workers: [Int: Task<Void, Never>] = [:]
+        /// By the numbers of the refreshes.
+        var timers: [Int: Task<Void, Never>] = [:]
+        /// Of the call that began the refresh of the moment.
+        var context: PluginContext?
+        var waiterCount = 0
+    }
+
+    private let provider: any TokenProvider
+    private let state = Locked(State())
+
+    init(_ provider: any TokenProvider) {
+        self.provider = provider
+    }
+
+    /// To be read before the provider is asked for a token.
+    var version: Int {
+        state.withLock { $0.machine.version }
+    }
+
+    var isEnded: Bool {
+        state.withLock { $0.machine.isEnded }
+    }
+
+    func hasEnded(_ token: String, seenAt version: Int) -> Bool {
+        state.withLock { $0.machine.hasEnded(token, seenAt: version) }
+    }
+
+    func validity(of token: String, until expiry: Date, now: Date) -> StateMachine<Waiter>.Validity {
+        state.withLock { $0.machine.validity(of: token, remaining: expiry.timeIntervalSince(now)) }
+    }
+
+    /// The token to go on with in place of one that is no good: a newer one at once if the provider has it, else that of
+    /// a refresh. Nil if the provider has none any more. Throws ``PulseError``; a caller that is cancelled leaves at once.
+    func replacement(for token: String, in context: PluginContext) async throws -> String? {
+        while true {
+            let version = version
+            guard let current = await provider.accessToken(), !current.isEmpty else {
+                // Who comes late learns what the others did.
+                if hasEnded(token, seenAt: version) { throw PulseError.sessionExpired }
+                return nil
+            }
+            guard current == token else {
+                guard !hasEnded(current, seenAt: version) else { throw PulseError.sessionExpired }
+                return current
+            }
+            switch await outcome(of: token, seenAt: version, in: context) {
+            case .token(let new): return new
+            case .askAgain: continue
+            case .failure(let error), .refused(let error): throw error
+            }
+        }
+    }
+
+    /// Refreshes a token that is good still; nobody waits.
+    func refreshAhead(of token: String, seenAt version: Int, in context: PluginContext) {
+        _ = state.withLock { request(token, seenAt: version, in: context, waiter: nil, &$0) }
+    }
+
+    /// Waits for the refresh of a token, which begins unless it is under way.
+    func outcome(of token: String, seenAt version: Int, in context: PluginContext) async -> Outcome {
+        let id = state.withLock { state in
+            state.waiterCount += 1
+            return state.waiterCount
+        }
+        return await withCancellation(context.call.cancellation) {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> StateMachine<Waiter>.Answer in
+                    // Cancelled before this line: the handler below found nobody to let go.
+                    if context.call.isCancelled { return .refuse(.cancelled) }
+                    return request(token, seenAt: version, in: context, waiter: (id, continuation), &state)
+                }
+                switch answer {
+                case .begin, .takeOver, .wait: break
+                case .askAgain: continuation.resume(returning: .askAgain)
+                case .refuse(let error): continuation.resume(returning: .refused(error))
+                case .refuseLoop(let isFirst):
+                    if isFirst { warnOfLoop(in: context) }
+                    continuation.resume(returning: .refused(.sessionExpired))
+                }
+            }
+        } onCancel: {
+            self.state.withLock { $0.machine.leave(id) }?.resume(returning: .failure(.cancelled))
+        }
+    }
+
+    /// Ends the refresh of the moment; who waits for it is cancelled.
+    func shutdown() async {
+        let (waiters, given, workers, timers) = state.withLock { state in
+            defer { state.context = nil }
+            return (state.machine.abandon(), state.context, Array(state.workers.values), Array(state.timers.values))
+        }
+        given.map { context in
+            context.emit(.authRefreshFailed(context.summary, ErrorSummary(.cancelled)))
+        }
+        waiters.forEach { $0.resume(returning: .failure(.cancelled)) }
+        (workers + timers).forEach { $0.cancel() }
+        // The provider itself may shut a client down when its session ends: it would wait for itself.
+        guard !RefreshScope.isWithin(self) else { return }
+        for task in workers + timers { await task.value }
+    }
+
+    // MARK: A refresh
+
+    private func request(
+        _ token: String, seenAt version: Int, in context: PluginContext, waiter: (id: Int, value: Waiter)?,
+        _ state: inout State
+    ) -> StateMachine<Waiter>.Answer {
+        let answer = state.machine.request(token, seenAt: version, now: context.clock.uptime, waiter: waiter)
+        // Under the lock, so that a shutdown finds the tasks: they begin to run on threads of their own.
+        switch answer {
+        case .begin(let number):
+            state.context = context
+            state.workers[number] = worker(number, for: context)
+            state.timers[number] = timer(number, for: context)
+        case .takeOver(let number):
+            state.context = context
+            state.timers[number] = timer(number, for: context)
+        case .wait, .askAgain, .refuse, .refuseLoop: break
+        }
+        return answer
+    }
+
+    private func worker(_ number: Int, for context: PluginContext) -> Task<Void, Never> {
+        // Urgent, whoever was first to ask: others may wait for it.
+        Task(priority: .userInitiated) {
+            context.emit(.authRefreshStarted(context.summary))
+            await RefreshScope.run(self) { await self.refresh(number, for: context) }
+            self.state.withLock { $0.workers[number] = nil }
+        }
+    }
+
+    private func timer(_ number: Int, for context: PluginContext) -> Task<Void, Never> {
+        Task {
+            if (try? await context.clock.sleep(RefreshLimits.timeout)) != nil { self.expire(number, for: context) }
+            self.state.withLock { $0.timers[number] = nil }
+        }
+    }
+
+    private func refresh(_ number: Int, for context: PluginContext) async {
+        var result: Result<String, PulseError>
+        do {
+            let token = try await provider.refreshToken()
+            result =
+                token.isEmpty
+                ? .failure(.invalidRequest(reason: "the token provider's refresh gave an empty token"))
+                : .success(token)
+        } catch {
+            result = .failure(PulseError(wrapping: error))
+        }
+        var (lifetime, current): (TimeInterval?, String?)
+        if (try? result.get()) != nil {
+            lifetime = await provider.tokenExpiry?.timeIntervalSince(context.clock.now)
+        } else {
+            // Somebody may have logged in anew while the old session was found to be over.
+            current = await provider.accessToken()
+        }
+        if finish(number, result, current, lifetime, for: context) { await provider.handleAuthenticationFailure() }
+    }
+
+    /// Whether the session is over. Nothing happens for a refresh whose result counts nowhere.
+    private func finish(
+        _ number: Int, _ result: Result<String, PulseError>, _ current: String?, _ lifetime: TimeInterval?,
+        for context: PluginContext
+    ) -> Bool {
+        let now = context.clock.uptime
+        let (finish, timer) = state.withLock { state -> (StateMachine<Waiter>.Finish, Task<Void, Never>?) in
+            let finish = state.machine.finish(number, result, current: current, lifetime: lifetime, now: now)
+            switch finish {
+            case .ended(let ending):
+                state.context = nil
+                return (finish, state.timers[ending.run])
+            case .again(let number): state.workers[number] = worker(number, for: context)
+            case .late, .ignored: break
+            }
+            return (finish, nil)
+        }
+        timer?.cancel()
+        switch finish {
+        case .again, .ignored:
+            return false
+        case .late(let endsSession):
+            if endsSession { context.emit(.sessionExpired(context.summary)) }
+            return endsSession
+        case .ended(let ending):
+            switch result {
+            case .success: context.emit(.authRefreshSucceeded(context.summary))
+            case .failure(let error): context.emit(.authRefreshFailed(context.summary, ErrorSummary(error)))
+            }
+            if ending.endsSession { context.emit(.sessionExpired(context.summary)) }
+            ending.waiters.forEach { $0.resume(returning: ending.outcome) }
+            return ending.endsSession
+        }
+    }
+
+    /// The provider is told to give up. Until it does, nobody asks it again.
+    private func expire(_ number: Int, for context: PluginContext) {
+        let now = context.clock.uptime
+        let (ending, worker) = state.withLock { state -> (StateMachine<Waiter>.Ending?, Task<Void, Never>?) in
+            guard let (ending, asking) = state.machine.expire(number, .refreshTimeout, now: now) else {
+                return (nil, nil)
+            }
+            state.context = nil
+            return (ending, state.workers[asking])
+        }
+        guard let ending else { return }
+        context.emit(.authRefreshFailed(context.summary, ErrorSummary(.refreshTimeout)))
+        ending.waiters.forEach { $0.resume(returning: ending.outcome) }
+        worker?.cancel()
+    }
+
+    private func warnOfLoop(in context: PluginContext) {
+        context.emit(
+            .warning(
+                "the server refuses tokens as fast as they are refreshed: more than \(RefreshLimits.loopCount) times in "
+                    + "\(Int(RefreshLimits.loopWindow)) s; calls fail with sessionExpired until that is over"))
+    }
+}
+
+extension PulseError {
+    fileprivate static var refreshTimeout: PulseError {
+        .transport(
+            .timedOut, underlying: TransportFailure(code: .timedOut, phase: .maybeSent, underlying: RefreshTimeout()))
+    }
+}
+
+/// What a refresh fails with that takes too long.
+private struct RefreshTimeout: Error, CustomStringConvertible {
+    var description: String { "the token provider's refresh took longer than \(Int(RefreshLimits.timeout)) s" }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// One request on its way through the cache, and what the cache needs to know of it.
+struct CacheExchange: Sendable {
+    let request: URLRequest
+    let headers: [String: String]
+    let rules: CachedRequest
+    let mode: RequestOptions.Cache
+    let key: CacheKey
+    let context: PluginContext
+    /// Of the plugin's invalidations: what was stored or under way before a later one does not count.
+    let sequence: Int
+
+    /// Nil if the cache has nothing to do with it, whatever is stored.
+    init?(
+        _ request: URLRequest, _ method: HTTPMethod, for context: PluginContext, by policy: CachePolicy, sequence: Int
+    ) {
+        switch context.delivery {
+        case .buffered, .streamed: break
+        case .file, .upgrade: return nil
+        }
+        guard method == .get || method == .head || method == .query, let url = request.url else { return nil }
+        guard case .inRequest = context.body else { return nil }
+        let headers = request.allHTTPHeaderFields ?? [:]
+        var digest: String?
+        if method == .query {
+            // Without a hash function there is no key for it.
+            guard let known = Self.digest(of: request.httpBody ?? Data(), headers) else { return nil }
+            digest = known
+        } else if request.httpBody?.isEmpty == false {
+            return nil
+        }
+        let call = context.call
+        let marked = call.markedSecrets
+        let redaction = call.environment.redaction
+        let isSecret: @Sendable (String) -> Bool = {
+            redaction.isSecret($0) || !marked.isEmpty && marked.contains($0.asciiLowercased)
+        }
+        rules = CachedRequest(method: method, headers: headers) { name, value in
+            isSecret(name) ? CacheDigest.hex(value) ?? value : value
+        }
+        guard policy.canAnswer(rules) else { return nil }
+        key = CacheKey(
+            partition: CachePartition.name(account: context.store[AccountID.self], headers, isSecret: isSecret),
+            url: CacheURL.normalized(url), bodyDigest: digest)
+        self.request = request
+        self.headers = headers
+        self.context = context
+        self.sequence = sequence
+        mode = context.options.cache ?? .default
+    }
+
+    /// Of a QUERY: its bytes, and how they are to be read.
+    private static func digest(of body: Data, _ headers: [String: String]) -> String? {
+        let kind = ["Content-Type", "Content-Encoding", "Content-Language"].map { headers.header($0) ?? "" }
+        return CacheDigest.hex(Data((kind.joined(separator: "\n") + "\n").utf8) + body)
+    }
+
+    func isSecret(_ name: String) -> Bool {
+        context.call.environment.redaction.isSecret(name)
+            || context.call.markedSecrets.contains(name.asciiLowercased)
+    }
+
+    var tags: Set<String> { context.call.options.tag.map { [$0] } ?? [] }
+
+    var isStreamed: Bool {
+        if case .streamed = context.delivery { true } else { false }
+    }
+
+    /// The request as it goes to the server: with the conditions, and told to pass by the caches on its way where the
+    /// call's options want it to pass by this one.
+    func request(with conditions: CacheConditions?) -> URLRequest {
+        var request = request
+        for (name, value) in conditions?.fields ?? [] { request.setValue(value, forHTTPHeaderField: name) }
+        guard headers.header("Cache-Control") == nil else { return request }
+        switch mode {
+        case .reload: request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
+        case .revalidate: request.setValue("max-age=0", forHTTPHeaderField: "Cache-Control")
+        case .default, .cacheElseNetwork, .onlyIfCached, .staleWhileRevalidate: break
+        }
+        return request
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// Puts answers into the store and takes them out, and sees to it that nothing is stored which an invalidation has
+/// overtaken.
+final class CacheKeeper: Sendable {
+    let policy: CachePolicy
+    let storage: any CacheStorage
+    let flights = CacheFlights()
+    let counters = Locked(CacheStatistics.Counters())
+    let commits = CacheCommits()
+    private let ledger = Locked(CacheLedger())
+
+    init(policy: CachePolicy, storage: any CacheStorage) {
+        self.policy = policy
+        self.storage = storage
+    }
+
+    /// Where in the order of invalidations a request begins; and where to tell of what no call asks for.
+    func begin(in context: PluginContext) -> Int {
+        let events = context.call.environment.events
+        return ledger.withLock { ledger in
+            if let events { ledger.note(events) }
+            return ledger.sequence
+        }
+    }
+
+    /// The last answer of that key could be used for nobody else: it is not worth while to wait for the next.
+    func isUnshareable(_ key: CacheKey) -> Bool {
+        ledger.withLock { $0.isUnshareable(key) }
+    }
+
+    func note(_ key: CacheKey, isShareable: Bool) {
+        ledger.withLock { $0.note(key, isShareable: isShareable) }
+    }
+
+    // MARK: Storing
+
+    /// - Parameter readsItself: nobody else wants the answer: a streamed body is read here, and not further than it is kept.
+    func store(
+        _ response: PulseResponse, under head: CachedHead, for exchange: CacheExchange, readsItself: Bool = false
+    ) async -> CacheOutcome {
+        guard !response.isTruncated, isFit(response, for: exchange) else {
+            await remove(.key(exchange.key), in: exchange.context)
+            return .answered(response, stored: nil)
+        }
+        var head = head
+        head.tags = exchange.tags
+        guard let stream = response.bytes else {
+            let kept = CachedResponse(head: head, body: CachedBody(response.data))
+            return .answered(response, stored: await keep(kept, for: exchange) ? kept : nil)
+        }
+        var streamed = response
+        let tee = CacheTee(stream, into: self, under: head, for: exchange)
+        streamed.bytes = await tee.stream()
+        if readsItself { await tee.readAll(of: streamed.bytes) }
+        return .answered(streamed, stored: nil)
+    }
+
+    /// Whether others may find it: not if the request as it was sent says more of who asks than the cache has seen.
+    private func isFit(_ response: PulseResponse, for exchange: CacheExchange) -> Bool {
+        let sent = response.request.allHTTPHeaderFields ?? [:]
+        let unseen = CachePartition.unseenCredential(in: sent, seen: exchange.headers, isSecret: exchange.isSecret)
+        guard let unseen else { return true }
+        if ledger.withLock({ $0.isFirstWarning(about: unseen) }) {
+            exchange.context.emit(
+                .warning(
+                    """
+                    answers to requests with the header \(unseen.asciiLowercased) are not cached: a plugin further in \
+                    sets it, so the cache cannot tell whose they are; let that plugin stand before the cache
+                    """))
+        }
+        return false
+    }
+
+    /// False if it was not stored, or does not count any more.
+    func keep(_ response: CachedResponse, for exchange: CacheExchange) async -> Bool {
+        await commit(exchange) { try await self.storage.store(response, for: exchange.key) }
+    }
+
+    /// Stores by `body`, unless an invalidation has come between the request and its answer.
+    func commit(_ exchange: CacheExchange, _ body: () async throws -> Bool) async -> Bool {
+        let number = commits.begin(exchange.key)
+        defer { commits.end(number) }
+        guard !isOvertaken(exchange) else { return false }
+        let isStored: Bool
+        do {
+            isStored = try await body()
+            ledger.withLock { $0.hasWarnedOfFailure = false }
+        } catch {
+            warn(of: error, exchange.context)
+            // What it was to replace is past in any case.
+            _ = try? await storage.remove(.key(exchange.key))
+            return false
+        }
+        // One that came while the store wrote waits for this one's end, and removes it then.
+        guard isStored, !isOvertaken(exchange) else { return false }
+        counters.withLock { $0.stores += 1 }
+        exchange.context.emit(.cacheStored(exchange.context.summary))
+        return true
+    }
+
+    private func isOvertaken(_ exchange: CacheExchange) -> Bool {
+        ledger.withLock { $0.isOvertaken(exchange.key.url, since: exchange.sequence) }
+    }
+
+    /// A stored answer that the server has confirmed.
+    func confirm(
+        _ stored: CachedResponse, _ head: CachedHead, keeps: Bool, for exchange: CacheExchange,
+        by response: PulseResponse
+    ) async -> CacheOutcome {
+        var confirmed = stored
+        confirmed.head = head
+        confirmed.head.tags.formUnion(exchange.tags)
+        guard keeps, isFit(response, for: exchange) else {
+            await remove(.key(exchange.key), in: exchange.context)
+            return .confirmed(confirmed, isKept: false)
+        }
+        return .confirmed(confirmed, isKept: await keep(confirmed, for: exchange))
+    }
+
+    // MARK: Removing
+
+    /// What is selected goes, and what is under way to it does not come back.
+    func invalidate(_ selection: CacheSelection, _ url: URL? = nil) async throws {
+        ledger.withLock { $0.invalidate(selection) }
+        flights.close { selection.mayConcern($0) }
+        await commits.wait { selection.mayConcern($0) }
+        let count = try await storage.remove(selection)
+        guard count > 0 else { return }
+        counters.withLock { $0.invalidations += count }
+        let sink = ledger.withLock { $0.events }
+        if let url, let sink, sink.isActive { sink.emit(.cacheInvalidated(url: CacheURL.told(url))) }
+    }
+
+    /// The same for who cannot be told of a failure: a warning says so, to the client that used the cache last.
+    func forget(_ selection: CacheSelection, _ url: URL? = nil) async {
+        do {
+            try await invalidate(selection, url)
+        } catch {
+            let sink = ledger.withLock { $0.events }
+            guard let sink, sink.isActive else { return }
+            sink.emit(.warning("the cache cannot forget what it was told to: \(PulseError(wrapping: error))"))
+        }
+    }
+
+    func remove(_ selection: CacheSelection, in context: PluginContext) async {
+        do {
+            _ = try await storage.remove(selection)
+        } catch {
+            warn(of: error, context)
+        }
+    }
+
+    /// Once until the store works again.
+    func warn(of error: any Error, _ context: PluginContext) {
+        let isFirst = ledger.withLock { ledger in
+            defer { ledger.hasWarnedOfFailure = true }
+            return !ledger.hasWarnedOfFailure
+        }
+        if isFirst { context.emit(.warning("the cache's store fails: \(PulseError(wrapping: error))")) }
+    }
+}

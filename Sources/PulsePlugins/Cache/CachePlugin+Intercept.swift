@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+import PulseStorage
+
+extension CachePlugin {
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? context.method
+        let exchange = CacheExchange(
+            request, method, for: context, by: keeper.policy, sequence: keeper.begin(in: context))
+        guard let exchange else { return try await pass(request, method, context, next) }
+        let stored = await keeper.storage.responses(for: exchange.key)
+        let plan = keeper.policy.plan(
+            for: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), now: context.clock.now)
+        switch plan {
+        case .bypass:
+            return try await next(request)
+        case .serve(let index, let use):
+            if let response = try await hit(stored[index], use, exchange) {
+                if use.revalidates { validateBehind(exchange, stored, next) }
+                return response
+            }
+            return try await fetchAfterDamage(exchange, next)
+        case .forward(let conditions):
+            return try await fetch(exchange, stored, conditions, next)
+        case .gatewayTimeout, .cacheMiss:
+            return try refuse(plan, exchange)
+        }
+    }
+
+    public func willSend(_ request: URLRequest, for context: PluginContext) async {
+        // Of several attempts the last one's answer is stored, whose age counts from its own start.
+        context.store[CacheSendTime.self]?.value = context.clock.now
+    }
+
+    /// A request that is not the cache's, except for what it changes.
+    private func pass(
+        _ request: URLRequest, _ method: HTTPMethod, _ context: PluginContext, _ next: PluginChain
+    ) async throws -> PulseResponse {
+        guard !method.isSafe, let url = request.url else { return try await next(request) }
+        let result = await next.result(request)
+        switch result {
+        case .success(let response):
+            await forget(
+                keeper.policy.invalidated(byStatus: response.statusCode, response.headers, to: method, url), context)
+        case .failure(let error):
+            // Its answer was lost on the way: it may have changed what it was to change.
+            if error.mayHaveArrived { await forget([url], context) }
+        }
+        return try result.get()
+    }
+
+    private func forget(_ urls: [URL], _ context: PluginContext) async {
+        for url in urls {
+            do {
+                try await keeper.invalidate(.url(CacheURL.normalized(url)), url)
+            } catch {
+                context.emit(.warning("the cache cannot forget what has changed: \(PulseError(wrapping: error))"))
+            }
+        }
+    }
+
+    // MARK: From the store
+
+    /// Nil if the stored body is damaged.
+    private func hit(
+        _ stored: CachedResponse, _ use: CacheUse, _ exchange: CacheExchange
+    ) async throws -> PulseResponse? {
+        let response = try await CacheAnswer(stored, use.origin, age: use.age).response(to: exchange)
+        guard let response else { return nil }
+        keeper.counters.withLock { counters in
+            if use.origin == .stale { counters.staleHits += 1 } else { counters.hits += 1 }
+        }
+        exchange.context.emit(.cacheHit(exchange.context.summary))
+        return response
+    }
+
+    /// Without what cannot be read: from the network, if the call allows it.
+    private func fetchAfterDamage(_ exchange: CacheExchange, _ next: PluginChain) async throws -> PulseResponse {
+        await keeper.remove(.key(exchange.key), in: exchange.context)
+        let plan = keeper.policy.plan(
+            for: exchange.rules, mode: exchange.mode, stored: [], now: exchange.context.clock.now)
+        guard case .forward = plan else { return try refuse(plan, exchange) }
+        return try await fetch(exchange, [], nil, next)
+    }
+
+    /// The caller wants nothing but what is stored.
+    private func refuse(_ plan: CachePlan, _ exchange: CacheExchange) throws -> PulseResponse {
+        keeper.counters.withLock { $0.misses += 1 }
+        exchange.context.emit(.cacheMiss(exchange.context.summary))
+        guard plan == .gatewayTimeout else { throw PulseError.cacheMiss }
+        return PulseResponse(statusCode: 504, request: exchange.request, origin: .cache)
+    }
+
+    // MARK: From the server
+
+    private func fetch(
+        _ exchange: CacheExchange, _ stored: [CachedResponse], _ conditions: CacheConditions?, _ next: PluginChain
+    ) async throws -> PulseResponse {
+        let fetch = CacheFetch(exchange: exchange, stored: stored, conditions: conditions, cache: keeper)
+        // Within the work of another call it might wait for that very call, which waits for it.
+        guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !Recoverer.isWithinAny, !HeldPermit.isWithinAny,
+            !keeper.isUnshareable(exchange.key)
+        else {
+            let outcome = await fetch.outcome(of: next)
+            if isShareable(outcome, exchange) { keeper.note(exchange.key, isShareable: true) }
+            return try await finish(outcome, fetch, next)
+        }
+        let (outcome, isLeader) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
+            waiting in
+            let outcome = await fetch.outcome(of: next.detached(for: waiting))
+            self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
+            return outcome
+        }
+        try exchange.context.call.checkCancellation()
+        if !outcome.isCancelled {
+            if isLeader { return try await finish(outcome, fetch, next) }
+            if let response = try await follow(outcome, fetch, next) { return response }
+        }
+        // What came is for another request alone, or another client's `shutdown()` has ended it.
+        return try await finish(await fetch.outcome(of: next), fetch, next)
+    }
+
+    /// Makes an answer of what came of this call's own request.
+    private func finish(
+        _ outcome: CacheOutcome, _ fetch: CacheFetch, _ next: PluginChain
+    ) async throws -> PulseResponse {
+        let exchange = fetch.exchange
+        switch outcome {
+        case .answered(let response, _):
+            keeper.counters.withLock { $0.misses += 1 }
+            exchange.context.emit(.cacheMiss(exchange.context.summary))
+            return response
+        case .confirmed(let confirmed, _):
+            if let response = try await CacheAnswer(confirmed, .revalidated, age: nil).response(to: exchange) {
+                keeper.counters.withLock { $0.revalidations += 1 }
+                exchange.context.emit(.cacheRevalidated(exchange.context.summary))
+                return response
+            }
+            await keeper.remove(.key(exchange.key), in: exchange.context)
+            let anew = CacheFetch(exchange: exchange, stored: [], conditions: nil, cache: keeper)
+            return try await finish(await anew.outcome(of: next), anew, next)
+        case .standIn(let index, let use, let refused):
+            guard let response = try await hit(fetch.stored[index], use, exchange) else { return refused }
+            refused.bytes?.cancel()
+            return response
+        case .failed(let error):
+            return try await standIn(for: error, fetch)
+        }
+    }
+
+    /// Makes an answer of what came of another call's request; nil if this one has to ask for itself.
+    private func follow(
+        _ outcome: CacheOutcome, _ fetch: CacheFetch, _ next: PluginChain
+    ) async throws -> PulseResponse? {
+        let exchange = fetch.exchange
+        let shared: CachedResponse
+        switch outcome {
+        case .answered(_, let stored?): shared = stored
+        case .confirmed(let confirmed, isKept: true): shared = confirmed
+        case .failed(let error): return try await standIn(for: error, fetch)
+        // The server would tell each of them the same, and it has trouble enough.
+        case .standIn: return try await ownStandIn(fetch, isDisconnected: false)
+        case .answered, .confirmed: return nil
+        }
+        let plan = keeper.policy.plan(
+            for: exchange.rules, mode: exchange.mode, stored: [shared.head], now: exchange.context.clock.now)
+        guard case .serve(_, let use) = plan else { return nil }
+        // It may have gone past its lifetime for a caller who allows that, and he is to learn of it.
+        guard use.origin != .stale else { return try await hit(shared, use, exchange) }
+        let response = try await CacheAnswer(shared, .coalesced, age: use.age).response(to: exchange)
+        guard let response else { return nil }
+        keeper.counters.withLock { $0.coalesced += 1 }
+        exchange.context.emit(.cacheHit(exchange.context.summary))
+        return response
+    }
+
+    /// A stored answer in place of an error, where that is allowed; else the error.
+    private func standIn(for error: PulseError, _ fetch: CacheFetch) async throws -> PulseResponse {
+        if error.meansThatNobodyAnswered,
+            let response = try await ownStandIn(fetch, isDisconnected: error.meansNoConnection)
+        {
+            return response
+        }
+        keeper.counters.withLock { $0.misses += 1 }
+        fetch.exchange.context.emit(.cacheMiss(fetch.exchange.context.summary))
+        throw error
+    }
+
+    /// What of the call's own stored answers may stand in for a server that failed.
+    private func ownStandIn(_ fetch: CacheFetch, isDisconnected: Bool) async throws -> PulseResponse? {
+        let (exchange, heads) = (fetch.exchange, fetch.stored.map(\.head))
+        guard let index = keeper.policy.select(from: heads, for: exchange.rules),
+            let use = keeper.policy.useAfterFailure(
+                of: heads[index], exchange.rules, exchange.mode, isDisconnected: isDisconnected,
+                now: exchange.context.clock.now)
+        else { return nil }
+        return try await hit(fetch.stored[index], use, exchange)
+    }
+
+    /// Asks behind an answer that was served past its lifetime.
+    private func validateBehind(_ exchange: CacheExchange, _ stored: [CachedResponse], _ next: PluginChain) {
+        guard exchange.rules.method != .head else { return }
+        let plan = keeper.policy.plan(
+            for: exchange.rules, mode: .revalidate, stored: stored.map(\.head), now: exchange.context.clock.now)
+        guard case .forward(let conditions) = plan else { return }
+        let fetch = CacheFetch(
+            exchange: exchange, stored: stored, conditions: conditions, cache: keeper, isBehind: true)
+        keeper.flights.beginBehind(exchange.flightKey) { await fetch.outcome(of: next.detached(for: $0)) }
+    }
+
+    private func isShareable(_ outcome: CacheOutcome, _ exchange: CacheExchange) -> Bool {
+        let shared: CachedResponse
+        switch outcome {
+        case .answered(_, let stored?): shared = stored
+        case .confirmed(let confirmed, isKept: true): shared = confirmed
+        case .failed: return true
+        case .answered, .confirmed, .standIn: return false
+        }
+        return CacheFreshness(of: shared.head, by: keeper.policy, now: exchange.context.clock.now).isUsableByOthers
+    }
+}
+
+extension CacheFreshness {
+    fileprivate var isUsableByOthers: Bool { isFresh && !control.noCache }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+public import PulseStorage
+
+/// Answers calls from what servers have said may be used again.
+///
+/// Stands once around all attempts of a call, behind what authenticates it: so answers are kept apart by account
+/// (`TokenProvider.accountID`), else by the credentials that the request carries. A hit touches nothing further in.
+/// Several clients may share a plugin.
+///
+/// Calls that miss the same answer at the same time wait for one request. A call's options may ask for other than the
+/// rules, see ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields:
+/// `Cache-Control: no-store` and the like.
+public final class CachePlugin: PulsePlugin, EndsWithItsCall {
+    let keeper: CacheKeeper
+
+    public var identifier: String { "com.pulse.cache" }
+    public var scope: PluginScope { .call }
+
+    /// Keeps answers of status 200 to GET in memory, fresh for `ttl` seconds whatever the server says, except `no-store`.
+    ///
+    /// - Parameter maxMemoryItems: the least recently used go first; all together take 32 MiB at most.
+    public convenience init(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) {
+        self.init(policy: .timeToLive(ttl), storage: MemoryCacheStorage(maximumEntries: maxMemoryItems))
+    }
+
+    /// Keeps answers as the policy says.
+    ///
+    /// - Parameter storage: belongs to this plugin: two that share one would not see each other's invalidations in time.
+    public init(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) {
+        keeper = CacheKeeper(policy: policy, storage: storage)
+    }
+
+    /// Ends the requests that the cache itself has under way. It stays usable.
+    public func shutdown() async {
+        await keeper.flights.shutdown()
+    }
+
+    // MARK: Invalidation
+
+    /// Forgets every answer for a URL, whoever asked for it. Its fragment does not count.
+    ///
+    /// An answer to a request that is under way is not stored either; the same holds for the other ways to forget. If the
+    /// store cannot be written, what is left in it may be served until it can; a ``NetworkEvent/warning(_:)`` says so.
+    public func invalidate(url: URL) async {
+        await keeper.forget(.url(CacheURL.normalized(url)), url)
+    }
+
+    /// Forgets every answer for a URL that begins so: `https://api.example.com/users/`.
+    public func invalidate(prefix: URL) async {
+        await keeper.forget(.prefix(CacheURL.normalized(prefix)), prefix)
+    }
+
+    /// Forgets every answer to a call whose options had that tag.
+    public func invalidate(tag: String) async {
+        await keeper.forget(.tag(tag))
+    }
+
+    /// Forgets every answer for an account, as `TokenProvider.accountID` names it: at logout.
+    public func clearAll(account: String) async {
+        await keeper.forget(.partition(CachePartition.name(account: account)))
+    }
+
+    /// Forgets everything.
+    public func clearAll() async {
+        await keeper.forget(.all)
+    }
+
+    public var statistics: CacheStatistics {
+        get async {
+            let usage = await keeper.storage.usage()
+            let counters = keeper.counters.withLock { $0 }
+            return CacheStatistics(
+                hits: counters.hits, staleHits: counters.staleHits, coalesced: counters.coalesced,
+                misses: counters.misses, revalidations: counters.revalidations, stores: counters.stores,
+                invalidations: counters.invalidations, entries: usage.entries, bytes: usage.bytes)
+        }
+    }
+}
+
+extension PulsePlugin where Self == CachePlugin {
+    /// ``CachePlugin/init(ttl:maxMemoryItems:)``
+    public static func cache(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) -> CachePlugin {
+        CachePlugin(ttl: ttl, maxMemoryItems: maxMemoryItems)
+    }
+
+    /// ``CachePlugin/init(policy:storage:)``
+    public static func cache(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) -> CachePlugin {
+        CachePlugin(policy: policy, storage: storage)
+    }
+}

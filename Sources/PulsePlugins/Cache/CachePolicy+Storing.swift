@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// An answer of the server, as the rules of caching see it.
+struct CachedAnswer: Sendable {
+    let statusCode: Int
+    let headers: HTTPHeaders
+    /// When its request left, by the wall clock.
+    let requestTime: Date
+    /// When it came, by the wall clock.
+    let responseTime: Date
+}
+
+extension CachePolicy {
+    /// What to do with the server's answer.
+    ///
+    /// - Parameter conditions: those that the request carried; nil if it carried none.
+    func verdict(
+        on answer: CachedAnswer, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
+        conditions: CacheConditions?
+    ) -> CacheVerdict {
+        let selected = select(from: stored, for: request)
+        if answer.statusCode == 304, let conditions {
+            return confirmation(by: answer, of: stored, selected, conditions, request)
+        }
+        if Self.meansThatTheServerFailed(answer.statusCode),
+            let selected, let use = useAfterFailure(of: stored[selected], request, mode, now: answer.responseTime)
+        {
+            return .serveStale(selected, use)
+        }
+        if request.method == .head {
+            return selected.map { afterHead(answer, stored[$0], $0, request) } ?? .pass
+        }
+        if mayStore(answer, to: request), let head = head(of: answer, for: request) { return .store(head) }
+        // What the server now says may not be kept, so what it said before is past. Not if only this request forbids it,
+        // or if the server is merely not able or not willing to answer now.
+        let isVerdict =
+            answer.statusCode < 500 && ![206, 304, 408, 425, 429].contains(answer.statusCode)
+            && !Self.asksWho(answer.statusCode)
+        return selected != nil && isVerdict && !request.directives.noStore ? .replace : .pass
+    }
+
+    // MARK: What may be stored
+
+    /// RFC 9111, section 3.
+    func mayStore(_ answer: CachedAnswer, to request: CachedRequest) -> Bool {
+        guard !request.directives.noStore, request.method == .get || request.method == .query else { return false }
+        return isStorable(answer.statusCode, answer.headers)
+    }
+
+    /// The answer's part of it.
+    func isStorable(_ status: Int, _ headers: HTTPHeaders) -> Bool {
+        let control = CacheControl(of: headers)
+        if case .timeToLive = rules { return status == 200 && !control.noStore && !headers.varyOnEverything }
+        // A final answer, whole. Parts are not combined (section 3.4), a 304 is no answer by itself.
+        guard (200...599).contains(status), status != 206, status != 304, !headers.contains("Content-Range")
+        else { return false }
+        // It is about the credential, and an account's entries outlive that: the next token would be refused unasked.
+        guard !Self.asksWho(status) else { return false }
+        // Section 5.2.2.3: for a status that is understood `must-understand` is more than `no-store`, for any other less.
+        let isUnderstood = Self.understands(status)
+        if control.mustUnderstand ? !isUnderstood : control.noStore { return false }
+        // It could never be used again (section 4.1).
+        guard !headers.varyOnEverything else { return false }
+        // A bare `private`, which many servers send with everything, would let a failure stand where an answer was: it
+        // permits a private cache to store, and says nothing of whether that is of any use.
+        return control.isPublic || control.maxAge != nil || headers.contains("Expires")
+            || Self.isHeuristicallyCacheable(status)
+    }
+
+    private static func asksWho(_ status: Int) -> Bool {
+        status == 401 || status == 407
+    }
+
+    /// RFC 9110, section 15.1, without 206.
+    static func isHeuristicallyCacheable(_ status: Int) -> Bool {
+        switch status {
+        case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
+        default: false
+        }
+    }
+
+    /// The statuses that RFC 9110 defines: to store them takes no more than these rules, but for 206 and 304.
+    private static func understands(_ status: Int) -> Bool {
+        switch status {
+        case 200...205, 300...303, 305, 307, 308, 400...417, 421, 422, 426, 500...505: true
+        default: false
+        }
+    }
+
+    // MARK: What is stored of it
+
+    /// The head under which an answer is stored; nil if nothing could ever match it.
+    func head(of answer: CachedAnswer, for request: CachedRequest) -> CachedHead? {
+        let headers = Self.dated(Self.endToEnd(answer.headers), answer)
+        guard let fields = Self.selectingFields(headers, of: request) else { return nil }
+        return CachedHead(
+            statusCode: answer.statusCode, headers: headers, requestTime: answer.requestTime,
+            responseTime: answer.responseTime, selectingFields: fields)
+    }
+
+    /// RFC 9111, section 4.1; nil for a `*`.
+    static func selectingFields(_ headers: HTTPHeaders, of request: CachedRequest) -> [CachedHead.SelectingField]? {
+        let names = Set(headers.listMembers(of: "Vary"))
+        guard !names.contains("*") else { return nil }
+        return names.sorted().map { request.selectingField($0) }
+    }
+
+    /// RFC 9111, section 3.1: without what belongs to the connection.
+    static func endToEnd(_ headers: HTTPHeaders) -> HTTPHeaders {
+        let named = Set(headers.listMembers(of: "Connection"))
+        return HTTPHeaders(
+            headers.filter { field in
+                let name = field.name.asciiLowercased
+                return !hopByHop.contains(name) && !named.contains(name)
+            })
+    }
+
+    private static let hopByHop: Set<String> = [
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+
+    /// With the time at which it came where the answer has no valid `Date` (RFC 9110, section 6.6.1).
+    static func dated(_ headers: HTTPHeaders, _ answer: CachedAnswer) -> HTTPHeaders {
+        if let date = headers["Date"], HTTPDate.parse(date, now: answer.responseTime) != nil { return headers }
+        var headers = headers
+        headers["Date"] = HTTPDate.format(answer.responseTime)
+        return headers
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var varyOnEverything: Bool { listMembers(of: "Vary").contains("*") }
+
+    /// The members of a field that is a list of tokens, in lower case (RFC 9110, section 5.6.1).
+    func listMembers(of name: String) -> [String] {
+        guard let value = self[name] else { return [] }
+        return value.split(separator: ",").compactMap { member in
+            let member = member.trimmingCharacters(in: .whitespaces).asciiLowercased
+            return member.isEmpty ? nil : member
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+extension CachePolicy {
+    // MARK: A 304
+
+    /// RFC 9111, sections 4.3.3 and 4.3.4: which stored answer a 304 is about, and what that answer is from now on.
+    func confirmation(
+        by answer: CachedAnswer, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
+        _ request: CachedRequest
+    ) -> CacheVerdict {
+        guard let index = confirmed(by: answer.headers, of: stored, selected, conditions) else { return .refetch }
+        var head = stored[index]
+        head.headers = Self.updated(head.headers, by: Self.dated(Self.endToEnd(answer.headers), answer))
+        (head.requestTime, head.responseTime) = (answer.requestTime, answer.responseTime)
+        let fields = Self.selectingFields(head.headers, of: request)
+        if let fields { head.selectingFields = fields }
+        let whole = CachedAnswer(
+            statusCode: head.statusCode, headers: head.headers, requestTime: head.requestTime,
+            responseTime: head.responseTime)
+        return .confirm(index, head, keeps: fields != nil && mayStore(whole, to: request))
+    }
+
+    private func confirmed(
+        by headers: HTTPHeaders, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions
+    ) -> Int? {
+        let asked = stored.indices.filter { index in
+            EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
+                || index == selected && conditions.lastModified != nil
+        }
+        if let tag = EntityTag(of: headers) {
+            // A strong one names its answers exactly, a weak one the most recent of those that it may mean.
+            let named = asked.filter { index in
+                guard let own = EntityTag(of: stored[index].headers) else { return false }
+                return tag.isWeak ? own.names(tag) : own == tag
+            }
+            return preferred(named, selected, stored)
+        }
+        if headers.contains("ETag") { return nil }
+        if let lastModified = headers["Last-Modified"] {
+            return preferred(asked.filter { stored[$0].headers["Last-Modified"] == lastModified }, selected, stored)
+        }
+        // Without a validator it can only be about the one answer that was asked about.
+        return asked.count == 1 ? asked.first : nil
+    }
+
+    /// The one that the request would select, else the most recent.
+    private func preferred(_ indices: [Int], _ selected: Int?, _ stored: [CachedHead]) -> Int? {
+        if let selected, indices.contains(selected) { return selected }
+        return indices.max { stored[$0].responseTime < stored[$1].responseTime }
+    }
+
+    /// RFC 9111, section 3.2: the newer fields take the place of those stored, but for what describes the stored body.
+    static func updated(_ headers: HTTPHeaders, by newer: HTTPHeaders) -> HTTPHeaders {
+        let replacing = newer.filter { !describesStoredBody.contains($0.name.asciiLowercased) }
+        let names = Set(replacing.map(\.name.asciiLowercased))
+        // The age of the answer that is confirmed is past: its own would make it old again.
+        let kept = headers.filter { field in
+            let name = field.name.asciiLowercased
+            return !names.contains(name) && name != "age"
+        }
+        return HTTPHeaders(kept + replacing)
+    }
+
+    private static let describesStoredBody: Set<String> = [
+        "content-encoding", "content-length", "content-range", "transfer-encoding",
+    ]
+
+    // MARK: HEAD
+
+    /// RFC 9111, section 4.3.5: an answer to HEAD tells whether the stored one still holds.
+    func afterHead(
+        _ answer: CachedAnswer, _ head: CachedHead, _ index: Int, _ request: CachedRequest
+    ) -> CacheVerdict {
+        guard answer.statusCode == 200, head.statusCode == 200 else { return .pass }
+        let newer = Self.dated(Self.endToEnd(answer.headers), answer)
+        let isSame = ["ETag", "Last-Modified", "Content-Length"].allSatisfy { name in
+            newer[name] == nil || newer[name] == head.headers[name]
+        }
+        guard isSame else { return .replace }
+        // Section 5.2.1.5: of an answer to such a request nothing is kept.
+        guard newer.contains("ETag") || newer.contains("Last-Modified"), !request.directives.noStore else {
+            return .pass
+        }
+        var updated = head
+        updated.headers = Self.updated(head.headers, by: newer)
+        (updated.requestTime, updated.responseTime) = (answer.requestTime, answer.responseTime)
+        let fields = Self.selectingFields(updated.headers, of: request)
+        if let fields { updated.selectingFields = fields }
+        return .confirm(index, updated, keeps: fields != nil && isStorable(updated.statusCode, updated.headers))
+    }
+
+    // MARK: A server that fails, or cannot be reached
+
+    /// RFC 5861, section 4.
+    static func meansThatTheServerFailed(_ status: Int) -> Bool {
+        switch status {
+        case 500, 502, 503, 504: true
+        default: false
+        }
+    }
+
+    /// How a stored answer may stand in for a server that failed, if it may (RFC 9111, section 4.2.4; RFC 5861, section 4).
+    ///
+    /// Not one past its lifetime by the plain form, whose time is the whole permission, and not a failure of its own; and
+    /// what the request asks of age and freshness holds, unless its own `stale-if-error` lets go of it.
+    ///
+    /// - Parameter isDisconnected: there is no connection at all, which permits any age that is not forbidden.
+    func useAfterFailure(
+        of head: CachedHead, _ request: CachedRequest, _ mode: RequestOptions.Cache, isDisconnected: Bool = false,
+        now: Date
+    ) -> CacheUse? {
+        guard mode != .reload, mode != .revalidate, !request.directives.noCache else { return nil }
+        let freshness = CacheFreshness(of: head, by: self, now: now)
+        let use = CacheUse(origin: freshness.isFresh ? .cache : .stale, age: freshness.ageInSeconds)
+        guard !freshness.control.noCache else { return nil }
+        if !freshness.isFresh {
+            if case .timeToLive = rules { return nil }
+            guard !freshness.mustNotBeStale, head.statusCode < 500 else { return nil }
+        }
+        if freshness.staleness <= Self.window(request.directives.staleIfError) { return use }
+        guard isAsYoung(freshness, as: request.directives), !freshness.isAgeUnknown || request.directives.maxAge == nil
+        else { return nil }
+        return isDisconnected || freshness.staleness <= Self.window(freshness.control.staleIfError) ? use : nil
+    }
+
+    /// Below zero without a valid argument.
+    private static func window(_ seconds: CacheControl.Seconds?) -> TimeInterval {
+        if case .value(let value)? = seconds { TimeInterval(value) } else { -1 }
+    }
+}

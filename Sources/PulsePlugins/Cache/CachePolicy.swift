@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// The rules by which answers are stored and used again. A value: it decides, and ``CachePlugin`` performs.
+public struct CachePolicy: Sendable, Hashable {
+    enum Rules: Sendable, Hashable {
+        case rfc9111
+        case timeToLive(TimeInterval)
+    }
+
+    let rules: Rules
+
+    /// HTTP's own rules for a private cache: RFC 9111, with `stale-while-revalidate` and `stale-if-error` (RFC 5861) and
+    /// `immutable` (RFC 8246).
+    public static let rfc9111 = CachePolicy(rules: .rfc9111)
+
+    /// Answers of status 200 to GET stay fresh for that many seconds, whatever the server says, except `no-store`. Zero, a
+    /// negative number and NaN keep nothing fresh.
+    public static func timeToLive(_ seconds: TimeInterval) -> CachePolicy {
+        CachePolicy(rules: .timeToLive(seconds > 0 ? seconds : 0))
+    }
+}
+
+/// What is to be done for a request.
+enum CachePlan: Sendable, Equatable {
+    /// The cache has nothing to do with it.
+    case bypass
+    /// The stored answer of that index, and perhaps a validation behind it.
+    case serve(Int, CacheUse)
+    /// Asks the server.
+    case forward(CacheConditions?)
+    /// Nothing that may be served, and the network is not to be asked: the request's own `only-if-cached`.
+    case gatewayTimeout
+    /// The same, as the call's options want it.
+    case cacheMiss
+}
+
+/// How a stored answer is served.
+struct CacheUse: Sendable, Equatable {
+    /// `.cache` while fresh, else `.stale`.
+    let origin: PulseResponse.Origin
+    /// Seconds, for the `Age` field (RFC 9111, section 5.1).
+    let age: Int
+    let revalidates: Bool
+
+    init(origin: PulseResponse.Origin, age: Int, revalidates: Bool = false) {
+        self.origin = origin
+        self.age = age
+        self.revalidates = revalidates
+    }
+}
+
+/// The fields that ask whether a stored answer still holds (RFC 9111, section 4.3.1).
+struct CacheConditions: Sendable, Equatable {
+    /// For `If-None-Match`: those of every answer stored for the URL.
+    let entityTags: [String]
+    /// For `If-Modified-Since`: of the answer that matches the request.
+    let lastModified: String?
+
+    var fields: [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        if !entityTags.isEmpty { fields.append(("If-None-Match", entityTags.joined(separator: ", "))) }
+        if let lastModified { fields.append(("If-Modified-Since", lastModified)) }
+        return fields
+    }
+}
+
+/// What is to be done with an answer of the server.
+enum CacheVerdict: Sendable, Equatable {
+    /// It concerns nothing that is stored.
+    case pass
+    /// It is stored, under this head.
+    case store(CachedHead)
+    /// The stored answer of that index holds and is served with this head; kept only if `keeps`.
+    case confirm(Int, CachedHead, keeps: Bool)
+    /// The server cannot answer; the stored answer of that index may stand in.
+    case serveStale(Int, CacheUse)
+    /// It may not be stored and takes the place of what is.
+    case replace
+    /// A 304 that is about nothing that was asked: the request goes out again, without conditions.
+    case refetch
+}

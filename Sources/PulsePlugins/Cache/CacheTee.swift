@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// Hands a streamed body on as it comes, and into the store on the way: kept if it ends whole and is not too large.
+final class CacheTee: Sendable {
+    private enum State {
+        case writing(any CacheWriter)
+        /// The rest is not written any more.
+        case passing
+    }
+
+    /// Seconds for which a body is read that nobody waits for: one that never ends would hold its connection for good.
+    private static let longestReading: TimeInterval = 300
+
+    private let source: ByteStream
+    private let reader: Locked<ByteStream.Iterator>
+    private let state = Locked<State>(.passing)
+    private let cache: CacheKeeper
+    private let head: CachedHead
+    private let exchange: CacheExchange
+
+    init(_ source: ByteStream, into cache: CacheKeeper, under head: CachedHead, for exchange: CacheExchange) {
+        self.source = source
+        reader = Locked(source.makeAsyncIterator())
+        self.cache = cache
+        self.head = head
+        self.exchange = exchange
+    }
+
+    func stream() async -> ByteStream {
+        do {
+            let writer = try await cache.storage.writer(for: exchange.key)
+            state.withLock { $0 = .writing(writer) }
+        } catch {
+            cache.warn(of: error, exchange.context)
+            await cache.remove(.key(exchange.key), in: exchange.context)
+        }
+        return ByteStream(next: { try await self.next() }, cancel: { self.cancel() })
+    }
+
+    /// Reads it for the store alone: not further than that keeps it, nor for long.
+    func readAll(of stream: ByteStream?) async {
+        guard let stream else { return }
+        let clock = exchange.context.clock
+        let end = clock.uptime + Self.longestReading
+        do {
+            var iterator = stream.makeAsyncIterator()
+            while isWriting, clock.uptime < end, try await iterator.next() != nil {}
+        } catch {}
+        stream.cancel()
+    }
+
+    private var isWriting: Bool {
+        state.withLock { state in
+            if case .writing = state { true } else { false }
+        }
+    }
+
+    private func next() async throws -> Data? {
+        var iterator = reader.withLock { $0 }
+        let chunk: Data?
+        do {
+            chunk = try await iterator.next()
+        } catch {
+            giveUp()
+            throw error
+        }
+        guard case .writing(let writer) = state.withLock({ $0 }) else { return chunk }
+        guard let chunk else {
+            let isKept = await cache.commit(exchange) { try await writer.commit(self.head) }
+            // What it was to replace is past in any case.
+            if !isKept { await cache.remove(.key(exchange.key), in: exchange.context) }
+            giveUp()
+            return nil
+        }
+        var isTaken = false
+        do {
+            isTaken = try await writer.write(chunk)
+        } catch {
+            cache.warn(of: error, exchange.context)
+        }
+        if !isTaken {
+            giveUp()
+            await cache.remove(.key(exchange.key), in: exchange.context)
+        }
+        return chunk
+    }
+
+    private func cancel() {
+        giveUp()
+        source.cancel()
+    }
+
+    private func giveUp() {
+        let writer = state.withLock { state -> (any CacheWriter)? in
+            defer { state = .passing }
+            if case .writing(let writer) = state { return writer }
+            return nil
+        }
+        writer?.discard()
+    }
+}

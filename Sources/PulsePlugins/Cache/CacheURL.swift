@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// URLs in the one form under which the cache knows them (RFC 3986, sections 6.2.2 and 6.2.3; RFC 9110, section 4.2.3).
+enum CacheURL {
+    /// Scheme and host in lower case, the scheme's own port left out, an empty path as `/`, escapes in capitals and only
+    /// where they are needed, no fragment.
+    static func normalized(_ url: URL) -> String {
+        normalized(url.absoluteString)
+    }
+
+    /// As events may name it: without query, fragment and user information, which may be secrets.
+    static func told(_ url: URL) -> URL {
+        let none = URL(fileURLWithPath: "/")
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return none }
+        (parts.query, parts.fragment, parts.user, parts.password) = (nil, nil, nil, nil)
+        return parts.url ?? none
+    }
+
+    static func normalized(_ text: String) -> String {
+        var text = text
+        return text.withUTF8 { bytes in
+            let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count
+            guard let (schemeEnd, standardPort) = scheme(bytes[..<end]) else {
+                return String(decoding: bytes[..<end], as: UTF8.self)
+            }
+            var output: [UInt8] = []
+            output.reserveCapacity(end + 1)
+            output += bytes[..<schemeEnd].lazy.map(\.asciiLowercased)
+            let authorityEnd =
+                bytes[schemeEnd..<end].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? end
+            appendAuthority(bytes[schemeEnd..<authorityEnd], standardPort, to: &output)
+            if authorityEnd == end || bytes[authorityEnd] == UInt8(ascii: "?") { output.append(UInt8(ascii: "/")) }
+            appendUnescaped(bytes[authorityEnd..<end], to: &output)
+            return String(decoding: output, as: UTF8.self)
+        }
+    }
+
+    private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+    private static func scheme(_ bytes: Bytes) -> (end: Int, standardPort: String)? {
+        for (name, port) in [("https://", "443"), ("http://", "80")] where bytes.count >= name.utf8.count {
+            if zip(bytes, name.utf8).allSatisfy({ $0.asciiLowercased == $1 }) {
+                return (bytes.startIndex + name.utf8.count, port)
+            }
+        }
+        return nil
+    }
+
+    /// User information as it is: it may be a credential.
+    private static func appendAuthority(_ authority: Bytes, _ standardPort: String, to output: inout [UInt8]) {
+        var hostStart = authority.startIndex
+        if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+            hostStart = at + 1
+            output += authority[..<hostStart]
+        }
+        var host = authority[hostStart...]
+        // A colon within the brackets of an address is none of a port.
+        if let colon = host.lastIndex(of: UInt8(ascii: ":")), !host[colon...].contains(UInt8(ascii: "]")) {
+            let port = host[(colon + 1)...]
+            if port.isEmpty || port.elementsEqual(standardPort.utf8) { host = host[..<colon] }
+        }
+        output += host.lazy.map(\.asciiLowercased)
+    }
+
+    private static func appendUnescaped(_ bytes: Bytes, to output: inout [UInt8]) {
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            guard byte == UInt8(ascii: "%"), index + 2 < bytes.endIndex, let high = bytes[index + 1].hexDigitValue,
+                let low = bytes[index + 2].hexDigitValue
+            else {
+                output.append(byte)
+                index += 1
+                continue
+            }
+            let decoded = high << 4 | low
+            if ASCIISet.unreserved.contains(decoded) {
+                output.append(decoded)
+            } else {
+                output += [byte, capital(bytes[index + 1]), capital(bytes[index + 2])]
+            }
+            index += 3
+        }
+    }
+
+    private static func capital(_ digit: UInt8) -> UInt8 {
+        digit >= UInt8(ascii: "a") ? digit - 0x20 : digit
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The name of one state of a resource (RFC 9110, section 8.8.3).
+struct EntityTag: Sendable, Equatable {
+    /// As it was written.
+    let text: String
+    let isWeak: Bool
+
+    /// Nil without the field, and for text that is no entity tag: put into a list it could mean anything.
+    init?(of headers: HTTPHeaders) {
+        guard let value = headers["ETag"] else { return nil }
+        self.init(value.trimmingCharacters(in: .whitespaces))
+    }
+
+    init?(_ text: String) {
+        isWeak = text.hasPrefix("W/")
+        let opaque = isWeak ? text.dropFirst(2) : text[...]
+        let bytes = opaque.utf8
+        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
+        // `etagc`: no quote, no control character, no space.
+        let isValid = bytes.dropFirst().dropLast().allSatisfy {
+            $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80
+        }
+        guard isValid else { return nil }
+        self.text = text
+    }
+
+    /// Weak comparison (RFC 9110, section 8.8.3.2).
+    func names(_ other: EntityTag) -> Bool {
+        opaque == other.opaque
+    }
+
+    private var opaque: Substring { isWeak ? text.dropFirst(2) : text[...] }
+}

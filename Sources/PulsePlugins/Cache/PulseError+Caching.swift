@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension PulseError {
+    /// The server may have got the request that this is the outcome of.
+    var mayHaveArrived: Bool {
+        switch self {
+        case .cancelled, .responseTooLarge: true
+        case .retryExhausted(let last, _): last.mayHaveArrived
+        case .deadlineExceeded(let last): last?.mayHaveArrived ?? true
+        default: phase == .maybeSent || phase == .responseStarted
+        }
+    }
+
+    /// There was no connection at all.
+    var meansNoConnection: Bool {
+        switch self {
+        case .noConnection: true
+        case .retryExhausted(let last, _): last.meansNoConnection
+        default: false
+        }
+    }
+
+    /// What would be a 500, 502, 503 or 504 if somebody stood in between (RFC 5861, section 4). Not what is wrong with the
+    /// request, the answer, or the server's identity.
+    var meansThatNobodyAnswered: Bool {
+        switch self {
+        case .noConnection, .timeout, .circuitOpen: true
+        case .retryExhausted(let last, _): last.meansThatNobodyAnswered
+        case .transport(let code, _):
+            switch code {
+            case .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed, .cannotFindHost, .timedOut,
+                .notConnectedToInternet, .badServerResponse:
+                true
+            default: false
+            }
+        default: false
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension CircuitBreaker.Verdict {
+    /// What an outcome says of the host: connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures, any
+    /// other answer is a success. Nobody's are 429, which is a limit's, no connection, a cancellation, and whatever did not
+    /// come from the wire.
+    ///
+    /// - Parameter slow: seconds from which on a success is slow.
+    init(
+        _ result: Result<PulseResponse, PulseError>, in context: PluginContext, latency: TimeInterval,
+        slow: TimeInterval?
+    ) {
+        switch result {
+        case .success(let response):
+            switch response.origin {
+            case .network, .revalidated, .mock: self.init(response, in: context, latency: latency, slow: slow)
+            case .cache, .stale, .coalesced: self = .neither
+            }
+        case .failure(let error):
+            self.init(error, now: context.clock.now)
+        }
+    }
+
+    private init(_ response: PulseResponse, in context: PluginContext, latency: TimeInterval, slow: TimeInterval?) {
+        let status = response.statusCode
+        // A status that the call expects is no sign of trouble.
+        let isExpected = { (context.options.acceptedStatuses ?? .successful).contains(status) }
+        if status == 429, !isExpected() {
+            self = .neither
+        } else if Self.isFailure(status), !isExpected() {
+            self = .failure(retryAfter: PulseError.http(response).retryAfter(now: context.clock.now))
+        } else {
+            self = .success(isSlow: slow.map { latency >= $0 } ?? false)
+        }
+    }
+
+    private init(_ error: PulseError, now: Date) {
+        switch error {
+        // The client's deadline strikes a host that is too slow.
+        case .timeout, .deadlineExceeded:
+            self = .failure(retryAfter: nil)
+        case .transport(let code, _):
+            self = Self.isFailure(code) ? .failure(retryAfter: nil) : .neither
+        // What a plugin further in made of an answer.
+        case .http(let response):
+            self =
+                Self.isFailure(response.statusCode)
+                ? .failure(retryAfter: error.retryAfter(now: now)) : .success(isSlow: false)
+        case .unauthorized, .decodingFailed, .emptyBody, .graphQL:
+            self = .success(isSlow: false)
+        case .retryExhausted(let last, _):
+            self.init(last, now: now)
+        default:
+            self = .neither
+        }
+    }
+
+    private static func isFailure(_ status: Int) -> Bool {
+        switch status {
+        case 500, 502, 503, 504: true
+        default: false
+        }
+    }
+
+    /// The host was not reached, or was lost. A certificate that is not trusted is not a question of load.
+    private static func isFailure(_ code: URLError.Code) -> Bool {
+        switch code {
+        case .timedOut, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .networkConnectionLost,
+            .secureConnectionFailed:
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Looking at circuits, and setting them by hand: for an operator's switch, a debug panel, a test.
+extension CircuitBreakerPlugin {
+    /// The state of a circuit by its name: an origin such as `https://api.example.com`, a route, or what a key of one's own
+    /// gave. One that no call has used is closed.
+    public func state(for name: String) -> State {
+        circuits.withLock { [key = key(name)] in $0.state(of: key) }
+    }
+
+    /// The state of the circuit of a URL's origin.
+    public func state(for url: URL) -> State {
+        state(for: Origin(url)?.description ?? url.absoluteString)
+    }
+
+    /// Refuses every call to everything until ``reset()``: the switch for a maintenance.
+    public func isolate() {
+        emit(circuits.withLock { $0.isolateAll() })
+    }
+
+    /// Refuses the calls of one circuit until it is reset.
+    public func isolate(_ name: String) {
+        emit(circuits.withLock { [key = key(name)] in $0.isolate(key) })
+    }
+
+    /// Closes every circuit and forgets what was counted; calls under way count nowhere.
+    public func reset() {
+        emit(circuits.withLock { $0.resetAll() })
+    }
+
+    /// Closes one circuit and forgets what was counted for it. While everything is isolated it stays so.
+    public func reset(_ name: String) {
+        emit(circuits.withLock { [key = key(name)] in $0.reset(key) })
+    }
+
+    private func key(_ name: String) -> CircuitKey {
+        if case .origin = policy.key, let origin = URL(string: name).flatMap({ Origin($0) }) { return .origin(origin) }
+        return .name(name)
+    }
+
+    private func emit(_ changes: [Circuits.Told]) {
+        for told in changes {
+            guard let events = told.events, events.isActive else { continue }
+            events.emit(told.change.event(of: told.key.name))
+        }
+    }
+}

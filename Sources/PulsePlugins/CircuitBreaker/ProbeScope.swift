@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The probes of half-open circuits that a task is part of.
+///
+/// While the rest of the chain runs for a probe it is bound to the task. A call made in there, as by a validator that renews
+/// a session, belongs to the probe: if it were refused the probe could never succeed, and the circuit never close.
+struct ProbeScope: Sendable {
+    @TaskLocal private static var current: [ProbeScope] = []
+
+    private let owner: ObjectIdentifier
+    private let key: CircuitKey
+    let permit: CircuitBreaker.Permit
+
+    /// Runs `body` as part of a probe.
+    static func run<Value: Sendable>(
+        _ permit: CircuitBreaker.Permit, of owner: CircuitBreakerPlugin, _ key: CircuitKey, _ body: () async -> Value
+    ) async -> Value {
+        let scope = ProbeScope(owner: ObjectIdentifier(owner), key: key, permit: permit)
+        return await $current.withValue(current + [scope]) { await body() }
+    }
+
+    /// The permits of the probes that the task is part of, by that owner for that key.
+    static func permits(of owner: CircuitBreakerPlugin, _ key: CircuitKey) -> [CircuitBreaker.Permit] {
+        current.filter { $0.owner == ObjectIdentifier(owner) && $0.key == key }.map(\.permit)
+    }
+}

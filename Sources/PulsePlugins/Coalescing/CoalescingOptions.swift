@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The options of a call that what stands further in may heed: calls that share a request have the same ones.
+///
+/// Not among them: the deadline, which each call keeps to itself; decoder and encoder, which cannot be compared and go with
+/// the route; and what the plugins further out have seen to.
+struct CoalescingOptions: Hashable, Sendable {
+    /// Breakers, limits and metrics go by it.
+    private let route: Call.RouteKey
+    private let timeout: TimeInterval?
+    private let connectTimeout: TimeInterval?
+    private let cache: RequestOptions.Cache?
+    private let auth: RequestOptions.Auth?
+    private let acceptedStatuses: AcceptedStatuses?
+    private let maximumHops: Int?
+    private let priority: RequestPriority?
+    /// What is stored of an answer is stored under it.
+    private let tag: String?
+    private let waitsForConnectivity: Bool?
+    private let retry: Retry?
+
+    /// Nil if no other call can be known to have the same.
+    init?(of context: PluginContext) {
+        let options = context.options
+        let retry = options.retry.map { Retry($0) }
+        // A closure of one's own is like no other.
+        if case .some(nil) = retry { return nil }
+        self.retry = retry ?? nil
+        route = context.call.routeKey
+        timeout = options.timeout
+        connectTimeout = options.connectTimeout
+        cache = options.cache
+        auth = options.auth
+        acceptedStatuses = options.acceptedStatuses
+        maximumHops = options.redirectPolicy?.maximumHops
+        priority = options.priority
+        tag = options.tag
+        waitsForConnectivity = options.waitsForConnectivity
+    }
+
+    /// A policy without closures.
+    private struct Retry: Hashable, Sendable {
+        let maxAttempts: Int
+        let backoff: Backoff
+        let statuses: Set<Int>
+        let flags: [Bool]
+        let maximumRetryAfter: TimeInterval
+
+        init?(_ policy: RetryPolicy) {
+            guard policy.decider == nil, let backoff = Backoff(policy.backoffStrategy) else { return nil }
+            self.backoff = backoff
+            maxAttempts = policy.maxAttempts
+            statuses = policy.retryableStatusCodes
+            flags = [
+                policy.retryOnTimeout, policy.retryOnNoConnection, policy.reportsExhaustion,
+                policy.retriesUnsafeMethods,
+            ]
+            maximumRetryAfter = policy.maximumRetryAfter
+        }
+    }
+
+    private struct Backoff: Hashable, Sendable {
+        let form: String
+        var base: TimeInterval = 0
+        var maxDelay: TimeInterval = 0
+
+        init?(_ strategy: BackoffStrategy) {
+            switch strategy {
+            case .immediate: form = "immediate"
+            case .constant(let seconds): (form, base) = ("constant", seconds)
+            case .linear(let base, let cap): (form, self.base, maxDelay) = ("linear", base, cap)
+            case .exponential(let base, let cap): (form, self.base, maxDelay) = ("exponential", base, cap)
+            case .exponentialWithJitter(let base, let cap): (form, self.base, maxDelay) = ("jitter", base, cap)
+            case .fibonacci(let base, let cap): (form, self.base, maxDelay) = ("fibonacci", base, cap)
+            case .custom: return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Lets concurrent identical calls share one request.
+///
+/// Identical are calls of one client with the same method, URL, account, body and header fields, whatever their trace
+/// ids (`traceparent`, `tracestate`, `baggage`, `X-Request-ID`) and `Idempotency-Key`; of the same route and with the same
+/// options, the deadline apart. Nothing is kept: who comes after the answer sends a request of its own.
+///
+/// - Only safe methods and buffered answers. A call with a file or stream as its body goes alone, as does one whose
+///   endpoint brings plugins that stand further in, whose retry policy holds a closure, or which sets
+///   ``RequestOptions/coalesces`` to false; and one that is made within the work of another call, as by a validator that
+///   renews a session, since the two could wait for each other.
+/// - A call that is cancelled, or whose deadline passes, leaves alone; with the last one the request is cancelled. The
+///   request has the latest of their deadlines: no retry of it sleeps past that. A call whose own comes first ends with
+///   ``PulseError/deadlineExceeded(last:)``, which names what the request failed with until then.
+/// - An answer shows the request that the call itself made; its ``PulseResponse/origin`` is
+///   ``PulseResponse/Origin-swift.enum/coalesced`` for all but the call that came first, unless it comes from a store. A
+///   failure is the same for all.
+/// - The request is the first call's to whoever reads task-local values further in: it is that call's trace which it
+///   continues. Its task is an urgent one, whichever calls wait for it.
+///
+/// In the list it belongs after the plugin that authenticates, whose tokens and account tell the users apart.
+public struct CoalescingPlugin: PulsePlugin {
+    private let calls = SharedCalls()
+
+    public var identifier: String { "com.pulse.coalescing" }
+    public var scope: PluginScope { .call }
+
+    public init() {}
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard !next.holdsPluginsOfTheEndpoint, !Recoverer.isWithinAny, !HeldPermit.isWithinAny,
+            let key = CoalescingKey(request, for: context)
+        else {
+            return try await next(request)
+        }
+        return try await calls.response(for: key, to: request, for: context, next)
+    }
+
+    /// Ends the requests of the moment; the calls that share them are cancelled.
+    public func shutdown() async {
+        await calls.shutdown()
+    }
+
+    /// Calls that wait now.
+    var waiterCount: Int { calls.waiterCount }
+    /// Requests under way, those included that were cancelled and have not ended yet.
+    var runCount: Int { calls.runCount }
+}
+
+extension CoalescingPlugin: EndsWithItsCall {}
+
+extension PulsePlugin where Self == CoalescingPlugin {
+    /// ``CoalescingPlugin/init()``
+    public static func coalescing() -> CoalescingPlugin {
+        CoalescingPlugin()
+    }
+}

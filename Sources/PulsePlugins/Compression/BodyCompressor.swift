@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// Makes gzip of bodies, if that is smaller.
+struct BodyCompressor: Sendable {
+    /// Above this many bytes it takes so long that it would hold up others.
+    private static var longWork: Int { 256 << 10 }
+
+    let make: MakeRawDeflate
+
+    /// Nil if it would not be smaller.
+    func compressed(_ data: Data, cancellation: Cancellation?) async throws -> Data? {
+        guard data.count > Self.longWork else { return try compressed(data) {} }
+        return try await BlockingWork.run(cancellation) { work in
+            try compressed(data) { try work.checkCancellation() }
+        }
+    }
+
+    /// In pieces, to see early that it is not worth it, or not wanted any more.
+    private func compressed(_ data: Data, checkCancellation: () throws -> Void) throws -> Data? {
+        let encoder = GzipEncoder(try make())
+        var output = Data()
+        return try data.withUnsafeBytes { bytes in
+            var start = 0
+            while start < bytes.count {
+                try checkCancellation()
+                let end = min(start + Self.longWork, bytes.count)
+                output += try encoder.compress(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                guard output.count < bytes.count, !Self.isPointless(output.count, of: end) else { return nil }
+                start = end
+            }
+            output += try encoder.finish()
+            return output.count < bytes.count ? output : nil
+        }
+    }
+
+    /// A temporary file with the compressed content of another, readable by this user alone; nil if it would not be
+    /// smaller. Whoever gets it removes it.
+    func compressed(_ file: URL, cancellation: Cancellation?) async throws -> URL? {
+        try await BlockingWork.run(cancellation) { work in
+            let target = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString).gz")
+            guard
+                FileManager.default.createFile(
+                    atPath: target.path, contents: nil, attributes: [.posixPermissions: 0o600])
+            else { throw CocoaError(.fileWriteUnknown) }
+            var isKept = false
+            defer { if !isKept { try? FileManager.default.removeItem(at: target) } }
+            isKept = try compress(file, to: target, work)
+            return isKept ? target : nil
+        }
+    }
+
+    /// False, with the target unfinished, if it would not be smaller.
+    private func compress(_ file: URL, to target: URL, _ work: BlockingWork) throws -> Bool {
+        struct NotSmaller: Error {}
+        let output = try FileHandle(forWritingTo: target)
+        defer { try? output.close() }
+        let encoder = GzipEncoder(try make())
+        var (taken, put) = (0, 0)
+        do {
+            try work.forEachChunk(of: file) { chunk in
+                let bytes = try encoder.compress(chunk)
+                taken += chunk.count
+                put += bytes.count
+                if Self.isPointless(put, of: taken) { throw NotSmaller() }
+                try output.write(contentsOf: bytes)
+            }
+            let tail = try encoder.finish()
+            guard put + tail.count < taken else { return false }
+            try output.write(contentsOf: tail)
+            return true
+        } catch is NotSmaller {
+            return false
+        }
+    }
+
+    /// A first piece that hardly shrinks is of a picture, a film or an archive, as is the rest of it. Some of what comes
+    /// out of it is still held back then: zlib has given 94 % of noise.
+    private static func isPointless(_ put: Int, of taken: Int) -> Bool {
+        taken == longWork && put > taken - taken / 8
+    }
+
+    /// A stream of the compressed bytes, made anew for each attempt; how many they are nobody knows before.
+    func compressed(_ stream: BodyStream) -> BodyStream {
+        BodyStream(length: nil, isOneShot: stream.isOneShot) { [make] in
+            try await GzipStream(stream.make(), make).bytes
+        }
+    }
+}

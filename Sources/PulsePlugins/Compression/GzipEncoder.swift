@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// One gzip member (RFC 1952), piece by piece; the same bytes give the same member. For one task at a time.
+final class GzipEncoder {
+    /// No name, no time, system unknown.
+    private static let head = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF])
+
+    private let deflate: any RawDeflate
+    private var checksum = CRC32()
+    /// As the frame holds it: modulo 2^32.
+    private var length: UInt32 = 0
+    private var isBegun = false
+
+    init(_ deflate: any RawDeflate) {
+        self.deflate = deflate
+    }
+
+    /// What comes out so far, which may be nothing. Throws ``PulseError/encodingFailed(underlying:)``.
+    func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data {
+        checksum.update(bytes)
+        length &+= UInt32(truncatingIfNeeded: bytes.count)
+        return begun(try deflate.compress(bytes))
+    }
+
+    /// The rest, once. Throws like ``compress(_:)``.
+    func finish() throws -> Data {
+        var tail = begun(try deflate.finish())
+        for word in [checksum.value, length] {
+            withUnsafeBytes(of: word.littleEndian) { tail.append(contentsOf: $0) }
+        }
+        return tail
+    }
+
+    private func begun(_ bytes: Data) -> Data {
+        guard !isBegun else { return bytes }
+        isBegun = true
+        return Self.head + bytes
+    }
+}

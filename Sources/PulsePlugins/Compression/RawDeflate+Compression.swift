@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Compression)
+import Compression
+import PulseCore
+
+extension SystemDeflate {
+    static func systemMaker() -> MakeRawDeflate? {
+        { try FilterDeflate() }
+    }
+}
+
+/// What the framework calls zlib is DEFLATE without zlib's frame.
+private final class FilterDeflate: RawDeflate {
+    private final class Sink {
+        var bytes = Data()
+
+        func take() -> Data {
+            defer { bytes = Data() }
+            return bytes
+        }
+    }
+
+    private let sink: Sink
+    private let filter: OutputFilter
+
+    init() throws {
+        let sink = Sink()
+        self.sink = sink
+        do {
+            filter = try OutputFilter(.compress, using: .zlib) { chunk in
+                if let chunk { sink.bytes.append(chunk) }
+            }
+        } catch {
+            throw PulseError.encodingFailed(underlying: error)
+        }
+    }
+
+    func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data {
+        do {
+            // An empty piece would mean the end.
+            if !bytes.isEmpty { try filter.write(bytes) }
+        } catch {
+            throw PulseError.encodingFailed(underlying: error)
+        }
+        return sink.take()
+    }
+
+    func finish() throws -> Data {
+        do {
+            try filter.finalize()
+        } catch {
+            throw PulseError.encodingFailed(underlying: error)
+        }
+        return sink.take()
+    }
+}
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+extension SystemDeflate {
+    static func systemMaker() -> MakeRawDeflate? {
+        guard pulse_deflate_load() else { return nil }
+        return { try ZlibDeflate() }
+    }
+}
+
+private final class ZlibDeflate: RawDeflate {
+    private let stream: OpaquePointer
+    private let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 << 10)
+
+    init() throws {
+        guard let stream = pulse_deflate_new() else {
+            room.deallocate()
+            throw PulseError.encodingFailed(underlying: SystemDeflate.Failure())
+        }
+        self.stream = stream
+    }
+
+    deinit {
+        pulse_deflate_free(stream)
+        room.deallocate()
+    }
+
+    func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data {
+        bytes.isEmpty ? Data() : try run(bytes.bindMemory(to: UInt8.self), isLast: false)
+    }
+
+    func finish() throws -> Data {
+        try run(UnsafeBufferPointer(start: nil, count: 0), isLast: true)
+    }
+
+    private func run(_ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool) throws -> Data {
+        var output = Data()
+        var rest = bytes
+        while true {
+            var taken = rest.count
+            var put = room.count
+            let result = pulse_deflate_run(stream, rest.baseAddress, &taken, room.baseAddress, &put, isLast)
+            if put > 0 { output.append(UnsafeBufferPointer(rebasing: room[..<put])) }
+            rest = UnsafeBufferPointer(rebasing: rest[taken...])
+            switch result {
+            case PULSE_DEFLATE_FULL: continue
+            case PULSE_DEFLATE_HUNGRY where !isLast, PULSE_DEFLATE_ENDED where isLast: return output
+            default: throw PulseError.encodingFailed(underlying: SystemDeflate.Failure())
+            }
+        }
+    }
+}
+#endif

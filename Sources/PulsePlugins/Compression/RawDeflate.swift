@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// DEFLATE (RFC 1951) of the system, piece by piece: the Compression framework on Apple platforms, on Linux the zlib that
+/// libcurl brings along. For one task at a time.
+protocol RawDeflate: AnyObject {
+    /// What comes out of it so far, which may be nothing. Throws ``PulseError/encodingFailed(underlying:)``.
+    func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data
+    /// What is left to come out, once. Throws like ``compress(_:)``.
+    func finish() throws -> Data
+}
+
+/// Makes one; throws if there is no memory for it.
+typealias MakeRawDeflate = @Sendable () throws -> any RawDeflate
+
+/// The system's compression.
+enum SystemDeflate {
+    /// Nil where there is none.
+    static let make: MakeRawDeflate? = systemMaker()
+
+    struct Failure: Error {}
+}

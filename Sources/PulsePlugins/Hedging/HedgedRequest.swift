@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Runs one request and its copies, each in a task of its own: so that the losers can be cancelled.
+final class HedgedRequest: Sendable {
+    typealias Outcome = Result<PulseResponse, PulseError>
+
+    private struct State: Sendable {
+        var race: HedgingPlugin.Race
+        /// Those under way, and the one that waits to start the next copy.
+        var tasks: [Task<Void, any Error>] = []
+        /// The best so far.
+        var best: Outcome?
+        /// The one that the race is over with.
+        var outcome: Outcome?
+        var continuation: CheckedContinuation<Outcome, Never>?
+    }
+
+    private let plugin: HedgingPlugin
+    private let request: URLRequest
+    private let context: PluginContext
+    private let next: PluginChain
+    private let delay: TimeInterval
+    private let state: Locked<State>
+
+    /// - Parameter context: one that tells of departures.
+    /// - Parameter delay: seconds before each copy.
+    init(
+        _ plugin: HedgingPlugin, _ request: URLRequest, for context: PluginContext, next: PluginChain,
+        copyingAfter delay: TimeInterval
+    ) {
+        self.plugin = plugin
+        self.request = request
+        self.context = context
+        self.next = next
+        self.delay = delay
+        state = Locked(State(race: HedgingPlugin.Race(limit: plugin.limit)))
+    }
+
+    /// The first good outcome, or the best of the bad ones. A cancellation ends all requests, and is told when they have ended.
+    func run() async -> Outcome {
+        guard !Task.isCancelled, start() else { return .failure(.cancelled) }
+        // Where nothing was waited for there is nothing to hedge.
+        if let outcome = state.withLock({ $0.outcome }) { return outcome }
+        return await withTaskCancellationHandler {
+            keep(Task { try await self.startCopies() })
+            return await withCheckedContinuation { continuation in
+                let outcome = state.withLock { state in
+                    if state.outcome == nil { state.continuation = continuation }
+                    return state.outcome
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            let tasks = state.withLock { state in
+                state.race.cancel()
+                return state.tasks
+            }
+            tasks.forEach { $0.cancel() }
+        }
+    }
+
+    // MARK: Copies
+
+    /// Each a delay after the one before has left for the wire: a copy of one that waits for this side, for a token or a
+    /// permit, would only stand in the same line.
+    private func startCopies() async throws {
+        repeat {
+            var wait = delay
+            repeat {
+                try await context.clock.sleep(wait)
+                wait = timeLeft
+            } while wait > 0
+        } while startCopy()
+    }
+
+    /// Seconds until the next copy is due; at least.
+    private var timeLeft: TimeInterval {
+        guard let departures = context.departures, let last = departures.last,
+            departures.count >= state.withLock({ $0.race.started })
+        else { return delay }
+        let left = last + delay - context.clock.uptime
+        // Less than that is the clock's arithmetic.
+        return left > 1e-6 ? left : 0
+    }
+
+    /// Whether another one may follow.
+    private func startCopy() -> Bool {
+        guard mayStart, plugin.takeCopy(of: context.call.routeKey), start() else { return false }
+        return mayStart
+    }
+
+    private var mayStart: Bool {
+        state.withLock { $0.race.mayStart }
+    }
+
+    private func start() -> Bool {
+        guard let number = state.withLock({ $0.race.start() }) else { return false }
+        keep(
+            Task.startingNow {
+                let context = self.context.with(attempt: self.context.attempt)
+                self.finish(number, await self.next.result(self.request, context: context))
+            })
+        return true
+    }
+
+    private func keep(_ task: Task<Void, any Error>) {
+        let isDecided = state.withLock { state in
+            if !state.race.isDecided { state.tasks.append(task) }
+            return state.race.isDecided
+        }
+        if isDecided { task.cancel() }
+    }
+
+    private func finish(_ number: Int, _ outcome: Outcome) {
+        let quality = HedgingPlugin.quality(of: outcome, in: context)
+        let (dropped, ended) = state.withLock { state -> (Outcome?, State?) in
+            let wasOver = state.race.isOver
+            let isDecided = state.race.finish(number, quality) != nil
+            var dropped: Outcome? = outcome
+            if !wasOver, state.race.bestNumber == number { swap(&dropped, &state.best) }
+            guard isDecided else { return (dropped, nil) }
+            state.outcome = state.best
+            defer { (state.tasks, state.continuation, state.best) = ([], nil, nil) }
+            return (dropped, state)
+        }
+        if case .success(let response) = dropped { response.bytes?.cancel() }
+        guard let ended, let winner = ended.outcome else { return }
+        ended.tasks.forEach { $0.cancel() }
+        ended.continuation?.resume(returning: winner)
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What hedging knows of one route: how long its latest calls took, and how many copies it may still send. A value.
+struct RouteLatencies: Sendable {
+    private static let calls = 20
+    private static let capacity = 128
+    private static let shortestDelay: TimeInterval = 0.05
+    /// One copy in 20 calls is 5 % more load.
+    private static let callsPerCopy = 20
+    private static let savedCopies = 10
+
+    /// In seconds; a ring once there are as many as its capacity.
+    private var samples: [Float] = []
+    private var oldest = 0
+    private var samplesSinceLook = 0
+    private var percentile: TimeInterval?
+    /// Calls for which no copy was sent yet.
+    private var credit = 0
+
+    /// A call begins that may be hedged.
+    mutating func countCall() {
+        credit = min(credit + 1, Self.callsPerCopy * Self.savedCopies)
+    }
+
+    /// Whether a copy may be sent without adding more than 5 % to the calls so far.
+    var mayCopy: Bool { credit >= Self.callsPerCopy }
+
+    /// Whether a copy may be sent now, which then counts as sent.
+    mutating func takeCopy() -> Bool {
+        guard mayCopy else { return false }
+        credit -= Self.callsPerCopy
+        return true
+    }
+
+    /// A call was answered after that many seconds, by whichever of its copies.
+    mutating func add(_ latency: TimeInterval) {
+        guard latency >= 0, latency < .infinity else { return }
+        if samples.count < Self.capacity {
+            samples.append(Float(latency))
+        } else {
+            samples[oldest] = Float(latency)
+            oldest = (oldest + 1) % Self.capacity
+        }
+        samplesSinceLook += 1
+        // Sorting for each call would cost more than all the rest of it.
+        guard samples.count >= Self.calls, percentile == nil || samplesSinceLook >= 16 else { return }
+        samplesSinceLook = 0
+        let rank = (samples.count * 95 + 99) / 100
+        percentile = TimeInterval(samples.sorted()[rank - 1])
+    }
+
+    /// Seconds after which all but 5 % of the calls are answered, at least 50 ms; nil with fewer than 20 calls.
+    var usualDelay: TimeInterval? {
+        percentile.map { max($0, Self.shortestDelay) }
+    }
+}

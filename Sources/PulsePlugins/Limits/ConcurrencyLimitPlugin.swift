@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Lets at most so many requests to a host be under way at a time; the rest wait in line.
+///
+/// Urgent calls (``RequestOptions/priority``) go first, within one priority the first come first. A steady stream of
+/// urgent calls holds up the others. A cancelled call leaves the line at once and takes no permit with it; one whose
+/// deadline strikes in line fails with ``PulseError/deadlineExceeded(last:)``.
+///
+/// A permit is given back when the answer is there, that of a streamed answer when its stream ends. Every attempt takes
+/// its own, and none is held while the retry loop waits. A call that is made within another one of the same key, by a
+/// plugin further in, goes along under that one's permit.
+public struct ConcurrencyLimitPlugin: PulsePlugin {
+    /// In a class for its identity: copies of the plugin are one plugin.
+    private final class Line: Sendable {
+        let permits: Permits<LimitKey.Value>
+
+        init(limit: Int) {
+            permits = Permits(limit: limit)
+        }
+    }
+
+    private let line: Line
+    private let key: LimitKey
+
+    public var identifier: String { "com.pulse.concurrency-limit" }
+
+    /// - Parameter limit: of requests under way under one key; less than 1 counts as 1.
+    /// - Parameter key: which calls share a limit.
+    public init(limit: Int, by key: LimitKey = .host) {
+        line = Line(limit: limit)
+        self.key = key
+    }
+
+    /// How many keys have requests under way: no other is kept.
+    var keyCount: Int { line.permits.keyCount }
+
+    func waiterCount(_ key: LimitKey.Value) -> Int { line.permits.waiterCount(key) }
+
+    func activeCount(_ key: LimitKey.Value) -> Int { line.permits.activeCount(key) }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard let key = key.value(request, context), !HeldPermit.covers(key, of: line) else {
+            return try await next(request)
+        }
+        try await line.permits.acquire(
+            key, priority: context.call.options.priority ?? .normal, context.call.cancellation)
+        let permit = HeldPermit(line.permits, of: line, key)
+        let result = await HeldPermit.$innermost.withValue(permit) { await next.result(request) }
+        if case .success(let response) = result, let stream = response.bytes {
+            stream.onEnd { _ in permit.release() }
+        } else {
+            permit.release()
+        }
+        return try result.get()
+    }
+}
+
+// A key is found without waiting, and the one wait here ends with the call.
+extension ConcurrencyLimitPlugin: EndsWithItsCall {}
+
+extension PulsePlugin where Self == ConcurrencyLimitPlugin {
+    /// ``ConcurrencyLimitPlugin/init(limit:by:)``
+    public static func concurrencyLimit(_ limit: Int, by key: LimitKey = .host) -> ConcurrencyLimitPlugin {
+        ConcurrencyLimitPlugin(limit: limit, by: key)
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// One permit of a ``ConcurrencyLimitPlugin``, given back once: when nobody keeps it any more.
+///
+/// While the rest of the chain runs it is bound to the task. A call made in there, as by a validator that renews a
+/// session, is part of the work that holds the permit: if it waited for another, as many such calls as there are
+/// permits would wait for each other for ever. Work that goes on when its call has left keeps the permit.
+struct HeldPermit: Sendable {
+    @TaskLocal static var innermost: HeldPermit?
+
+    private struct State: Sendable {
+        let permits: Permits<LimitKey.Value>
+        let owner: ObjectIdentifier
+        let key: LimitKey.Value
+        let outer: HeldPermit?
+        /// How many keep it; given back at 0.
+        var keepers = 1
+
+        /// One that was given back counts no more: the task may outlive it.
+        var isHeld: Bool { keepers > 0 }
+    }
+
+    /// All of it behind the lock, so that a permit is one block of memory: each attempt makes one.
+    private let state: Locked<State>
+
+    init(_ permits: Permits<LimitKey.Value>, of owner: AnyObject, _ key: LimitKey.Value) {
+        state = Locked(
+            State(permits: permits, owner: ObjectIdentifier(owner), key: key, outer: Self.innermost))
+    }
+
+    /// One who keeps it does so no more.
+    func release() {
+        let last = state.withLock { state -> (permits: Permits<LimitKey.Value>, key: LimitKey.Value)? in
+            state.keepers -= 1
+            return state.keepers == 0 ? (state.permits, state.key) : nil
+        }
+        if let last { last.permits.release(last.key) }
+    }
+
+    private func keep() -> Bool {
+        state.withLock { state in
+            guard state.isHeld else { return false }
+            state.keepers += 1
+            return true
+        }
+    }
+
+    private var outer: HeldPermit? { state.withLock { $0.outer } }
+
+    private var isHeld: Bool { state.withLock { $0.isHeld } }
+
+    /// The permits under which the task works, innermost first.
+    private static var held: [HeldPermit] {
+        guard let innermost else { return [] }
+        return sequence(first: innermost) { $0.outer }.filter(\.isHeld)
+    }
+
+    /// Whether the task works under any permit.
+    static var isWithinAny: Bool { !held.isEmpty }
+
+    /// Whether the task works under a permit of that owner and key.
+    static func covers(_ key: LimitKey.Value, of owner: AnyObject) -> Bool {
+        held.contains { permit in
+            permit.state.withLock { $0.owner == ObjectIdentifier(owner) && $0.key == key }
+        }
+    }
+
+    /// Keeps the permits under which the task works; each is to be released.
+    static func keepAll() -> [HeldPermit] {
+        held.filter { $0.keep() }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Which calls share one limit.
+public struct LimitKey: Sendable {
+    /// What stands for one limit; nil for a call that is under none.
+    enum Value: Hashable, Sendable {
+        case origin(Origin)
+        case name(String)
+    }
+
+    let value: @Sendable (URLRequest, PluginContext) -> Value?
+
+    /// Those to one origin (scheme, host and port). A redirect counts where it leads.
+    public static let host = LimitKey { request, context in
+        request.url.flatMap { context.origin(of: $0) }.map { .origin($0) }
+    }
+
+    /// Those of one route, see ``PluginContext/route``, at whichever host.
+    public static let route = LimitKey { _, context in .name(context.route) }
+
+    /// All calls that the plugin sees.
+    public static let all = LimitKey { _, _ in .name("") }
+
+    /// Those for which the closure gives the same name; nil leaves a call without a limit. It runs on any thread,
+    /// concurrently, and should be quick.
+    public static func custom(_ name: @escaping @Sendable (URLRequest, PluginContext) -> String?) -> LimitKey {
+        LimitKey { request, context in name(request, context).map { .name($0) } }
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Keeps calls to a host under a rate, and away from it while it says that it has had enough.
+///
+/// A token bucket: so many requests in a period, and after a rest a burst at once. Who finds no token waits in line,
+/// first come first served. An answer that asks to be left alone (`Retry-After` of any error status, `RateLimit-Reset` or
+/// `X-RateLimit-Reset` of a 429 or of any answer with nothing remaining; RFC 9110, section 10.2.3) holds the *other*
+/// requests under the same key for that long, an hour at most.
+///
+/// No call waits in vain: one whose turn cannot come before its deadline, or within the longest wait, fails at once with
+/// ``PulseError/rateLimited(retryAfter:)``, of which nothing was sent. A cancelled call leaves the line, and those behind
+/// move up. Limiters may stand within each other: what one of them refuses is no word of the server's to the other.
+///
+/// Every attempt of the retry loop takes a token; what a validator further in sends again, or for a recovery, takes none. The
+/// error of a refusal is that of a 429, its ``PulseError/phase`` too, though nothing was sent. Calls whose key is not among the 4096 last used have a fresh bucket. Clients that share
+/// a plugin share its buckets, and must have the same clock.
+public struct RateLimitPlugin: PulsePlugin {
+    private let limiter: RateLimiter
+    private let key: LimitKey
+
+    public var identifier: String { "com.pulse.rate-limit" }
+
+    /// - Parameter requests: in each period; less than 1 counts as 1.
+    /// - Parameter period: in seconds; what is no positive number of seconds is no limit.
+    /// - Parameter burst: of requests at once after a rest; `requests` by default.
+    /// - Parameter key: which calls share a bucket.
+    /// - Parameter maximumWait: seconds in line; a call that would wait longer fails at once.
+    public init(
+        requests: Int, per period: TimeInterval, burst: Int? = nil, by key: LimitKey = .host,
+        maximumWait: TimeInterval = 60
+    ) {
+        self.init(
+            Rate(requests: requests, per: period, burst: burst ?? requests), by: key, maximumWait: maximumWait)
+    }
+
+    /// No rate of one's own: heeds what the server says, and nothing else.
+    public init(by key: LimitKey = .host, maximumWait: TimeInterval = 60) {
+        self.init(.unlimited, by: key, maximumWait: maximumWait)
+    }
+
+    private init(_ rate: Rate, by key: LimitKey, maximumWait: TimeInterval) {
+        self.key = key
+        limiter = RateLimiter(rate, maximumWait: maximumWait > 0 ? maximumWait : 0)
+    }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard let key = key.value(request, context) else { return try await next(request) }
+        do {
+            try await limiter.enter(key, for: context)
+        } catch {
+            LocalRefusals.note(error, in: context)
+            throw error
+        }
+        let result = await next.result(request)
+        if let seconds = ServerPause.seconds(after: result, in: context) {
+            if case .success(let response) = result, response.statusCode == 429 {
+                context.emit(.rateLimited(context.summary, retryAfter: seconds))
+            }
+            limiter.pause(key, for: seconds, context.clock)
+        }
+        return try result.get()
+    }
+}
+
+// A key is found without waiting, and the one wait here ends with the call.
+extension RateLimitPlugin: EndsWithItsCall {}
+
+extension PulsePlugin where Self == RateLimitPlugin {
+    /// ``RateLimitPlugin/init(requests:per:burst:by:maximumWait:)``
+    public static func rateLimit(
+        requests: Int, per period: TimeInterval, burst: Int? = nil, by key: LimitKey = .host,
+        maximumWait: TimeInterval = 60
+    ) -> RateLimitPlugin {
+        RateLimitPlugin(requests: requests, per: period, burst: burst, by: key, maximumWait: maximumWait)
+    }
+
+    /// ``RateLimitPlugin/init(by:maximumWait:)``
+    public static func rateLimit(by key: LimitKey = .host, maximumWait: TimeInterval = 60) -> RateLimitPlugin {
+        RateLimitPlugin(by: key, maximumWait: maximumWait)
+    }
+}

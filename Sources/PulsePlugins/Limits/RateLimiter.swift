@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The buckets of a ``RateLimitPlugin`` and those who wait: does what ``RateBucket`` decides.
+///
+/// One task sleeps for each bucket that is waited for, none for a waiter; it ends with its last waiter.
+final class RateLimiter: Sendable {
+    private typealias Waiter = CheckedContinuation<Void, any Error>
+
+    private struct Entry {
+        var bucket: RateBucket<Waiter>
+        var timer: Task<Void, Never>?
+        /// When the timer wakes.
+        var wake = TimeInterval.infinity
+        /// Tells a timer that was replaced from the present one.
+        var generation: UInt64 = 0
+    }
+
+    private struct State {
+        var entries: RecentMap<LimitKey.Value, Entry>
+        var nextID: UInt64 = 0
+    }
+
+    private enum Arrival {
+        case through
+        case wait(id: UInt64, seconds: TimeInterval)
+        case tooLong(seconds: TimeInterval)
+    }
+
+    private let rate: Rate
+    private let maximumWait: TimeInterval
+    private let state: Locked<State>
+
+    /// - Parameter maximumKeys: kept at the same time; a bucket that is waited for stays beyond that.
+    init(_ rate: Rate, maximumWait: TimeInterval, maximumKeys: Int = 4096) {
+        self.rate = rate
+        self.maximumWait = maximumWait
+        state = Locked(
+            State(entries: RecentMap(capacity: maximumKeys) { !$0.bucket.isWaitedFor && $0.timer == nil }))
+    }
+
+    /// How many buckets are kept.
+    var bucketCount: Int { state.withLock { $0.entries.count } }
+
+    func waiterCount(_ key: LimitKey.Value) -> Int {
+        state.withLock { $0.entries.peek(key)?.bucket.waiterCount ?? 0 }
+    }
+
+    // MARK: Going through
+
+    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none
+    /// in time, and `CancellationError`.
+    func enter(_ key: LimitKey.Value, for context: PluginContext) async throws {
+        let now = context.clock.uptime
+        let latest = min(now + maximumWait, context.deadline.map(\.nextDown) ?? .infinity)
+        switch arrive(key, now: now, latest: latest) {
+        case .through:
+            return
+        case .tooLong(let seconds):
+            context.emit(.rateLimited(context.summary, retryAfter: seconds))
+            throw PulseError.rateLimited(retryAfter: seconds)
+        case .wait(let id, let seconds):
+            context.emit(.rateLimited(context.summary, retryAfter: seconds))
+            try await wait(key, id, latest: latest, context.clock, context.call.cancellation)
+        }
+    }
+
+    private func arrive(_ key: LimitKey.Value, now: TimeInterval, latest: TimeInterval) -> Arrival {
+        state.withLock { state in
+            let due = state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
+                entry.bucket.enter(now: now)
+            }
+            guard let due else { return .through }
+            guard due <= latest else { return .tooLong(seconds: due - now) }
+            state.nextID += 1
+            return .wait(id: state.nextID, seconds: due - now)
+        }
+    }
+
+    private func wait(
+        _ key: LimitKey.Value, _ id: UInt64, latest: TimeInterval, _ clock: any PulseClock,
+        _ cancellation: Cancellation?
+    ) async throws {
+        try await withCancellation(cancellation) {
+            try await withCheckedThrowingContinuation { (continuation: Waiter) in
+                let now = clock.uptime
+                let outcome: Result<Void, any Error>? = state.withLock { state in
+                    // Cancellation that came before the continuation found nothing to resume.
+                    if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
+                    return state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
+                        // Between the two locks tokens may have come, or a pause.
+                        guard let due = entry.bucket.enter(now: now) else { return .success(()) }
+                        guard due <= latest else { return .failure(PulseError.rateLimited(retryAfter: due - now)) }
+                        entry.bucket.join(continuation, id: id, latest: latest)
+                        arm(&entry, key, clock, now: now)
+                        return nil
+                    }
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            self.leave(key, id)
+        }
+    }
+
+    private func leave(_ key: LimitKey.Value, _ id: UInt64) {
+        let (waiter, timer) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
+            state.entries.withValue(for: key) { entry in (entry.bucket.leave(id: id), disarm(&entry)) } ?? (nil, nil)
+        }
+        timer?.cancel()
+        waiter?.resume(throwing: CancellationError())
+    }
+
+    // MARK: What the server says
+
+    /// Holds all under a key for so many seconds from now. Who cannot go in time any more fails at once.
+    func pause(_ key: LimitKey.Value, for seconds: TimeInterval, _ clock: any PulseClock) {
+        let now = clock.uptime
+        let (late, timer) = state.withLock { state in
+            state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
+                (entry.bucket.pause(until: now + seconds, now: now), disarm(&entry))
+            }
+        }
+        timer?.cancel()
+        for (waiter, due) in late {
+            waiter.resume(throwing: PulseError.rateLimited(retryAfter: due - now))
+        }
+    }
+
+    // MARK: The timer
+
+    /// Sees to it that somebody wakes when the first in line may go. A timer that is too early finds nobody due and is
+    /// set anew, which is cheaper than to replace it at each pause.
+    private func arm(_ entry: inout Entry, _ key: LimitKey.Value, _ clock: any PulseClock, now: TimeInterval) {
+        guard entry.timer == nil, let due = entry.bucket.due(now: now) else { return }
+        entry.generation += 1
+        entry.wake = due
+        entry.timer = Task { [weak self, generation = entry.generation] in
+            try? await clock.sleep(due - clock.uptime)
+            self?.wakeUp(key, generation, clock)
+        }
+    }
+
+    /// The timer that is to be cancelled since nobody waits any more.
+    private func disarm(_ entry: inout Entry) -> Task<Void, Never>? {
+        guard !entry.bucket.isWaitedFor else { return nil }
+        defer { entry.timer = nil }
+        // A wake-up that has begun finds another generation.
+        entry.generation += 1
+        return entry.timer
+    }
+
+    private func wakeUp(_ key: LimitKey.Value, _ generation: UInt64, _ clock: any PulseClock) {
+        let uptime = clock.uptime
+        let admitted = state.withLock { state -> [Waiter] in
+            state.entries.withValue(for: key) { entry in
+                guard entry.generation == generation else { return [] }
+                // What the timer waited for is due, even if the clock's arithmetic is off by a rounding.
+                let now = max(uptime, entry.wake)
+                let admitted = entry.bucket.admit(now: now)
+                entry.timer = nil
+                arm(&entry, key, clock, now: now)
+                return admitted
+            } ?? []
+        }
+        admitted.forEach { $0.resume() }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// How long an answer asks to be left alone by everybody.
+enum ServerPause {
+    /// Seconds: what a server says by mistake must not shut an app out for good.
+    private static let longest: TimeInterval = 3600
+
+    /// Seconds; nil if it does not ask.
+    static func seconds(
+        after result: Result<PulseResponse, PulseError>, in context: PluginContext
+    ) -> TimeInterval? {
+        let now = { context.clock.now }
+        let seconds: TimeInterval?
+        switch result {
+        case .success(let response):
+            seconds = asked(by: response, now)
+        case .failure(.rateLimited(let retryAfter)):
+            // As a validator says of an answer that hides its status; unless no server has said it.
+            seconds = result.isLocalRefusal(in: context) ? nil : retryAfter
+        case .failure(let error):
+            seconds = error.response.flatMap { asked(by: $0, now) }
+        }
+        return seconds.flatMap { $0 > 0 ? min($0, longest) : nil }
+    }
+
+    private static func asked(by response: PulseResponse, _ now: () -> Date) -> TimeInterval? {
+        // A redirect's `Retry-After` is about where it leads, and a success has nothing to try again.
+        if response.statusCode >= 400 {
+            if response.statusCode == 429 { return RetryAfter.seconds(in: response.headers, now: now()) }
+            if response.headers.contains("Retry-After"),
+                let seconds = RetryAfter.seconds(in: response.headers, now: now())
+            {
+                return seconds
+            }
+        }
+        guard response.headers.isEmptyOfRequests else { return nil }
+        return RetryAfter.reset(in: response.headers, now: now())
+    }
+}
+
+extension Result<PulseResponse, PulseError> {
+    fileprivate func isLocalRefusal(in context: PluginContext) -> Bool {
+        guard case .failure(let error) = self else { return false }
+        return LocalRefusals.include(error, in: context)
+    }
+}
+
+extension HTTPHeaders {
+    /// The server says how many requests are left, and that it is none.
+    fileprivate var isEmptyOfRequests: Bool {
+        contains { field in
+            let name = field.name.utf8.count
+            guard name == 19 || name == 21, field.value.utf8.contains(UInt8(ascii: "0")) else { return false }
+            return field.name.equalsIgnoringASCIICase("RateLimit-Remaining")
+                || field.name.equalsIgnoringASCIICase("X-RateLimit-Remaining")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// How the last attempt of a call ended: what its one line tells. Holds no body, which would live as long as the call.
+struct CallOutcome: Sendable {
+    enum Key: ContextKey {
+        typealias Value = CallOutcome
+    }
+
+    enum End: Sendable {
+        case answer(status: Int, body: String)
+        case failure(PulseError.Kind, String)
+    }
+
+    /// As it was sent, if it was.
+    let request: URLRequest
+    let end: End
+    let hops: Int
+
+    init(_ result: Result<PulseResponse, PulseError>, _ request: URLRequest, for context: PluginContext) {
+        switch result {
+        case .success(let response):
+            self.request = response.request
+            end = .answer(status: response.statusCode, body: response.bodySize)
+        case .failure(let error):
+            self.request = request
+            end = .failure(error.kind, error.description)
+        }
+        hops = context.hop
+    }
+
+    /// A copy of a request that is cancelled, because another one was answered first, tells nothing of the call.
+    func replaces(_ other: CallOutcome) -> Bool {
+        guard case .failure(.cancelled, _) = end, case .answer(let status, _) = other.end else { return true }
+        return !(200..<300).contains(status)
+    }
+}
+
+extension PluginContext {
+    /// With the number of the request that comes next: whoever repeats may have handed on the context of the first.
+    var onItsWay: PluginContext { with(attempt: attempt) }
+}
+
+extension PulseResponse {
+    /// `120 bytes`, `a stream`, `a file of 120 bytes`; never a path.
+    var bodySize: String {
+        if bytes != nil { return "a stream" }
+        if let file { return file.sizeText }
+        return LogText.count(data.count, "byte") + (isTruncated ? ", cut" : "")
+    }
+}
+
+extension URL {
+    /// What a log says of a file.
+    var sizeText: String {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        guard let size = (attributes?[.size] as? NSNumber)?.int64Value else { return "a file" }
+        return "a file of \(LogText.count(size, "byte"))"
+    }
+}

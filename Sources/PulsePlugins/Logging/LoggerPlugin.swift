@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Writes what goes over the wire to a log, with every secret masked.
+///
+/// Put it last, so that it stands innermost: it shows each request as it is sent, each answer, failure, retry and followed
+/// redirect. What never reaches it, such as an answer from the cache, it does not show, nor what the client makes of an
+/// answer afterwards: the configuration's `logLevel` tells how calls end. It changes nothing, and reads no stream.
+///
+/// Secret are the names of ``Redaction``, the configuration's `secretHeaders`, the options' `sensitiveHeaders` and the
+/// headers that plugins marked, in headers, queries, forms, JSON and multipart bodies alike. Values are known by these
+/// names only: a secret in a path, or in a body under a name that says nothing, is shown.
+public struct LoggerPlugin: PulsePlugin {
+    private let options: Options
+    private let output: @Sendable (String) -> Void
+
+    public var identifier: String { "com.pulse.logger" }
+    public var scope: PluginScope { .attempt }
+
+    /// With ``Options/init(sensitiveHeaders:maxBodyLength:includesCurl:output:)`` as the default: silent in a release build.
+    public init(options: Options = Options()) {
+        self.options = options
+        output = options.output ?? LogOutput.system
+    }
+
+    public func willSend(_ request: URLRequest, for context: PluginContext) async {
+        switch options.verbosity {
+        case .none, .minimal: break
+        case .standard: output(text(for: context).request(request))
+        case .verbose: output(text(for: context).requestBlock(request))
+        }
+    }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard options.verbosity != .none else { return try await next(request) }
+        let start = context.clock.uptime
+        let context = context.onItsWay
+        let result = await next.result(request)
+        write(result, request, for: context, since: start)
+        return try result.get()
+    }
+
+    /// At ``Verbosity/minimal`` the call's one line: after its last attempt, and for a stream after its end.
+    public func didComplete(_ context: PluginContext) async {
+        guard options.verbosity == .minimal, let outcome = context.store[CallOutcome.Key.self] else { return }
+        output(text(for: context).line(for: outcome, seconds: context.clock.uptime - context.call.startUptime))
+    }
+
+    // Not inlined: it would take room in the frame of each call.
+    @inline(never)
+    private func write(
+        _ result: Result<PulseResponse, PulseError>, _ request: URLRequest, for context: PluginContext,
+        since start: TimeInterval
+    ) {
+        if options.verbosity == .minimal {
+            note(CallOutcome(result, request, for: context), in: context)
+        } else {
+            let text = text(for: context)
+            let seconds = context.clock.uptime - start
+            output(
+                options.verbosity == .verbose
+                    ? text.outcomeBlock(result, request, seconds: seconds)
+                    : text.outcome(result, request, seconds: seconds))
+        }
+        guard case .success(let response) = result, let stream = response.bytes else { return }
+        let sent = response.request
+        stream.onEnd { [self] error in
+            if options.verbosity == .minimal {
+                guard let error else { return }
+                note(CallOutcome(.failure(error), sent, for: context), in: context)
+            } else {
+                output(text(for: context).streamEnd(error, sent, seconds: context.clock.uptime - start))
+            }
+        }
+    }
+
+    private func note(_ outcome: CallOutcome, in context: PluginContext) {
+        if let noted = context.store[CallOutcome.Key.self], !outcome.replaces(noted) { return }
+        context.store[CallOutcome.Key.self] = outcome
+    }
+
+    private func text(for context: PluginContext) -> AttemptText {
+        AttemptText(options, context)
+    }
+}
+
+extension LoggerPlugin: EndsWithItsCall {}
+
+extension PulsePlugin where Self == LoggerPlugin {
+    /// ``LoggerPlugin/init(options:)``
+    public static func logger(options: LoggerPlugin.Options = LoggerPlugin.Options()) -> LoggerPlugin {
+        LoggerPlugin(options: options)
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// The SHA-256 of a body as it goes to the wire.
+struct BodyHash: Sendable {
+    private let hashes: any HashLibrary
+    /// Of no bytes: of most requests.
+    private let empty: String?
+
+    init(_ hashes: any HashLibrary) {
+        self.hashes = hashes
+        empty = hashes.sha256("")?.hex
+    }
+
+    /// In hexadecimal digits; of the empty string without a body.
+    ///
+    /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system refuses; ``TransportFailure`` for a
+    /// file that cannot be read, as a transport would; what a stream throws; `CancellationError`.
+    func hex(of source: BodySource, in request: URLRequest, cancellation: Cancellation?) async throws -> String {
+        let hash: String?
+        switch source {
+        case .inRequest:
+            return try hex(of: request.httpBody)
+        case .file(let url):
+            do {
+                hash = try await hashes.sha256(of: url, cancellation: cancellation)?.hex
+            } catch let error where !(error is CancellationError) {
+                throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: error)
+            }
+        case .stream(let stream):
+            guard !stream.isOneShot else {
+                throw PulseError.unsupported(
+                    "a one-shot stream cannot be signed: its bytes are gone once they are hashed; "
+                        + "use a file, or a stream that can be made anew")
+            }
+            hash = try await self.hash(of: stream, cancellation)?.hex
+        }
+        guard let hash else { throw SigningKey.unsupported }
+        return hash
+    }
+
+    /// The same of bytes, which wait for nothing.
+    func hex(of body: Data?) throws -> String {
+        guard let hash = body.map({ hashes.sha256($0)?.hex }) ?? empty else { throw SigningKey.unsupported }
+        return hash
+    }
+
+    /// One pass over a stream made for that alone, in a task of its own: making and reading it may wait for anything, and
+    /// listens to its task alone.
+    private func hash(of stream: BodyStream, _ cancellation: Cancellation?) async throws -> SHA256Hash? {
+        let task = Task { () -> SHA256Hash? in
+            guard let hasher = hashes.makeHasher() else { return nil }
+            let bytes = try await stream.make()
+            defer { bytes.cancel() }
+            for try await chunk in bytes {
+                chunk.withUnsafeBytes { hasher.update($0) }
+            }
+            return hasher.finalize()
+        }
+        return try await withCancellation(cancellation) {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}

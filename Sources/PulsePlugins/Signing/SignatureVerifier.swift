@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+import PulseStorage
+
+/// Judges requests that a ``RequestSigningPlugin`` has signed: for servers, and for tests.
+///
+/// Signatures are compared in a time that tells nothing of them. A request is refused if its timestamp is further from the
+/// clock than the tolerance, in either direction. Without nonces a request can be replayed within that time: use TLS, and
+/// `rejectsReplays` where the same request twice does harm. One verifier then has to see all requests: replays are told
+/// from what this very value, and its copies, have accepted.
+///
+/// Safe from any thread.
+public struct SignatureVerifier: Sendable {
+    private let keys: Keys
+    private let signatureHeader: String
+    private let tolerance: TimeInterval
+    private let clock: any PulseClock
+    private let nonces: Locked<NonceMemory>?
+
+    private enum Keys: Sendable {
+        case one(SigningKey)
+        case byID([String: SigningKey])
+
+        /// Those that can be used: without hash functions there are none.
+        init(byID secrets: [String: Data]) {
+            self = .byID(secrets.compactMapValues { try? SigningKey(secret: $0, hashes: SystemHashes.library) })
+        }
+
+        init(_ secret: Data) {
+            let key = try? SigningKey(secret: secret, hashes: SystemHashes.library)
+            self = key.map { .one($0) } ?? .byID([:])
+        }
+    }
+
+    /// For one secret, whatever key id a request tells.
+    ///
+    /// - Parameter tolerance: in seconds, 5 minutes by default; NaN and less than zero accept nothing.
+    /// - Parameter rejectsReplays: demands nonces, and accepts each once within the tolerance.
+    /// - Parameter nonceCapacity: how many nonces are kept. With more in that time the window becomes shorter.
+    public init(
+        secret: String, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
+        rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
+    ) {
+        self.init(
+            secret: Data(secret.utf8), signatureHeader: signatureHeader, tolerance: tolerance,
+            rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
+    }
+
+    /// The same with a key of any bytes.
+    public init(
+        secret: Data, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
+        rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
+    ) {
+        self.init(
+            keys: Keys(secret), signatureHeader: signatureHeader, tolerance: tolerance,
+            rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
+    }
+
+    /// For secrets by the key id that each request tells: so that a secret can be changed, or each client has its own. An
+    /// empty secret accepts nothing.
+    public init(
+        secrets: [String: Data], signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
+        rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
+    ) {
+        self.init(
+            keys: Keys(byID: secrets), signatureHeader: signatureHeader, tolerance: tolerance,
+            rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
+    }
+
+    private init(
+        keys: Keys, signatureHeader: String, tolerance: TimeInterval, rejectsReplays: Bool, nonceCapacity: Int,
+        clock: any PulseClock
+    ) {
+        self.keys = keys
+        self.signatureHeader = signatureHeader
+        self.tolerance = tolerance
+        self.clock = clock
+        nonces = rejectsReplays ? Locked(NonceMemory(capacity: nonceCapacity)) : nil
+    }
+
+    /// Judges a request as a server got it.
+    ///
+    /// - Parameter target: the request target as it came, percent-encoded and with its query. A server that decodes or
+    ///   normalizes it judges another request.
+    /// - Parameter body: the bytes as they came, before any content coding is undone.
+    public func verdict(method: HTTPMethod, target: String, headers: HTTPHeaders, body: Data) -> Verdict {
+        guard let signature = headers[signatureHeader], let timestamp = headers[SignatureHeaders.timestamp] else {
+            return .refused(.missing)
+        }
+        let nonce = headers[SignatureHeaders.nonce]
+        guard let code = SHA256Hash(hex: signature), let seconds = Self.seconds(timestamp),
+            nonce.map(Self.isNonce) ?? true
+        else { return .refused(.malformed) }
+        // Whole seconds, as in the timestamp. Written so that a number that is none refuses.
+        let now = clock.now.timeIntervalSince1970.rounded(.down)
+        guard now - Double(seconds) <= tolerance else { return .refused(.tooOld) }
+        guard Double(seconds) - now <= tolerance else { return .refused(.tooNew) }
+        guard let key = key(for: headers), let bodyHash = key.hashes.sha256(body)?.hex else {
+            return .refused(.unknownKey)
+        }
+        let text = SignedText(
+            method: method.rawValue, target: target, timestamp: timestamp, bodyHash: bodyHash, nonce: nonce)
+        guard let text else { return .refused(.malformed) }
+        guard key.isSignature(code, of: text) else { return .refused(.mismatch) }
+        return admission(nonce, seconds, now)
+    }
+
+    /// Judges a request as a client sent it: what a mock transport got. Its body is its `httpBody`; a file or a stream
+    /// stands beside the request and is not seen here.
+    public func verdict(on request: URLRequest) -> Verdict {
+        guard let url = request.url, let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else {
+            return .refused(.malformed)
+        }
+        return verdict(
+            method: method, target: url.absoluteString, headers: HTTPHeaders(request.allHTTPHeaderFields ?? [:]),
+            body: request.httpBody ?? Data())
+    }
+
+    private func key(for headers: HTTPHeaders) -> SigningKey? {
+        switch keys {
+        case .one(let key): key
+        case .byID(let keys): headers[SignatureHeaders.keyID].flatMap { keys[$0] }
+        }
+    }
+
+    private func admission(_ nonce: String?, _ seconds: Int64, _ now: TimeInterval) -> Verdict {
+        guard let nonces else { return .accepted }
+        guard let nonce else { return .refused(.missing) }
+        let oldest = Int64(exactly: (now - tolerance).rounded(.up)) ?? .min
+        switch nonces.withLock({ $0.admit(nonce, timestamp: seconds, oldest: oldest) }) {
+        case .new: return .accepted
+        case .replayed: return .refused(.replayed)
+        case .forgotten: return .refused(.tooOld)
+        }
+    }
+
+    /// Digits alone, and no more than a `Double` tells apart.
+    private static func seconds(_ text: String) -> Int64? {
+        guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+        return Int64(text)
+    }
+
+    private static func isNonce(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count) && text.isHTTPToken && !text.utf8.contains(UInt8(ascii: "|"))
+    }
+}
+
+extension SignatureVerifier: CustomStringConvertible, CustomReflectable {
+    /// The header's name, never a secret.
+    public var description: String { "SignatureVerifier(\(signatureHeader))" }
+
+    public var customMirror: Mirror { Mirror(self, children: ["signatureHeader": signatureHeader]) }
+}

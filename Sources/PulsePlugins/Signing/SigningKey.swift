@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// A secret with the hash functions that use it.
+struct SigningKey: Sendable {
+    let hashes: any HashLibrary
+    private let key: any HMACKey
+
+    /// Throws ``PulseError/unsupported(_:)`` without hash functions, ``PulseError/invalidRequest(reason:)`` for an empty
+    /// secret, with which anybody could sign.
+    init(secret: Data, hashes: (any HashLibrary)?) throws {
+        guard let hashes else { throw Self.unsupported }
+        guard !secret.isEmpty else { throw PulseError.invalidRequest(reason: "the signing secret is empty") }
+        guard let key = hashes.makeKey(secret) else { throw Self.unsupported }
+        self.hashes = hashes
+        self.key = key
+    }
+
+    // Not a constant: the leak check takes the box of an indirect enumeration for lost, whose pointer is tagged.
+    static var unsupported: PulseError {
+        .unsupported("signing needs the system's HMAC-SHA256: CryptoKit, or on Linux the libcrypto that libcurl loads")
+    }
+
+    /// Throws ``PulseError/unsupported(_:)`` if the system refuses.
+    func signature(of text: SignedText) throws -> String {
+        guard let code = text.bytes.withUnsafeBytes({ key.code(for: $0) }) else { throw Self.unsupported }
+        return code.hex
+    }
+
+    func isSignature(_ code: SHA256Hash, of text: SignedText) -> Bool {
+        text.bytes.withUnsafeBytes { key.isValid(code, for: $0) }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Where in a distributed trace something happens: the content of the W3C headers `traceparent` and `tracestate`
+/// (Trace Context, level 1).
+///
+/// Bind ``current`` to let calls continue a trace of one's own:
+/// `try await TraceContext.$current.withValue(span) { try await client.request(…) }`.
+public struct TraceContext: Sendable, Hashable {
+    /// What calls of this task continue, if tracing them is on; nil to begin a trace with each call.
+    @TaskLocal public static var current: TraceContext?
+
+    private let high: UInt64
+    private let low: UInt64
+    private let span: UInt64
+    /// Whether the caller records this trace: the one flag of level 1.
+    public let isSampled: Bool
+    /// What tracing systems keep for themselves, handed on as it came; nil for nothing.
+    public let traceState: String?
+
+    /// Nil if the trace or the span is zero, which stands for none.
+    init?(trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool, traceState: String? = nil) {
+        guard trace.high | trace.low != 0, span != 0 else { return nil }
+        (high, low) = trace
+        self.span = span
+        self.isSampled = isSampled
+        self.traceState = traceState
+    }
+
+    /// Reads the headers as they came.
+    ///
+    /// Nil for a `traceparent` that is not valid: wrong length, upper-case digits, a trace or a span of zeros, version
+    /// `ff`. A version above 0 is read as far as version 0 goes. An invalid `tracestate` alone is dropped.
+    public init?(traceparent: String, tracestate: String? = nil) {
+        var text = traceparent
+        guard let parent = text.withUTF8({ Traceparent($0) }) else { return nil }
+        self.init(
+            trace: (parent.high, parent.low), span: parent.span, isSampled: parent.flags & 1 == 1,
+            traceState: tracestate.flatMap(TraceState.valid))
+    }
+
+    /// 32 hexadecimal digits in lower case.
+    public var traceID: String {
+        String(unsafeUninitializedCapacity: 32) { digits in
+            digits.writeHex(high, at: 0)
+            digits.writeHex(low, at: 16)
+            return 32
+        }
+    }
+
+    /// 16 hexadecimal digits in lower case.
+    public var spanID: String {
+        String(unsafeUninitializedCapacity: 16) { digits in
+            digits.writeHex(span, at: 0)
+            return 16
+        }
+    }
+
+    /// The header's text, version 00.
+    public var traceparent: String {
+        // In one go, since every attempt makes one.
+        String(unsafeUninitializedCapacity: 55) { text in
+            let (zero, dash) = (UInt8(ascii: "0"), UInt8(ascii: "-"))
+            (text[0], text[1], text[2], text[35], text[52], text[53]) = (zero, zero, dash, dash, dash, zero)
+            text[54] = isSampled ? zero + 1 : zero
+            text.writeHex(high, at: 3)
+            text.writeHex(low, at: 19)
+            text.writeHex(span, at: 36)
+            return 55
+        }
+    }
+
+    /// Another span of a call's trace.
+    init(within trace: Call.Trace, _ randomness: any Randomness) {
+        (high, low, span) = (trace.high, trace.low, randomness.nonZero())
+        isSampled = trace.isSampled
+        traceState = trace.vendorState
+    }
+
+    /// For the call that this span is the first of.
+    func trace(continuing parent: TraceContext?) -> Call.Trace {
+        Call.Trace(high: high, low: low, isSampled: isSampled, vendorState: traceState, parentSpan: parent?.span)
+    }
+
+    /// Another span of the same trace, by a source of chance.
+    package func child(_ randomness: any Randomness) -> TraceContext {
+        TraceContext(
+            trace: (high, low), span: randomness.nonZero(), isSampled: isSampled, traceState: traceState) ?? self
+    }
+
+    /// The first span of a new trace.
+    package init(isSampled: Bool, _ randomness: any Randomness) {
+        (high, low, span) = (randomness.nonZero(), randomness.next(), randomness.nonZero())
+        self.isSampled = isSampled
+        traceState = nil
+    }
+}
+
+extension Randomness {
+    fileprivate func nonZero() -> UInt64 {
+        let bits = next()
+        return bits == 0 ? 1 : bits
+    }
+}

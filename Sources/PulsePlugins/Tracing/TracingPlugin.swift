@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Makes calls part of a distributed trace: `traceparent` and `tracestate` as W3C Trace Context has them.
+///
+/// One trace a call, a span of its own for each attempt and redirect hop. A call continues ``TraceContext/current`` where
+/// that is bound, else begins a trace. The headers go home and to the hosts that are listed, nowhere else; there they
+/// take the place of those that the request has. The trace's id is in the events of the call from then on.
+public struct TracingPlugin: PulsePlugin {
+    private let hosts: Set<String>
+    private let isSampled: Bool
+
+    public var identifier: String { "com.pulse.tracing" }
+
+    /// - Parameter hosts: that get the headers besides the client's home: names in any case, without a port.
+    /// - Parameter isSampled: of the traces that begin here; one that is continued keeps its flag.
+    public init(hosts: Set<String> = [], isSampled: Bool = true) {
+        self.hosts = Set(hosts.map(\.asciiLowercased))
+        self.isSampled = isSampled
+    }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard let url = request.url, isWelcome(url, context) else { return try await next(request) }
+        let span = span(for: context)
+        var request = request
+        // A state that belongs to another parent must not stay beside this one.
+        request.setHeaders([("traceparent", span.traceparent), ("tracestate", span.traceState)])
+        return try await next(request)
+    }
+
+    private func isWelcome(_ url: URL, _ context: PluginContext) -> Bool {
+        if context.isTrusted(url) { return true }
+        guard !hosts.isEmpty, let host = context.origin(of: url)?.host else { return false }
+        return hosts.contains(host)
+    }
+
+    private func span(for context: PluginContext) -> TraceContext {
+        if let trace = context.call.trace { return TraceContext(within: trace, context.randomness) }
+        let parent = TraceContext.current
+        let span =
+            parent.map { $0.child(context.randomness) }
+            ?? TraceContext(isSampled: isSampled, context.randomness)
+        // A copy that is sent at the same moment may have begun the trace before.
+        guard let earlier = context.call.begin(span.trace(continuing: parent)) else { return span }
+        return TraceContext(within: earlier, context.randomness)
+    }
+}
+
+extension TracingPlugin: EndsWithItsCall {}
+
+extension PulsePlugin where Self == TracingPlugin {
+    /// ``TracingPlugin/init(hosts:isSampled:)``
+    public static func tracing(hosts: Set<String> = [], isSampled: Bool = true) -> TracingPlugin {
+        TracingPlugin(hosts: hosts, isSampled: isSampled)
+    }
+}

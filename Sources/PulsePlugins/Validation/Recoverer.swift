@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Runs the recoveries of one ``ValidatorPlugin``: does what ``RecoveryLedger`` decides, in tasks that it owns.
+final class Recoverer: Sendable {
+    private typealias Waiter = CheckedContinuation<Void, any Error>
+
+    private struct RunTasks {
+        let work: Task<Void, Never>
+        let alarm: Task<Void, Never>
+        /// Of the call that began it, which may leave: who waits for the run may hold all others, and the run need one.
+        let permits: [HeldPermit]
+    }
+
+    private struct State {
+        var ledger = RecoveryLedger<Waiter>()
+        /// By the number of the run.
+        var tasks: [UInt64: RunTasks] = [:]
+        /// Those that a shutdown has cancelled.
+        var cancelled: Set<UInt64> = []
+        var nextID: UInt64 = 0
+    }
+
+    /// The plugins in whose recovery this task works.
+    @TaskLocal private static var working: Set<ObjectIdentifier> = []
+
+    private let timeout: TimeInterval
+    private let state = Locked(State())
+
+    /// - Parameter timeout: in seconds; 30 if it is no positive number.
+    init(timeout: TimeInterval) {
+        self.timeout = timeout > 0 ? timeout : 30
+    }
+
+    /// Whether this task is part of any recovery.
+    static var isWithinAny: Bool { !working.isEmpty }
+
+    /// Whether this task is part of a recovery of its own.
+    var isWorking: Bool {
+        Self.working.contains(ObjectIdentifier(self))
+    }
+
+    /// What ``recover(_:sentAt:in:next:)`` needs to know of a request that is about to be sent.
+    var time: UInt64 {
+        state.withLock { $0.ledger.time }
+    }
+
+    func waiterCount(_ name: String) -> Int {
+        state.withLock { $0.ledger.waiterCount(name) }
+    }
+
+    /// Returns once it has been put right. Throws what the recovery failed with, or `CancellationError`.
+    func recover(
+        _ recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
+    ) async throws {
+        let cancellation = context.call.cancellation
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withCancellation(cancellation) {
+            try await withCheckedThrowingContinuation { (continuation: Waiter) in
+                let outcome: Result<Void, any Error>? = state.withLock { state in
+                    // Cancellation that came before the continuation found nothing to resume.
+                    if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
+                    let action = state.ledger.ask(recovery.name, sentAt: time)
+                    if action == .goOn { return .success(()) }
+                    _ = state.ledger.join(recovery.name, continuation, id: id)
+                    // Under the lock, so that a shutdown either comes before the run or knows its tasks.
+                    if case .start(let run) = action { state.tasks[run] = start(recovery, run, context.clock, next) }
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { $0.ledger.leave(recovery.name, id: id) }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Ends the recoveries of the moment.
+    func shutdown() async {
+        let tasks = state.withLock { state in
+            state.cancelled.formUnion(state.tasks.keys)
+            return state.tasks.values.flatMap { [$0.work, $0.alarm] }
+        }
+        tasks.forEach { $0.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    // MARK: A run
+
+    private func start(
+        _ recovery: Recovery, _ run: UInt64, _ clock: any PulseClock, _ next: PluginChain
+    ) -> RunTasks {
+        let work = Task {
+            let result: Result<Void, any Error>
+            do {
+                try await Self.$working.withValue(Self.working.union([ObjectIdentifier(self)])) {
+                    try await Self.perform(recovery, next)
+                }
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            self.end(recovery.name, run, result)
+        }
+        let alarm = Task { [timeout] in
+            guard (try? await clock.sleep(timeout)) != nil else { return }
+            // Not waited for: work that does not heed its cancellation would hold up everybody.
+            work.cancel()
+            let slow = PulseError.transport(.timedOut, underlying: RecoveryTimeout(seconds: timeout))
+            self.end(recovery.name, run, .failure(slow))
+        }
+        return RunTasks(work: work, alarm: alarm, permits: HeldPermit.keepAll())
+    }
+
+    private static func perform(_ recovery: Recovery, _ next: PluginChain) async throws {
+        switch recovery.work {
+        case .task(let work):
+            try await work()
+        case .request(let request):
+            let response = try await next.detachedForAnotherRequest(limit: 1 << 20)(request)
+            if let error = PulseError(validating: response, accepted: .successful) { throw error }
+        }
+    }
+
+    private func end(_ name: String, _ run: UInt64, _ result: Result<Void, any Error>) {
+        let (waiters, tasks, isShutDown) = state.withLock { state in
+            let isSuccess = (try? result.get()) != nil
+            return (
+                state.ledger.end(name, run: run, isSuccess: isSuccess), state.tasks.removeValue(forKey: run),
+                state.cancelled.remove(run) != nil
+            )
+        }
+        tasks?.alarm.cancel()
+        tasks?.permits.forEach { $0.release() }
+        let told = isShutDown ? result : result.mapError { Self.asFailure($0, of: name) }
+        waiters.forEach { $0.resume(with: told) }
+    }
+
+    /// What the recovery was cancelled by has cancelled none of those that wait for it: to them it has failed.
+    private static func asFailure(_ error: any Error, of name: String) -> any Error {
+        PulseError(wrapping: error).kind == .cancelled ? PulseError.custom(RecoveryCancelled(name: name)) : error
+    }
+}
+
+/// A recovery was cancelled within, and not by the plugin's shutdown.
+struct RecoveryCancelled: Error, CustomStringConvertible {
+    let name: String
+
+    var description: String { "what a validator asked for was cancelled: \(Redaction.standard.text(name))" }
+}
+
+/// A recovery took longer than it may.
+struct RecoveryTimeout: Error, CustomStringConvertible {
+    let seconds: TimeInterval
+
+    var description: String { "what a validator asked for was not done within \(seconds) s" }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Lets validators judge each answer before anything further out sees it: accept it, fail, put another in its place, send
+/// the request again, or put right what is amiss and then send it again.
+///
+/// They are asked in their order. They see answers of every status; a failure of the wire, and a redirect that the client
+/// is going to follow, pass untouched. Each attempt sends its request `maxRepeats` times more at most.
+///
+/// What a server has answered it may have done, so a repeat has the rule of every retry: the method is idempotent, or the
+/// call has an `Idempotency-Key`, and the body can be sent again. A validator that knows better says `repeatsUnsafe`,
+/// which lifts the first half of the rule and never the second. A repeat that is not allowed, whose wait would pass the
+/// deadline, or for which the host's retry budget has nothing left, is a failure with the verdict's own error. What is
+/// repeated once something was put right takes nothing of the budget.
+public struct ValidatorPlugin: PulsePlugin {
+    private let validators: [Validator]
+    private let maxRepeats: Int
+    let recoverer: Recoverer
+
+    public var identifier: String { "com.pulse.validator" }
+
+    /// - Parameter maxRepeats: of the request within one attempt, whichever validators ask for them.
+    /// - Parameter recoveryTimeout: seconds until a ``Recovery`` is given up; who waited fails with a timeout. 30 if it is no
+    ///   positive number.
+    public init(_ validators: [Validator], maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30) {
+        self.validators = validators
+        self.maxRepeats = max(0, maxRepeats)
+        recoverer = Recoverer(timeout: recoveryTimeout)
+    }
+
+    public func intercept(
+        _ request: URLRequest, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        guard !recoverer.isWorking else { return try await next(request) }
+        let sentAt = recoverer.time
+        switch try judge(await next(request), in: context) {
+        case .answer(let response):
+            return response
+        case .again(let wish):
+            return try await goOn(wish, sentAt: sentAt, request, in: context, next: next)
+        }
+    }
+
+    /// Ends the recoveries of the moment; who waits for one fails with what that throws.
+    public func shutdown() async {
+        await recoverer.shutdown()
+    }
+
+    // MARK: Judging
+
+    private enum Judgement {
+        case answer(PulseResponse)
+        case again(Wish)
+    }
+
+    /// What a validator wants to be done before the request is sent again.
+    private struct Wish {
+        let way: Way
+        let repeatsUnsafe: Bool
+        let otherwise: any Error
+
+        enum Way {
+            case wait(BackoffStrategy)
+            case recovery(Recovery)
+        }
+    }
+
+    private func judge(_ response: PulseResponse, in context: PluginContext) throws -> Judgement {
+        guard !context.willFollow(response) else { return .answer(response) }
+        var response = response
+        do {
+            for validator in validators {
+                switch try validator.judge(response.request, response, context) {
+                case .accept:
+                    break
+                case .fail(let error):
+                    throw error
+                case .replace(let other):
+                    // Another stream may be made of this one; without one nobody reads it.
+                    if other.bytes == nil { response.bytes?.cancel() }
+                    response = other
+                case .retry(let strategy, let repeatsUnsafe, let otherwise):
+                    response.bytes?.cancel()
+                    return .again(Wish(way: .wait(strategy), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
+                case .recover(let recovery, let repeatsUnsafe, let otherwise):
+                    response.bytes?.cancel()
+                    return .again(Wish(way: .recovery(recovery), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
+                }
+            }
+        } catch {
+            response.bytes?.cancel()
+            throw error
+        }
+        return .answer(response)
+    }
+
+    // MARK: Repeating
+
+    // Not inlined, as most calls do without it: it would take room in the frame of each.
+    @inline(never)
+    private func goOn(
+        _ wish: Wish, sentAt: UInt64, _ request: URLRequest, in context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
+        var (wish, sentAt) = (wish, sentAt)
+        for number in 0..<maxRepeats {
+            guard mayRepeat(request, wish, in: context) else { break }
+            try await prepare(wish, number, sentAt: sentAt, in: context, next: next)
+            sentAt = recoverer.time
+            let again = context.with(attempt: context.attempt)
+            switch try judge(await next(request, context: again), in: again) {
+            case .answer(let response): return response
+            case .again(let another): wish = another
+            }
+        }
+        throw wish.otherwise
+    }
+
+    private func prepare(
+        _ wish: Wish, _ number: Int, sentAt: UInt64, in context: PluginContext, next: PluginChain
+    ) async throws {
+        var delay: TimeInterval = 0
+        if case .wait(let strategy) = wish.way {
+            delay = strategy.delay(beforeRetry: number + 1, randomness: context.randomness)
+            let now = context.clock.uptime
+            guard now + delay < context.deadline ?? .infinity,
+                context.call.environment.retryBudgets.takeRetry(of: context.host, at: now)
+            else {
+                let error = PulseError(wrapping: wish.otherwise)
+                context.emit(.retryGivenUp(context.summary, ErrorSummary(error)))
+                throw error
+            }
+        }
+        context.emit(
+            .requestRetrying(
+                context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: wish.otherwise)),
+                attempt: context.attempt))
+        switch wish.way {
+        case .wait: if delay > 0 { try await context.call.sleep(delay) }
+        case .recovery(let recovery): try await recoverer.recover(recovery, sentAt: sentAt, in: context, next: next)
+        }
+    }
+
+    /// The rule of every retry (RFC 9110, section 9.2.2), which the validator's word may lift, but for the body's sake.
+    private func mayRepeat(_ request: URLRequest, _ wish: Wish, in context: PluginContext) -> Bool {
+        guard context.body.isReplayable else { return false }
+        return wish.repeatsUnsafe || context.method.isIdempotent && request.isIdempotent
+            || request.hasIdempotencyKey
+    }
+}
+
+// Validators do not wait, and each wait for what they ask for ends with the call.
+extension ValidatorPlugin: EndsWithItsCall {}
+
+extension PulsePlugin where Self == ValidatorPlugin {
+    /// ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``
+    public static func validator(
+        _ validators: Validator..., maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30
+    ) -> ValidatorPlugin {
+        ValidatorPlugin(validators, maxRepeats: maxRepeats, recoveryTimeout: recoveryTimeout)
+    }
+}

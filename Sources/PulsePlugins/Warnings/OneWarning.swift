@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A warning about a plugin's settings, told once: it would say the same of every call. Not counted as told while nobody
+/// listens.
+struct OneWarning: Sendable {
+    private let text: String
+    private let isTold = Locked(false)
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    func emit(in context: PluginContext) {
+        guard context.call.environment.events?.isActive == true else { return }
+        let isFirst = isTold.withLock { isTold in
+            defer { isTold = true }
+            return !isTold
+        }
+        if isFirst { context.emit(.warning(text)) }
+    }
+}

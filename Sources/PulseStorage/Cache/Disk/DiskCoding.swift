@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Writes the parts of a record one after the other: numbers little-endian, texts and lists after their length.
+struct DiskWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(_ number: some FixedWidthInteger) {
+        withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+    }
+
+    mutating func append(_ text: String) {
+        append(UInt32(truncatingIfNeeded: text.utf8.count))
+        bytes += text.utf8
+    }
+
+    mutating func append(_ text: String?) {
+        append(UInt8(text == nil ? 0 : 1))
+        if let text { append(text) }
+    }
+
+    mutating func append(_ date: Date) {
+        append(date.timeIntervalSinceReferenceDate.bitPattern)
+    }
+
+    mutating func append(_ key: CacheKey) {
+        append(key.partition)
+        append(key.url)
+        append(key.bodyDigest)
+    }
+
+    mutating func append(_ head: CachedHead) {
+        append(UInt32(truncatingIfNeeded: head.statusCode))
+        append(head.requestTime)
+        append(head.responseTime)
+        append(UInt32(truncatingIfNeeded: head.headers.count))
+        for field in head.headers {
+            append(field.name)
+            append(field.value)
+        }
+        append(UInt32(truncatingIfNeeded: head.selectingFields.count))
+        for field in head.selectingFields {
+            append(field.name)
+            append(field.value)
+        }
+        append(UInt32(truncatingIfNeeded: head.tags.count))
+        for tag in head.tags.sorted() { append(tag) }
+    }
+}
+
+/// Reads what a ``DiskWriter`` wrote. Nil where the bytes are something else: no input traps.
+struct DiskReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) -> Number? {
+        let size = MemoryLayout<Number>.size
+        guard bytes.count - position >= size else { return nil }
+        defer { position += size }
+        return Number(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: Number.self))
+    }
+
+    mutating func text() -> String? {
+        guard let length = number(UInt32.self), bytes.count - position >= Int(length) else { return nil }
+        defer { position += Int(length) }
+        return String(decoding: bytes[position..<(position + Int(length))], as: UTF8.self)
+    }
+
+    /// Nil if it is damaged, else a text or none.
+    mutating func optionalText() -> String?? {
+        switch number(UInt8.self) {
+        case 0: return .some(nil)
+        case 1: return text().map { .some($0) }
+        default: return nil
+        }
+    }
+
+    mutating func date() -> Date? {
+        number(UInt64.self).map { Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0)) }
+    }
+
+    mutating func list<Element>(_ element: (inout DiskReader) -> Element?) -> [Element]? {
+        guard let count = number(UInt32.self) else { return nil }
+        var elements: [Element] = []
+        for _ in 0..<count {
+            guard let next = element(&self) else { return nil }
+            elements.append(next)
+        }
+        return elements
+    }
+
+    mutating func key() -> CacheKey? {
+        guard let partition = text(), let url = text(), let digest = optionalText() else { return nil }
+        return CacheKey(partition: partition, url: url, bodyDigest: digest)
+    }
+
+    mutating func head() -> CachedHead? {
+        guard let status = number(UInt32.self), let requestTime = date(), let responseTime = date(),
+            let headers = list({ reader -> HTTPHeaders.Field? in
+                guard let name = reader.text(), let value = reader.text() else { return nil }
+                return HTTPHeaders.Field(name: name, value: value)
+            }),
+            let selecting = list({ reader -> CachedHead.SelectingField? in
+                guard let name = reader.text(), let value = reader.optionalText() else { return nil }
+                return CachedHead.SelectingField(name: name, value: value)
+            }),
+            let tags = list({ $0.text() })
+        else { return nil }
+        return CachedHead(
+            statusCode: Int(status), headers: HTTPHeaders(headers), requestTime: requestTime,
+            responseTime: responseTime, selectingFields: selecting, tags: Set(tags))
+    }
+}

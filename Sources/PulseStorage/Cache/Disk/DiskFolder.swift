@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The files of a disk cache: found, read, put in place and removed. Every step is safe beside other processes that do the
+/// same, since a file gets its name when it is whole, and never changes.
+struct DiskFolder: Sendable {
+    /// What comes next if the format changes leaves these files alone.
+    private static let version = "v1"
+    /// Of head and footer, read at once.
+    private static let tailSize = 4 << 10
+    /// Bodies up to this are read at once.
+    static let smallBody = 256 << 10
+
+    let path: String
+    private let refusesToOpen: (@Sendable () -> Int32?)?
+
+    /// - Parameter refusesToOpen: for tests: what the system says where it should not open a file.
+    init(_ directory: URL, refusesToOpen: (@Sendable () -> Int32?)? = nil) {
+        path = directory.path + "/" + Self.version
+        self.refusesToOpen = refusesToOpen
+    }
+
+    var temporaryPath: String { path + "/tmp" }
+
+    // MARK: Reading
+
+    /// An answer as it lies in a slot.
+    enum Slot: Sendable {
+        case empty
+        /// What lies there is nothing that was stored, or no longer what was.
+        case damaged
+        /// The system refuses to open it at the moment: of the file itself that tells nothing.
+        case unreadable(DiskFailure)
+        case response(DiskRecord, DiskFile)
+    }
+
+    func path(of name: DiskName, _ slot: Int) -> String {
+        path + "/" + name.folder + "/" + name.file(slot)
+    }
+
+    func read(_ name: DiskName, _ slot: Int) -> Slot {
+        let refusal = refusesToOpen?()
+        guard refusal == nil, let file = DiskFile.reading(path(of: name, slot)) else {
+            let code = refusal ?? errno
+            switch code {
+            case ENOENT: return .empty
+            // A link, a socket, a file where a folder should be.
+            case ELOOP, ENXIO, ENOTDIR: return .damaged
+            default: return .unreadable(DiskFailure(code: code))
+            }
+        }
+        guard let record = Self.record(in: file) else { return .damaged }
+        return .response(record, file)
+    }
+
+    static func record(in file: DiskFile) -> DiskRecord? {
+        guard let size = file.size, size >= DiskRecord.footerSize else { return nil }
+        var tail = [UInt8](repeating: 0, count: min(size, tailSize))
+        let isRead = tail.withUnsafeMutableBytes { file.read(into: $0, at: size - $0.count) }
+        let lengths = tail.withUnsafeBytes { tail in
+            DiskRecord.Lengths(
+                footer: UnsafeRawBufferPointer(rebasing: tail[(tail.count - DiskRecord.footerSize)...]), fileSize: size)
+        }
+        guard isRead, let lengths else { return nil }
+        let needed = lengths.head + DiskRecord.footerSize
+        if needed > tail.count {
+            tail = [UInt8](repeating: 0, count: needed)
+            guard tail.withUnsafeMutableBytes({ file.read(into: $0, at: size - needed) }) else { return nil }
+        }
+        return tail.withUnsafeBytes { tail in
+            let record = DiskRecord(UnsafeRawBufferPointer(rebasing: tail[(tail.count - needed)...]))
+            return record?.bodyLength == lengths.body ? record : nil
+        }
+    }
+
+    // MARK: Putting in place
+
+    /// Gives a whole file its name. The folders are made when they are missed.
+    func place(_ temporary: String, as name: DiskName, _ slot: Int) throws {
+        let target = path(of: name, slot)
+        // Others may remove a folder for being empty in between: this one, or the one that it is to be made in.
+        for _ in 0..<10_000 {
+            if rename(temporary, target) == 0 { return }
+            // What was written may itself be gone, with the whole cache: then no folder helps.
+            guard errno == ENOENT, access(temporary, F_OK) == 0 else { throw DiskFailure() }
+            do {
+                try makeFolders(path + "/" + name.folder)
+            } catch let failure as DiskFailure where failure.code == ENOENT {
+                continue
+            }
+        }
+        guard rename(temporary, target) == 0 else { throw DiskFailure() }
+    }
+
+    func makeFolders(_ path: String) throws {
+        let isFirst = access(self.path, F_OK) != 0
+        try makeFolder(path)
+        // What is made in it later is protected in the same way.
+        if isFirst { FileProtection.apply(to: self.path) }
+    }
+
+    private func makeFolder(_ path: String) throws {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { throw DiskFailure() }
+        try makeFolder(String(path[..<slash]))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw DiskFailure() }
+    }
+
+    // MARK: Removing
+
+    /// Removes every slot of a name, the last first: so those that are left at any moment have no gap. Gives how many
+    /// there were. Throws if one is left.
+    @discardableResult
+    func remove(_ name: DiskName) throws -> Int {
+        var count = 0
+        for slot in (0..<DiskName.slotCount).reversed() where try remove(path(of: name, slot)) { count += 1 }
+        return count
+    }
+
+    /// False if there was none.
+    func remove(_ path: String) throws -> Bool {
+        if unlink(path) == 0 { return true }
+        guard errno == ENOENT || errno == ENOTDIR else { throw DiskFailure() }
+        return false
+    }
+
+    /// Removes what is empty of the folders of a partition: how many users there were is nobody's business.
+    func removeEmptyFolders(of partition: DiskName.Half) {
+        let partitionPath = path + "/" + partition.text
+        for shard in (try? DiskDirectory.names(in: partitionPath)) ?? [] { rmdir(partitionPath + "/" + shard) }
+        rmdir(partitionPath)
+    }
+
+    /// Removes one of them, and with the last the partition's own.
+    func removeEmptyFolder(_ shard: String, of partition: DiskName.Half) {
+        let partitionPath = path + "/" + partition.text
+        if rmdir(partitionPath + "/" + shard) == 0 { rmdir(partitionPath) }
+    }
+
+    // MARK: Looking through
+
+    /// All shards of all partitions.
+    func shards() throws -> [(partition: DiskName.Half, shard: String)] {
+        try partitions().flatMap { partition in
+            let names = try DiskDirectory.names(in: path + "/" + partition.text)
+            // Another process may just be making it.
+            if names.isEmpty { rmdir(path + "/" + partition.text) }
+            return names.map { (partition, $0) }
+        }
+    }
+
+    /// The sizes of a name's files, from slot 0 to the last before a gap.
+    func sizes(of name: DiskName) -> [Int] {
+        var sizes: [Int] = []
+        for slot in 0..<DiskName.slotCount {
+            var status = stat()
+            guard lstat(path(of: name, slot), &status) == 0 else { break }
+            sizes.append(Int(status.st_size))
+        }
+        return sizes
+    }
+
+    func partitions() throws -> [DiskName.Half] {
+        try DiskDirectory.names(in: path).compactMap { DiskName.Half(hex: $0.utf8) }
+    }
+
+    /// Every file of a partition, or of one of its shards, that bears a name of the cache.
+    func forEachFile(
+        of partition: DiskName.Half, inShard only: String? = nil,
+        _ body: (DiskName, _ slot: Int, DiskDirectory.Entry, DiskDirectory) throws -> Void
+    ) throws {
+        let partitionPath = path + "/" + partition.text
+        for shard in try only.map({ [$0] }) ?? DiskDirectory.names(in: partitionPath) {
+            try DiskDirectory.forEachName(in: partitionPath + "/" + shard) { file, directory in
+                var slot = 0
+                guard let name = DiskName(partition: partition, file: file.bytes, slot: &slot) else { return }
+                try body(name, slot, file, directory)
+            }
+        }
+    }
+}

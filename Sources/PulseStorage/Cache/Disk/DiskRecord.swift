@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What stands behind a body in its file: the head of the answer, and what tells whether all of it is whole.
+///
+/// ```text
+/// body | head | length of the head: 4 | length of the body: 8 | checksum of the body: 8 | of head and lengths: 8 | magic: 8
+/// ```
+/// Behind the body, so that a body can be written before its length is known. Numbers are little-endian.
+struct DiskRecord: Sendable, Equatable {
+    static let footerSize = 36
+    private static let magic: [UInt8] = Array("PULSE\u{1}C\n".utf8)
+
+    /// What the answer is stored under, to tell a file that lies in the wrong place.
+    let key: CacheKey
+    let head: CachedHead
+    let bodyLength: Int
+    let bodyChecksum: UInt64
+
+    /// The lengths that a footer tells, if it is one and they make a file of that size.
+    struct Lengths: Equatable {
+        let head: Int
+        let body: Int
+
+        init?(footer: UnsafeRawBufferPointer, fileSize: Int) {
+            guard footer.count == DiskRecord.footerSize, footer[28...].elementsEqual(DiskRecord.magic) else {
+                return nil
+            }
+            let head = Int(footer.loadUnaligned(fromByteOffset: 0, as: UInt32.self).littleEndian)
+            let body = footer.loadUnaligned(fromByteOffset: 4, as: UInt64.self).littleEndian
+            guard body <= UInt64(fileSize), fileSize == Int(body) + head + DiskRecord.footerSize else { return nil }
+            (self.head, self.body) = (head, Int(body))
+        }
+    }
+
+    init(key: CacheKey, head: CachedHead, bodyLength: Int, bodyChecksum: UInt64) {
+        self.key = key
+        self.head = head
+        self.bodyLength = bodyLength
+        self.bodyChecksum = bodyChecksum
+    }
+
+    /// From head and footer. Nil for anything but what ``encoded()`` makes.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= Self.footerSize else { return nil }
+        let footer = UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - Self.footerSize)...])
+        let covered = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 16)])
+        guard footer[28...].elementsEqual(Self.magic),
+            footer.loadUnaligned(fromByteOffset: 20, as: UInt64.self).littleEndian == CacheChecksum.of(covered)
+        else { return nil }
+        bodyLength = Int(
+            truncatingIfNeeded: footer.loadUnaligned(fromByteOffset: 4, as: UInt64.self).littleEndian)
+        bodyChecksum = footer.loadUnaligned(fromByteOffset: 12, as: UInt64.self).littleEndian
+        var reader = DiskReader(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - Self.footerSize)]))
+        guard let key = reader.key(), let head = reader.head(), reader.isAtEnd else { return nil }
+        self.key = key
+        self.head = head
+    }
+
+    /// Head and footer.
+    func encoded() -> [UInt8] {
+        var writer = DiskWriter()
+        writer.append(key)
+        writer.append(head)
+        let headLength = UInt32(truncatingIfNeeded: writer.bytes.count)
+        writer.append(headLength)
+        writer.append(UInt64(bodyLength))
+        writer.append(bodyChecksum)
+        writer.append(writer.bytes.withUnsafeBytes { CacheChecksum.of($0) })
+        return writer.bytes + Self.magic
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// One look at every file of a cache's folder: whichever threads are free share it, and none of them waits for another.
+final class DiskScan: Sendable {
+    /// Beside those that the calls' own files are read and written on.
+    private static let lanes = WorkLanes(count: laneCount)
+    private static let laneCount = 2
+
+    private struct State {
+        var next = 0
+        var done = 0
+        var found: [[DiskLedger.Found]] = []
+        var failure: (any Error)?
+    }
+
+    private let folder: DiskFolder
+    private let shards: [(partition: DiskName.Half, shard: String)]
+    private let state = Locked(State())
+    private let end: @Sendable (Result<[DiskLedger.Found], any Error>) -> Void
+
+    private init(
+        _ folder: DiskFolder, _ shards: [(partition: DiskName.Half, shard: String)],
+        _ end: @escaping @Sendable (Result<[DiskLedger.Found], any Error>) -> Void
+    ) {
+        self.folder = folder
+        self.shards = shards
+        self.end = end
+    }
+
+    /// Removes what killed processes left and folders that are empty, and gives all files, the least recently used first,
+    /// on a thread of its own. A failure if the folder cannot be read.
+    static func begin(
+        _ folder: DiskFolder, end: @escaping @Sendable (Result<[DiskLedger.Found], any Error>) -> Void
+    ) {
+        lanes.begin {
+            let scan: DiskScan
+            do {
+                try DiskWriting.removeLeftovers(in: folder)
+                scan = DiskScan(folder, try folder.shards(), end)
+            } catch {
+                return end(.failure(error))
+            }
+            guard !scan.shards.isEmpty else { return end(.success([])) }
+            for _ in 1..<min(laneCount, scan.shards.count) { lanes.begin { scan.work() } }
+            scan.work()
+        }
+    }
+
+    private func work() {
+        while let index = take() {
+            var found: [DiskLedger.Found] = []
+            var failure: (any Error)?
+            let (partition, shard) = shards[index]
+            do {
+                try folder.forEachFile(of: partition, inShard: shard) { name, slot, file, directory in
+                    guard let status = file.status(in: directory) else { return }
+                    found.append(DiskLedger.Found(name: name, slot: slot, size: status.size, used: status.used))
+                }
+                if found.isEmpty { folder.removeEmptyFolder(shard, of: partition) }
+            } catch let error {
+                failure = error
+            }
+            let all = state.withLock { [found, failure] state -> Result<[[DiskLedger.Found]], any Error>? in
+                state.done += 1
+                state.found.append(found)
+                state.failure = state.failure ?? failure
+                guard state.done == shards.count else { return nil }
+                defer { state.found = [] }
+                return state.failure.map { .failure($0) } ?? .success(state.found)
+            }
+            if let all { end(all.map(Self.inOrder)) }
+        }
+    }
+
+    private func take() -> Int? {
+        state.withLock { state in
+            guard state.next < shards.count else { return nil }
+            defer { state.next += 1 }
+            return state.next
+        }
+    }
+
+    private static func inOrder(_ found: [[DiskLedger.Found]]) -> [DiskLedger.Found] {
+        var all: [DiskLedger.Found] = []
+        all.reserveCapacity(found.reduce(0) { $0 + $1.count })
+        for some in found { all += some }
+        all.sort { $0.used < $1.used }
+        return all
+    }
+}

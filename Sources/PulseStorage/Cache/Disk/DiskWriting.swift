@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A file on its way: written under a name that nobody looks for, until it is whole. Dropped before, it leaves nothing.
+final class DiskWriting: Sendable {
+    /// Names of this process's files on their way, which a look through the folder must leave alone.
+    private static let underWay = Locked<Set<String>>([])
+
+    let path: String
+    private let name: String
+    private let file: DiskFile
+    private let state = Locked((checksum: CacheChecksum(), count: 0, isPlaced: false))
+    private let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
+
+    /// - Parameter refuses: for tests: what the system says at that number of bytes, where it should refuse.
+    init(in folder: DiskFolder, refuses: (@Sendable (_ bytes: Int) -> Int32?)? = nil) throws {
+        self.refuses = refuses
+        name = "\(getpid())-\(SystemRandomness().next().hex)"
+        path = folder.temporaryPath + "/" + name
+        Self.underWay.withLock { [name] in _ = $0.insert(name) }
+        do {
+            file = try Self.create(path, in: folder)
+        } catch {
+            Self.underWay.withLock { [name] in _ = $0.remove(name) }
+            throw error
+        }
+    }
+
+    private static func create(_ path: String, in folder: DiskFolder) throws -> DiskFile {
+        do {
+            return try DiskFile.creating(path)
+        } catch let failure as DiskFailure where failure.code == ENOENT {
+            try folder.makeFolders(folder.temporaryPath)
+            return try DiskFile.creating(path)
+        }
+    }
+
+    deinit {
+        if !state.withLock({ $0.isPlaced }) { unlink(path) }
+        Self.underWay.withLock { _ = $0.remove(name) }
+    }
+
+    /// Of the body so far.
+    var count: Int { state.withLock { $0.count } }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        if let code = refuses?(count + bytes.count) { throw DiskFailure(code: code) }
+        try file.append(bytes)
+        state.withLock { state in
+            state.checksum.update(bytes)
+            state.count += bytes.count
+        }
+    }
+
+    /// Writes head and footer behind the body, and gives the whole's size.
+    func finish(_ key: CacheKey, _ head: CachedHead) throws -> Int {
+        let (checksum, count) = state.withLock { ($0.checksum.value, $0.count) }
+        let record = DiskRecord(key: key, head: head, bodyLength: count, bodyChecksum: checksum).encoded()
+        if let code = refuses?(count + record.count) { throw DiskFailure(code: code) }
+        try record.withUnsafeBytes { try file.append($0) }
+        return count + record.count
+    }
+
+    /// Gives the file its name.
+    func place(as name: DiskName, _ slot: Int, in folder: DiskFolder) throws {
+        try folder.place(path, as: name, slot)
+        state.withLock { $0.isPlaced = true }
+    }
+
+    /// Removes what processes that were killed have left.
+    static func removeLeftovers(in folder: DiskFolder) throws {
+        // Listed before the own names are asked for: a file that comes in between is not among them.
+        let names = try DiskDirectory.names(in: folder.temporaryPath)
+        let own = underWay.withLock { $0 }
+        for name in names {
+            let owner = name.split(separator: "-").first.flatMap { Int32($0) } ?? 0
+            let isAlive = owner == getpid() ? own.contains(name) : owner > 0 && (kill(owner, 0) == 0 || errno == EPERM)
+            if !isAlive { unlink(folder.temporaryPath + "/" + name) }
+        }
+    }
+}

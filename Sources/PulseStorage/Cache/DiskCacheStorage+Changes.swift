@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+// Everything here runs on the lane for changes.
+extension DiskCacheStorage {
+    /// Puts a file with its whole body in its place, and lets others go for it. False if it is too large.
+    func finish(_ writing: DiskWriting, _ head: CachedHead, _ key: CacheKey, _ name: DiskName) throws -> Bool {
+        let size = try writing.finish(name.onDisk(key), head)
+        guard size <= maximumEntrySize else {
+            try removeVariantNow(head, name)
+            return false
+        }
+        var (slot, others) = try slot(for: head, name)
+        if others + size > maximumEntrySize {
+            // Together the variants of one key are no larger than a single answer may be: else they push out all others.
+            ledger.withLock { $0.remove(name) }
+            try folder.remove(name)
+            slot = 0
+        }
+        try writing.place(as: name, slot, in: folder)
+        let leaving = ledger.withLock { $0.add(name, slot: slot, size: size) }
+        for name in leaving { _ = try? folder.remove(name) }
+        if ledger.withLock({ $0.isOutdated }) { lookThroughSoon() }
+        return !leaving.contains(name)
+    }
+
+    /// That of the answer with the same selecting fields, else the first that is free, else the oldest; and the bytes of
+    /// all others.
+    private func slot(for head: CachedHead, _ name: DiskName) throws -> (slot: Int, others: Int) {
+        var (own, free, oldest) = (Int?.none, Int?.none, (slot: 0, time: Date.distantFuture))
+        var sizes = [Int](repeating: 0, count: DiskName.slotCount)
+        for slot in 0..<DiskName.slotCount where free == nil {
+            switch folder.read(name, slot) {
+            case .empty, .damaged:
+                free = slot
+            case .unreadable(let failure):
+                // It may be the very one that is to be replaced.
+                throw failure
+            case .response(let record, let file):
+                sizes[slot] = file.size ?? 0
+                if record.head.selectingFields == head.selectingFields { own = own ?? slot }
+                if record.head.responseTime < oldest.time { oldest = (slot, record.head.responseTime) }
+            }
+        }
+        let slot = own ?? free ?? oldest.slot
+        sizes[slot] = 0
+        return (slot, sizes.reduce(0, +))
+    }
+
+    /// Forgets the answers of a key if one of them is what `head` would have replaced.
+    func removeVariant(_ head: CachedHead, _ name: DiskName) async throws {
+        try await change { [self] in try removeVariantNow(head, name) }
+    }
+
+    private func removeVariantNow(_ head: CachedHead, _ name: DiskName) throws {
+        for slot in 0..<DiskName.slotCount {
+            switch folder.read(name, slot) {
+            case .empty, .damaged: return
+            case .response(let record, _) where record.head.selectingFields != head.selectingFields: continue
+            // One that cannot be read now might be meant.
+            case .response, .unreadable: break
+            }
+            ledger.withLock { $0.remove(name) }
+            try folder.remove(name)
+            return
+        }
+    }
+
+    // MARK: Selections
+
+    /// What lies in the folder counts, not what this process knows of it. Throws the first failure, after all else is
+    /// gone.
+    func removeAll(_ selection: CacheSelection) throws -> Int {
+        var count = 0
+        var failure: (any Error)?
+        for partition in try partitions(of: selection) {
+            var names: Set<DiskName> = []
+            do {
+                try folder.forEachFile(of: partition, inShard: shard(of: selection)) { name, slot, _, _ in
+                    if isSelected(name, slot, by: selection) { names.insert(name) }
+                }
+            } catch let error {
+                // What lies there is not known: who asked must not think that it is gone.
+                failure = failure ?? error
+            }
+            for name in names {
+                ledger.withLock { $0.remove(name) }
+                do {
+                    count += try folder.remove(name)
+                } catch let error {
+                    failure = failure ?? error
+                }
+            }
+            // Not for one URL: it is asked for with every change, and there are many folders to try.
+            if shard(of: selection) == nil { folder.removeEmptyFolders(of: partition) }
+        }
+        if let failure { throw failure }
+        return count
+    }
+
+    private func partitions(of selection: CacheSelection) throws -> [DiskName.Half] {
+        if case .partition(let name) = selection { return DiskName.Half(of: name).map { [$0] } ?? [] }
+        return try folder.partitions()
+    }
+
+    private func shard(of selection: CacheSelection) -> String? {
+        guard case .url(let url) = selection else { return nil }
+        return DiskName.Half(of: url).map { DiskName.shard(of: $0) }
+    }
+
+    private func isSelected(_ name: DiskName, _ slot: Int, by selection: CacheSelection) -> Bool {
+        switch selection {
+        case .all, .partition: return true
+        case .url(let url): return DiskName.Half(of: url) == name.url
+        case .key(let key): return DiskName(key) == name
+        case .prefix, .tag: break
+        }
+        // The file itself tells. One that cannot be read might be meant.
+        guard case .response(let record, _) = folder.read(name, slot) else { return true }
+        switch selection {
+        case .prefix(let prefix): return record.key.url.hasPrefix(prefix)
+        case .tag(let tag): return record.head.tags.contains(tag)
+        case .all, .partition, .url, .key: return true
+        }
+    }
+}
+
+/// Writes a body as it comes.
+final class DiskCacheWriter: CacheWriter {
+    private let store: DiskCacheStorage
+    private let key: CacheKey
+    private let name: DiskName
+    private let writing = Locked<DiskWriting?>(nil)
+    private let isOver = Locked(false)
+
+    init(_ store: DiskCacheStorage, _ key: CacheKey, _ name: DiskName) {
+        self.store = store
+        self.key = key
+        self.name = name
+    }
+
+    func write(_ chunk: Data) async throws -> Bool {
+        try await store.change { [self] in
+            guard let file = try file(), file.count + chunk.count <= store.maximumEntrySize else {
+                discard()
+                return false
+            }
+            do {
+                try chunk.withUnsafeBytes { try file.write($0) }
+            } catch {
+                // What is there is of no use any more, and on a full disk its room is.
+                discard()
+                throw error
+            }
+            return true
+        }
+    }
+
+    func commit(_ head: CachedHead) async throws -> Bool {
+        try await store.change { [self] in
+            guard let file = try file() else { return false }
+            defer { discard() }
+            return try store.finish(file, head, key, name)
+        }
+    }
+
+    func discard() {
+        isOver.withLock { $0 = true }
+        // The file goes outside the lock.
+        let file = writing.withLock { writing in
+            defer { writing = nil }
+            return writing
+        }
+        withExtendedLifetime(file) {}
+    }
+
+    /// Made with the first byte, or for an empty body at the end.
+    private func file() throws -> DiskWriting? {
+        guard !isOver.withLock({ $0 }) else { return nil }
+        if let known = writing.withLock({ $0 }) { return known }
+        let made = try DiskWriting(in: store.folder, refuses: store.refuses)
+        writing.withLock { $0 = made }
+        return made
+    }
+}

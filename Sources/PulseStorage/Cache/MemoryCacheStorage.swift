@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Keeps answers in memory, within a number of bytes and of entries: the least recently used go first.
+///
+/// An answer that would take more than a quarter of the bytes is not kept: it would push out all others. Nothing outlives
+/// the process. Safe from any thread.
+public final class MemoryCacheStorage: CacheStorage {
+    private let shelf: Locked<MemoryShelf>
+
+    /// - Parameter maximumBytes: 32 MiB by default.
+    /// - Parameter maximumEntries: 1,000 by default.
+    public init(maximumBytes: Int = 32 << 20, maximumEntries: Int = 1_000) {
+        shelf = Locked(MemoryShelf(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
+    }
+
+    public func responses(for key: CacheKey) async -> [CachedResponse] {
+        shelf.withLock { $0.responses(for: key) }
+    }
+
+    public func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
+        let body = try await response.body.data()
+        return put(CachedResponse(head: response.head, body: CachedBody(body)), for: key)
+    }
+
+    public func writer(for key: CacheKey) async throws -> any CacheWriter {
+        Writer(limit: shelf.withLock { $0.maximumEntrySize }) { head, body in
+            self.put(CachedResponse(head: head, body: CachedBody(body)), for: key)
+        }
+    }
+
+    public func remove(_ selection: CacheSelection) async throws -> Int {
+        let removed = shelf.withLock { $0.remove(selection) }
+        return removed.count
+    }
+
+    public func usage() async -> CacheUsage {
+        shelf.withLock { $0.usage }
+    }
+
+    private func put(_ response: CachedResponse, for key: CacheKey) -> Bool {
+        // What leaves is freed outside the lock.
+        let (isKept, leaving) = shelf.withLock { shelf in
+            let isKept = shelf.put(response, for: key)
+            return (isKept, shelf.takeLeaving())
+        }
+        withExtendedLifetime(leaving) {}
+        return isKept
+    }
+
+    private final class Writer: CacheWriter {
+        private let limit: Int
+        private let put: @Sendable (CachedHead, Data) -> Bool
+        private let body = Locked<Data?>(Data())
+
+        init(limit: Int, put: @escaping @Sendable (CachedHead, Data) -> Bool) {
+            self.limit = limit
+            self.put = put
+        }
+
+        func write(_ chunk: Data) async throws -> Bool {
+            body.withLock { body in
+                guard let count = body?.count, count + chunk.count <= limit else {
+                    body = nil
+                    return false
+                }
+                body?.append(chunk)
+                return true
+            }
+        }
+
+        func commit(_ head: CachedHead) async throws -> Bool {
+            let whole = body.withLock { body in
+                defer { body = nil }
+                return body
+            }
+            return whole.map { put(head, $0) } ?? false
+        }
+
+        func discard() {
+            body.withLock { $0 = nil }
+        }
+    }
+}
+
+extension CacheStorage where Self == MemoryCacheStorage {
+    /// ``MemoryCacheStorage/init(maximumBytes:maximumEntries:)``
+    public static func memory(maximumBytes: Int = 32 << 20, maximumEntries: Int = 1_000) -> MemoryCacheStorage {
+        MemoryCacheStorage(maximumBytes: maximumBytes, maximumEntries: maximumEntries)
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What a ``MemoryCacheStorage`` keeps. A value: finding, putting and letting go take constant time.
+struct MemoryShelf: Sendable {
+    /// Answers of one key are used and let go together, as they stand together.
+    private struct Slot: Sendable {
+        var responses: [CachedResponse] = []
+        var bytes = 0
+    }
+
+    /// Of one URL in different languages, say. The oldest gives way to a further one.
+    private static let maximumVariants = 8
+
+    let maximumBytes: Int
+    let maximumEntries: Int
+    private var slots = RecentMap<CacheKey, Slot>(capacity: .max)
+    /// The keys of each URL: an answer to a change makes those of all partitions invalid.
+    private var keys: [String: Set<CacheKey>] = [:]
+    private var leaving: [CachedResponse] = []
+    private(set) var bytes = 0
+    private(set) var entries = 0
+
+    init(maximumBytes: Int, maximumEntries: Int) {
+        self.maximumBytes = maximumBytes
+        self.maximumEntries = maximumEntries
+    }
+
+    var maximumEntrySize: Int { maximumBytes / 4 }
+
+    var usage: CacheUsage { CacheUsage(entries: entries, bytes: bytes) }
+
+    mutating func responses(for key: CacheKey) -> [CachedResponse] {
+        slots.withValue(for: key) { $0.responses } ?? []
+    }
+
+    /// False if it is too large.
+    mutating func put(_ response: CachedResponse, for key: CacheKey) -> Bool {
+        let size = Self.size(of: response, for: key)
+        guard size <= maximumEntrySize, maximumEntries > 0 else {
+            removeVariant(like: response.head, for: key)
+            return false
+        }
+        var change = (bytes: 0, entries: 0)
+        var replaced: [CachedResponse] = []
+        let limit = maximumEntrySize
+        slots.withValue(for: key, default: Slot()) { slot in
+            let before = (slot.bytes, slot.responses.count)
+            if let known = slot.responses.firstIndex(where: { $0.head.selectingFields == response.head.selectingFields }
+            ) {
+                replaced.append(slot.responses.remove(at: known))
+            } else if slot.responses.count >= Self.maximumVariants {
+                replaced.append(slot.responses.removeFirst())
+            }
+            for response in replaced { slot.bytes -= Self.size(of: response, for: key) }
+            slot.responses.append(response)
+            slot.bytes += size
+            // Together the variants of one key are no larger than a single answer may be: else they push out all others.
+            while slot.bytes > limit, slot.responses.count > 1 {
+                let oldest = slot.responses.removeFirst()
+                slot.bytes -= Self.size(of: oldest, for: key)
+                replaced.append(oldest)
+            }
+            change = (slot.bytes - before.0, slot.responses.count - before.1)
+        }
+        keys[key.url, default: []].insert(key)
+        leaving += replaced
+        bytes += change.bytes
+        entries += change.entries
+        makeRoom()
+        return slots.peek(key) != nil
+    }
+
+    /// What has been let go since it was last asked, for whoever frees it.
+    mutating func takeLeaving() -> [CachedResponse] {
+        defer { leaving = [] }
+        return leaving
+    }
+
+    mutating func remove(_ selection: CacheSelection) -> [CachedResponse] {
+        switch selection {
+        case .key(let key): remove(key)
+        case .url(let url): (keys[url] ?? []).forEach { remove($0) }
+        case .prefix(let prefix): removeAll { key, _ in key.url.hasPrefix(prefix) }
+        case .partition(let partition): removeAll { key, _ in key.partition == partition }
+        case .all: removeAll { _, _ in true }
+        case .tag(let tag):
+            removeAll { _, slot in slot.responses.contains { $0.head.tags.contains(tag) } }
+        }
+        return takeLeaving()
+    }
+
+    // MARK: Letting go
+
+    private mutating func makeRoom() {
+        while bytes > maximumBytes || entries > maximumEntries, let oldest = slots.removeLeastRecentlyUsed() {
+            forget(oldest.key, oldest.value)
+        }
+    }
+
+    private mutating func remove(_ key: CacheKey) {
+        if let slot = slots.removeValue(for: key) { forget(key, slot) }
+    }
+
+    private mutating func removeAll(where isUnwanted: (CacheKey, Slot) -> Bool) {
+        for key in Array(slots.keys) {
+            if let slot = slots.peek(key), isUnwanted(key, slot) { remove(key) }
+        }
+    }
+
+    private mutating func removeVariant(like head: CachedHead, for key: CacheKey) {
+        let rest = slots.peek(key)?.responses.filter { $0.head.selectingFields != head.selectingFields } ?? []
+        remove(key)
+        for response in rest { _ = put(response, for: key) }
+    }
+
+    private mutating func forget(_ key: CacheKey, _ slot: Slot) {
+        bytes -= slot.bytes
+        entries -= slot.responses.count
+        leaving += slot.responses
+        keys[key.url]?.remove(key)
+        if keys[key.url]?.isEmpty == true { keys[key.url] = nil }
+    }
+
+    /// Body, head, and an allowance for what Swift needs to keep them.
+    private static func size(of response: CachedResponse, for key: CacheKey) -> Int {
+        let allowance = 256
+        let keyBytes = key.url.utf8.count + key.partition.utf8.count + (key.bodyDigest?.utf8.count ?? 0)
+        let head = response.head
+        return response.body.count + allowance + keyBytes
+            + head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
+            + head.selectingFields.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.utf8.count ?? 0) + 32 }
+            + head.tags.reduce(0) { $0 + $1.utf8.count + 32 }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Network)
+import Network
+import PulseCore
+
+/// `NWPathMonitor`, as a source of statuses.
+final class PlatformConnectivitySource: ConnectivitySource {
+    private let queue = DispatchQueue(label: "com.pulse.connectivity")
+    private let monitor = NWPathMonitor()
+
+    func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {
+        monitor.pathUpdateHandler = { report(Self.status($0)) }
+        monitor.start(queue: queue)
+    }
+
+    func stop() {
+        monitor.cancel()
+    }
+
+    private static func status(_ path: NWPath) -> ConnectivityStatus {
+        var interfaces: Set<ConnectivityStatus.Interface> = []
+        if path.usesInterfaceType(.wifi) { interfaces.insert(.wifi) }
+        if path.usesInterfaceType(.cellular) { interfaces.insert(.cellular) }
+        if path.usesInterfaceType(.wiredEthernet) { interfaces.insert(.wired) }
+        if path.usesInterfaceType(.loopback) { interfaces.insert(.loopback) }
+        if path.usesInterfaceType(.other) { interfaces.insert(.other) }
+        // What a request would first have to establish is a way all the same.
+        return ConnectivityStatus(
+            path: path.status == .unsatisfied ? .unsatisfied : .satisfied, interfaces: interfaces,
+            isExpensive: path.isExpensive, isConstrained: path.isConstrained)
+    }
+}
+#endif

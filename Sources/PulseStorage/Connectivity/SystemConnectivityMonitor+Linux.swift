@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// The kernel's routes and interfaces, watched by rtnetlink.
+final class PlatformConnectivitySource: ConnectivitySource {
+    private let queue = DispatchQueue(label: "com.pulse.connectivity")
+    private let source = Locked<Source?>(nil)
+
+    // Unchecked: a dispatch source may be cancelled from any thread.
+    private struct Source: @unchecked Sendable {
+        let source: any DispatchSourceRead
+    }
+
+    /// Where rtnetlink is not to be had (a sandbox may forbid it) the status stays that of the start.
+    func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {
+        let descriptor = pulse_netlink_open()
+        if descriptor >= 0 {
+            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+            source.setEventHandler {
+                // Whatever has changed, the whole is looked at anew: messages may be lost under load.
+                pulse_netlink_drain(descriptor)
+                report(Self.status())
+            }
+            source.setCancelHandler { pulse_netlink_close(descriptor) }
+            let box = Source(source: source)
+            self.source.withLock { $0 = box }
+            source.activate()
+        }
+        // After the subscription, so that no change falls in between.
+        queue.async { report(Self.status()) }
+    }
+
+    func stop() {
+        source.withLock { $0 }?.source.cancel()
+    }
+
+    static func status() -> ConnectivityStatus {
+        let routes = pulse_default_routes()
+        var interfaces: Set<ConnectivityStatus.Interface> = []
+        if routes & PULSE_ROUTE_WIRELESS != 0 { interfaces.insert(.wifi) }
+        if routes & PULSE_ROUTE_CELLULAR != 0 { interfaces.insert(.cellular) }
+        if routes & PULSE_ROUTE_WIRED != 0 { interfaces.insert(.wired) }
+        if routes & PULSE_ROUTE_OTHER != 0 { interfaces.insert(.other) }
+        return ConnectivityStatus(
+            path: routes == 0 ? .unsatisfied : .satisfied, interfaces: interfaces,
+            isExpensive: routes == PULSE_ROUTE_CELLULAR)
+    }
+}
+#endif

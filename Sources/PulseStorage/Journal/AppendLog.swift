@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A file of records, one a line, to which any number of tasks and processes append. A record is on the disk before
+/// whoever appended it goes on; appends that come together share one sync. Safe from any thread.
+///
+/// The file is opened at the first use. It survives a crash at any moment: a line that was not finished is cut off, a
+/// damaged one is set aside in a file beside it. Beside the log also lies the lock that its users take for each change.
+///
+/// The work is done on a queue of its own, so that no thread of Swift's pool waits for a disk.
+package final class AppendLog: RecordLog {
+    private enum Job: Sendable {
+        case append(Submission)
+        case perform(@Sendable (LogFile) -> Void)
+    }
+
+    private struct Submission: Sendable {
+        let lines: LogLines
+        let admission: (@Sendable () throws -> [LogRecord])?
+        let continuation: CheckedContinuation<Void, any Error>
+
+        /// All that is to be written for it.
+        func admitted() throws -> LogLines {
+            guard let records = try admission?(), !records.isEmpty else { return lines }
+            var all = try LogLines(records)
+            all += lines
+            return all
+        }
+    }
+
+    private struct State {
+        var jobs: [Job] = []
+        var isWorking = false
+        var isClosed = false
+        var size = 0
+    }
+
+    private let queue = DispatchQueue(label: "com.pulse.append-log")
+    private let state = Locked(State())
+    // Unchecked: touched on `queue` alone.
+    private nonisolated(unsafe) let file: LogFile
+
+    /// - Parameter apply: told of every change, in the log's order, on the log's queue, before the append that caused it
+    ///   returns. Must be short, and call nothing of the log.
+    package init(_ url: URL, disk: Disk = .system, apply: @escaping @Sendable (LogChange) -> Void) {
+        file = LogFile(url, disk: disk, apply: apply)
+    }
+
+    package var size: Int { state.withLock { $0.size } }
+
+    /// Jobs that no work has begun for.
+    var waitingCount: Int { state.withLock { $0.jobs.count } }
+
+    package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) async throws {
+        let lines: LogLines
+        do {
+            lines = try LogLines(records)
+        } catch {
+            throw PulseError(wrapping: error)
+        }
+        try await withCheckedThrowingContinuation { continuation in
+            let submission = Submission(lines: lines, admission: admission, continuation: continuation)
+            if !submit(.append(submission)) { continuation.resume(throwing: PulseError.cancelled) }
+        }
+    }
+
+    package func read(_ locate: @escaping @Sendable () -> LogLocation?) async throws -> LogRecord? {
+        try await perform { file in
+            try locate().flatMap { try file.record(at: $0) }
+        }
+    }
+
+    package func refresh(_ body: @escaping @Sendable () throws -> Void) async throws {
+        try await perform { file in
+            try file.exclusively { try body() }
+        }
+    }
+
+    package func compact(_ contents: @escaping @Sendable () -> [LogContent]?) async throws {
+        try await perform { file in
+            try file.exclusively {
+                if let contents = contents() { try file.compact(contents) }
+            }
+        }
+    }
+
+    package func discardDamaged() async throws {
+        try await perform { file in
+            try file.exclusively { try file.discardDamaged() }
+        }
+    }
+
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            let isFirst = submit(
+                .perform { file in
+                    file.close()
+                    continuation.resume()
+                }, last: true)
+            if !isFirst { continuation.resume() }
+        }
+    }
+
+    private func perform<Value: Sendable>(_ body: @escaping @Sendable (LogFile) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let isAccepted = submit(
+                .perform { [self] file in
+                    let result = Result { try body(file) }.mapError { PulseError(wrapping: $0) }
+                    // First: whoever waited may ask for it next.
+                    updateSize()
+                    continuation.resume(with: result)
+                })
+            if !isAccepted { continuation.resume(throwing: PulseError.cancelled) }
+        }
+    }
+
+    // MARK: The queue
+
+    /// False after ``close()``.
+    private func submit(_ job: Job, last: Bool = false) -> Bool {
+        let (isAccepted, mustStart) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.isClosed = last
+            state.jobs.append(job)
+            defer { state.isWorking = true }
+            return (true, !state.isWorking)
+        }
+        if mustStart { queue.async { self.work() } }
+        return isAccepted
+    }
+
+    private func work() {
+        while let jobs = takeJobs() {
+            var batch: [Submission] = []
+            for job in jobs {
+                switch job {
+                case .append(let submission):
+                    batch.append(submission)
+                case .perform(let body):
+                    commit(&batch)
+                    body(file)
+                }
+            }
+            commit(&batch)
+        }
+    }
+
+    private func takeJobs() -> [Job]? {
+        state.withLock { state in
+            guard !state.jobs.isEmpty else {
+                state.isWorking = false
+                return nil
+            }
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+    }
+
+    /// Writes what has come together, with one sync.
+    private func commit(_ batch: inout [Submission]) {
+        guard !batch.isEmpty else { return }
+        var outcomes = [Result<Void, any Error>?](repeating: nil, count: batch.count)
+        do {
+            try file.exclusively {
+                var lines = try LogLines()
+                for (index, submission) in batch.enumerated() {
+                    do {
+                        lines += try submission.admitted()
+                    } catch {
+                        outcomes[index] = .failure(PulseError(wrapping: error))
+                    }
+                }
+                if !lines.bytes.isEmpty { try file.append(lines) }
+            }
+        } catch {
+            let failure = PulseError(wrapping: error)
+            outcomes = outcomes.map { $0 ?? .failure(failure) }
+        }
+        updateSize()
+        for (submission, outcome) in zip(batch, outcomes) {
+            submission.continuation.resume(with: outcome ?? .success(()))
+        }
+        batch = []
+    }
+
+    private func updateSize() {
+        state.withLock { [end = file.end] in $0.size = end }
+    }
+}

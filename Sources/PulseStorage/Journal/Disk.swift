@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// What may fail on a disk, as the system's calls report it: the result, and the reason in `errno`. Replaced in tests.
+package struct Disk: Sendable {
+    /// Descriptor, bytes, offset; gives how many were written.
+    package var write: @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int
+    /// Returns once everything that was written is on the medium.
+    package var sync: @Sendable (Int32) -> Int32
+    package var rename: @Sendable (_ from: String, _ to: String) -> Int32
+    /// Path and flags; gives a descriptor. A file that is made is its user's alone.
+    package var open: @Sendable (String, Int32) -> Int32
+    /// One that only the user may enter.
+    package var makeDirectory: @Sendable (String) -> Int32
+
+    package init(
+        write: @escaping @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int,
+        sync: @escaping @Sendable (Int32) -> Int32,
+        rename: @escaping @Sendable (_ from: String, _ to: String) -> Int32,
+        open: @escaping @Sendable (String, Int32) -> Int32 = systemOpen,
+        makeDirectory: @escaping @Sendable (String) -> Int32 = systemMakeDirectory
+    ) {
+        self.write = write
+        self.sync = sync
+        self.rename = rename
+        self.open = open
+        self.makeDirectory = makeDirectory
+    }
+
+    package static let system = Disk(
+        write: { pwrite($0, $1.baseAddress, $1.count, off_t($2)) },
+        sync: { synchronize($0) },
+        rename: { systemRename($0, $1) })
+}
+
+private func systemRename(_ from: String, _ to: String) -> Int32 { rename(from, to) }
+
+@Sendable package func systemOpen(_ path: String, _ flags: Int32) -> Int32 { open(path, flags, 0o600) }
+
+@Sendable package func systemMakeDirectory(_ path: String) -> Int32 { mkdir(path, 0o700) }
+
+#if canImport(Darwin)
+/// `fsync` there leaves the bytes in the disk's own cache, which a power failure empties.
+private func synchronize(_ descriptor: Int32) -> Int32 {
+    let result = fcntl(descriptor, F_FULLFSYNC)
+    // Not every file system knows it.
+    return result == 0 ? 0 : fsync(descriptor)
+}
+#else
+private func synchronize(_ descriptor: Int32) -> Int32 {
+    while true {
+        let result = fdatasync(descriptor)
+        if result == 0 || errno != EINTR { return result }
+    }
+}
+#endif

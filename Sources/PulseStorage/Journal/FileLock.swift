@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// An exclusive lock on a file: between processes, and between two holders in one process. The system releases it when the
+/// process ends, however that happens.
+///
+/// One holder uses it, from one thread at a time; it may be released from any.
+final class FileLock: Sendable {
+    private let path: String
+    private let disk: Disk
+    /// -1 if the file is not open.
+    private let descriptor = Locked<Int32>(-1)
+
+    init(path: String, disk: Disk = .system) {
+        self.path = path
+        self.disk = disk
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Waits for the lock. Throws ``JournalFailure``.
+    func acquire() throws {
+        _ = try acquire(waiting: true)
+    }
+
+    /// Takes the lock, unless somebody else has it. Throws ``JournalFailure``.
+    func tryAcquire() throws -> Bool {
+        try acquire(waiting: false)
+    }
+
+    func release() {
+        descriptor.withLock { if $0 >= 0 { _ = flock($0, LOCK_UN) } }
+    }
+
+    func close() {
+        descriptor.withLock { descriptor in
+            if descriptor >= 0 { _ = SystemFile.close(descriptor) }
+            descriptor = -1
+        }
+    }
+
+    private func acquire(waiting: Bool) throws -> Bool {
+        while true {
+            let number = try opened()
+            while flock(number, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+                if errno == EWOULDBLOCK { return false }
+                if errno != EINTR { throw JournalFailure("flock") }
+            }
+            // The file may have been deleted while we waited, and another may be locked by somebody else in its place.
+            if try SystemFile.status(path)?.identity == SystemFile.status(number).identity { return true }
+            close()
+        }
+    }
+
+    private func opened() throws -> Int32 {
+        try descriptor.withLock { descriptor in
+            if descriptor < 0 { descriptor = try SystemFile.open(path, O_RDWR | O_CREAT, using: disk) }
+            return descriptor
+        }
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The file under an ``AppendLog``. Not thread-safe: the log's queue alone uses it.
+///
+/// It knows where the last line ends, and before each change reads what other processes have added since.
+final class LogFile {
+    private let url: URL
+    private let path: String
+    private let directory: String
+    private let disk: Disk
+    private let lock: FileLock
+    private let apply: @Sendable (LogChange) -> Void
+    private var descriptor: Int32 = -1
+    private var identity: SystemFile.Identity?
+    /// Where the next line goes.
+    private(set) var end = 0
+    /// Behind `end` are zeros up to there.
+    private var allocated = 0
+    private var lacksBreak = false
+    /// What the file holds is not known any more.
+    private var mustReload = false
+    /// The name is gone, the descriptor still leads to the bytes.
+    private var isOrphaned = false
+
+    init(_ url: URL, disk: Disk, apply: @escaping @Sendable (LogChange) -> Void) {
+        self.url = url
+        path = url.path
+        directory = url.deletingLastPathComponent().path
+        self.disk = disk
+        self.apply = apply
+        lock = FileLock(path: url.appendingPathExtension("lock").path, disk: disk)
+    }
+
+    deinit {
+        close()
+    }
+
+    func close() {
+        if descriptor >= 0 { _ = SystemFile.close(descriptor) }
+        descriptor = -1
+        identity = nil
+        lock.close()
+    }
+
+    /// Runs `body` while no other process changes the file, with everything applied that is in it.
+    func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
+        if descriptor < 0 || isOrphaned { try SystemFile.makeDirectory(directory, using: disk) }
+        do {
+            try lock.acquire()
+        } catch let failure as JournalFailure {
+            // The directory has gone with its files, and what is in ours can only be read by its descriptor any more.
+            if failure == .missing, descriptor >= 0 { isOrphaned = true }
+            throw failure
+        }
+        defer { lock.release() }
+        try catchUp()
+        return try body()
+    }
+
+    // MARK: Reading
+
+    private func catchUp() throws {
+        guard descriptor >= 0 else { return try reload() }
+        guard let status = try SystemFile.status(path) else {
+            guard isOrphaned else {
+                isOrphaned = true
+                throw JournalFailure.missing
+            }
+            return try restore()
+        }
+        isOrphaned = false
+        if status.identity != identity || status.size < end || mustReload { return try reload() }
+        allocated = status.size
+        guard status.size > end, try SystemFile.read(descriptor, from: end, count: 1) != [0] else { return }
+        try readTail(status.size)
+    }
+
+    /// What other processes have added.
+    private func readTail(_ size: Int) throws {
+        let bytes = try SystemFile.read(descriptor, from: end, count: size - end)
+        // A break that an earlier record lacked stands first.
+        let skipped = lacksBreak && bytes.first == UInt8(ascii: "\n") ? 1 : 0
+        let scanner = bytes.withUnsafeBytes {
+            LogScanner(UnsafeRawBufferPointer(rebasing: $0[skipped...]), base: end + skipped)
+        }
+        guard scanner.damaged.isEmpty else { return try reload() }
+        if scanner.tornCount > 0 { try cut(at: scanner.end) }
+        end = scanner.end
+        lacksBreak = scanner.items.isEmpty && skipped == 0 ? lacksBreak : scanner.lacksBreak
+        if !scanner.items.isEmpty { apply(.appended(scanner.items)) }
+    }
+
+    private func reload() throws {
+        if descriptor >= 0 { _ = SystemFile.close(descriptor) }
+        descriptor = -1
+        // A crash may have left a copy of what was in the log.
+        unlink(newPath)
+        if try SystemFile.status(path) == nil { try replace { $0 += LogHeader.line } }
+        descriptor = try SystemFile.open(path, O_RDWR, using: disk)
+        do {
+            try readAll()
+            mustReload = false
+        } catch {
+            _ = SystemFile.close(descriptor)
+            descriptor = -1
+            throw error
+        }
+    }
+
+    private func readAll() throws {
+        let status = try SystemFile.status(descriptor)
+        let bytes = try SystemFile.read(descriptor, from: 0, count: status.size)
+        let (scanner, damaged) = try bytes.withUnsafeBytes { bytes -> (LogScanner, [Range<Int>]) in
+            let start: Int
+            var damaged: [Range<Int>] = []
+            switch LogHeader.find(in: bytes) {
+            case .newer(let version): throw JournalFailure.newerVersion(version)
+            case .intact(let end): start = end
+            case .torn: return (LogScanner(UnsafeRawBufferPointer(rebasing: bytes[..<0]), base: 0), [0..<0])
+            case .damaged(let end):
+                start = end
+                damaged.append(0..<end)
+            }
+            let scanner = LogScanner(UnsafeRawBufferPointer(rebasing: bytes[start...]), base: start)
+            return (scanner, damaged + scanner.damaged)
+        }
+        guard damaged.isEmpty else { return try mend(bytes, scanner, damaged) }
+        identity = status.identity
+        allocated = status.size
+        end = scanner.end
+        lacksBreak = scanner.lacksBreak
+        if scanner.tornCount > 0 { try cut(at: end) }
+        apply(.reset(scanner.items))
+    }
+
+    /// Sets what is damaged aside and writes the file anew from the rest.
+    private func mend(_ bytes: [UInt8], _ scanner: LogScanner, _ damaged: [Range<Int>]) throws {
+        let pieces = damaged.filter { !$0.isEmpty }
+        if !pieces.isEmpty {
+            try setAside(pieces.map { bytes[$0] })
+            apply(.damaged(lines: pieces.count))
+        }
+        try replace { file in
+            file += LogHeader.line
+            for item in scanner.items {
+                file += bytes[item.location.offset..<item.location.offset + item.location.length]
+                file.append(UInt8(ascii: "\n"))
+            }
+        }
+        _ = SystemFile.close(descriptor)
+        descriptor = try SystemFile.open(path, O_RDWR, using: disk)
+        try readAll()
+    }
+
+    /// Bytes of damaged lines that are kept at most, so that a bad disk cannot fill itself.
+    private static let asideLimit = 1 << 20
+
+    private var newPath: String { url.appendingPathExtension("new").path }
+    private var asidePath: String { url.appendingPathExtension("damaged").path }
+
+    /// Removes what was set aside. Inside ``exclusively(_:)`` only.
+    func discardDamaged() throws {
+        guard unlink(asidePath) == 0 || errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("unlink") }
+    }
+
+    private func setAside(_ pieces: [ArraySlice<UInt8>]) throws {
+        let aside = try SystemFile.open(asidePath, O_RDWR | O_CREAT, using: disk)
+        FileProtection.apply(to: asidePath)
+        defer { _ = SystemFile.close(aside) }
+        var size = try SystemFile.status(aside).size
+        for piece in pieces where size + piece.count < Self.asideLimit {
+            let line = Array(piece) + (piece.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")])
+            try SystemFile.write(line, to: aside, at: size, using: disk)
+            size += line.count
+        }
+        guard disk.sync(aside) == 0 else { throw JournalFailure("fdatasync") }
+    }
+
+    /// The record at a place that ``apply`` was told; nil if nothing intact is there.
+    func record(at location: LogLocation) throws -> LogRecord? {
+        let bytes = try SystemFile.read(descriptor, from: location.offset, count: location.length)
+        let scanner = bytes.withUnsafeBytes { LogScanner($0, base: location.offset) }
+        guard let item = scanner.items.first, item.location == location else { return nil }
+        var spaces = 0
+        let start = bytes.firstIndex { byte in
+            if byte == UInt8(ascii: " ") { spaces += 1 }
+            return spaces == 6
+        }
+        return LogRecord(item, payload: start.map { Data(bytes[($0 + 1)...]) } ?? Data())
+    }
+
+    // MARK: Writing
+
+    /// Zeros are set aside behind the lines, since a file that does not grow is synced without its metadata.
+    private func reserve(behind size: Int) -> Int {
+        let step = size < 1 << 20 ? 64 << 10 : 1 << 20
+        return (size + step - 1) / step * step
+    }
+
+    /// Appends whole lines; returns once they are on the disk, and tells ``apply`` of them. Leaves no part of them after
+    /// an error. Inside ``exclusively(_:)`` only.
+    func append(_ lines: LogLines) throws {
+        let start = end
+        let bytes = lacksBreak ? [UInt8(ascii: "\n")] + lines.bytes : lines.bytes
+        let newEnd = start + bytes.count
+        do {
+            if newEnd <= allocated {
+                try SystemFile.write(bytes, to: descriptor, at: start, using: disk)
+            } else {
+                try grow(with: bytes, at: start)
+            }
+            guard disk.sync(descriptor) == 0 else {
+                // What is on the disk now nobody knows; the pages count as clean from here on.
+                let failure = JournalFailure("fdatasync")
+                mustReload = true
+                throw failure
+            }
+        } catch {
+            do { try cut(at: start) } catch { mustReload = true }
+            throw error
+        }
+        end = newEnd
+        lacksBreak = false
+        apply(.appended(lines.items(from: newEnd - lines.bytes.count)))
+    }
+
+    private func grow(with bytes: [UInt8], at start: Int) throws {
+        let size = reserve(behind: start + bytes.count)
+        do {
+            let zeros = [UInt8](repeating: 0, count: size - start - bytes.count)
+            try SystemFile.write(bytes + zeros, to: descriptor, at: start, using: disk)
+            allocated = size
+        } catch JournalFailure.noSpace {
+            // There may be room for the lines alone.
+            try cut(at: start)
+            try SystemFile.write(bytes, to: descriptor, at: start, using: disk)
+            allocated = start + bytes.count
+        }
+    }
+
+    /// Cutting needs no space.
+    private func cut(at size: Int) throws {
+        guard ftruncate(descriptor, off_t(size)) == 0 else { throw JournalFailure("ftruncate") }
+        allocated = size
+    }
+
+    /// Writes the file anew from `contents`. Inside ``exclusively(_:)`` only.
+    func compact(_ contents: [LogContent]) throws {
+        try replace { file in
+            file += LogHeader.line
+            for content in contents {
+                switch content {
+                case .record(let record):
+                    try record.write(to: &file)
+                case .changed(let location, let operation, let expiry):
+                    guard let record = try record(at: location) else { throw JournalFailure.damagedRecord }
+                    try record.with(operation: operation, expiry: expiry).write(to: &file)
+                case .copy(let location):
+                    file += try SystemFile.read(descriptor, from: location.offset, count: location.length)
+                    file.append(UInt8(ascii: "\n"))
+                }
+            }
+        }
+        try reload()
+    }
+
+    /// After its directory was deleted: what was in the file is written to a new one.
+    private func restore() throws {
+        let bytes = try SystemFile.read(descriptor, from: 0, count: end)
+        try replace { $0 += bytes }
+        isOrphaned = false
+        try reload()
+    }
+
+    /// Puts a new file in the place of the old one, at once: a crash leaves the one or the other.
+    private func replace(_ fill: (inout [UInt8]) throws -> Void) throws {
+        let temporary = newPath
+        var bytes: [UInt8] = []
+        try fill(&bytes)
+        let file = try SystemFile.open(temporary, O_RDWR | O_CREAT | O_TRUNC, using: disk)
+        do {
+            defer { _ = SystemFile.close(file) }
+            try SystemFile.write(bytes, to: file, at: 0, using: disk)
+            guard disk.sync(file) == 0 else { throw JournalFailure("fdatasync") }
+            FileProtection.apply(to: temporary)
+            guard disk.rename(temporary, path) == 0 else { throw JournalFailure("rename") }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        try SystemFile.syncDirectory(directory, using: disk)
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+/// The first line of an ``AppendLog``: `pulsekit-log VERSION CRC`.
+enum LogHeader {
+    static let version = 1
+    /// With its line break.
+    static let line = line(version: version)
+
+    enum Finding: Equatable {
+        /// Records begin there.
+        case intact(end: Int)
+        /// Nothing, or the beginning of a header: the file was cut.
+        case torn
+        case newer(Int)
+        /// Records begin there; what is before is no header.
+        case damaged(end: Int)
+    }
+
+    static func line(version: Int) -> [UInt8] {
+        let text = Array("pulsekit-log \(version) ".utf8)
+        let checksum = String(text.withUnsafeBytes { Checksum.of($0) }, radix: 16)
+        return text + Array((String(repeating: "0", count: 8 - checksum.count) + checksum + "\n").utf8)
+    }
+
+    static func find(in bytes: UnsafeRawBufferPointer) -> Finding {
+        if bytes.starts(with: line) { return .intact(end: line.count) }
+        // Only the line break is wrong.
+        if bytes.count >= line.count, bytes.starts(with: line.dropLast()), bytes[line.count - 1] != 0 {
+            return .damaged(end: line.count)
+        }
+        var limit = bytes.count
+        while limit > 0, bytes[limit - 1] == 0 { limit -= 1 }
+        if limit < line.count, line.starts(with: bytes[..<limit]) { return .torn }
+        guard let lineBreak = bytes.prefix(64).firstIndex(of: UInt8(ascii: "\n")) else { return .damaged(end: 0) }
+        let words = String(decoding: bytes[..<lineBreak], as: UTF8.self).split(separator: " ")
+        if words.count == 3, let version = Int(words[1]), version > self.version,
+            bytes.starts(with: line(version: version))
+        {
+            return .newer(version)
+        }
+        return .damaged(end: lineBreak + 1)
+    }
+}

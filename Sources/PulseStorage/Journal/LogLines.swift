@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Lines as they are to be appended to an ``AppendLog``, and what is kept in memory of them.
+struct LogLines: Sendable {
+    private(set) var bytes: [UInt8] = []
+    /// Their places are those among the bytes.
+    private var items: [LogItem] = []
+
+    /// Throws ``JournalFailure``.
+    init(_ records: [LogRecord] = []) throws {
+        for record in records { try append(record) }
+    }
+
+    mutating func append(_ record: LogRecord) throws {
+        items.append(try record.write(to: &bytes))
+    }
+
+    static func += (lines: inout LogLines, more: LogLines) {
+        lines.items += more.items(from: lines.bytes.count)
+        lines.bytes += more.bytes
+    }
+
+    /// With the places that they have when the bytes stand there in a file.
+    func items(from offset: Int) -> [LogItem] {
+        guard offset > 0 else { return items }
+        return items.map { item in
+            var moved = item
+            moved.location.offset += offset
+            return moved
+        }
+    }
+}

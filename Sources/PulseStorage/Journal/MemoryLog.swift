@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A log that ends with the process, for a queue that is not to write to the disk. It keeps no more than may be asked for
+/// again. Safe from any thread.
+package actor MemoryLog: RecordLog {
+    /// By place.
+    private var records: [Int: LogRecord] = [:]
+    private var places: [UUID: [Int]] = [:]
+    private var nextPlace = 0
+    private var isClosed = false
+    private let apply: @Sendable (LogChange) -> Void
+
+    package init(apply: @escaping @Sendable (LogChange) -> Void) {
+        self.apply = apply
+    }
+
+    /// Nothing is gained by compacting what forgets by itself.
+    package nonisolated var size: Int { 0 }
+
+    package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) throws {
+        try checkOpen()
+        let all = try admission.map { try $0() + records } ?? records
+        let items = all.map { keep($0) }
+        apply(.appended(items))
+        for record in all where record.operation == QueueOperation.removed.byte { forget(record.id) }
+    }
+
+    package func read(_ locate: @escaping @Sendable () -> LogLocation?) throws -> LogRecord? {
+        try checkOpen()
+        return locate().flatMap { records[$0.offset] }
+    }
+
+    package func refresh(_ body: @escaping @Sendable () throws -> Void) throws {
+        try checkOpen()
+        try body()
+    }
+
+    package func compact(_ contents: @escaping @Sendable () -> [LogContent]?) throws {
+        try checkOpen()
+        guard let contents = contents() else { return }
+        let kept = contents.compactMap { content -> LogRecord? in
+            switch content {
+            case .record(let record): record
+            case .copy(let location): records[location.offset]
+            case .changed(let location, let operation, let expiry):
+                records[location.offset]?.with(operation: operation, expiry: expiry)
+            }
+        }
+        (records, places) = ([:], [:])
+        apply(.reset(kept.map { keep($0) }))
+    }
+
+    package func discardDamaged() throws {
+        try checkOpen()
+    }
+
+    package func close() {
+        isClosed = true
+    }
+
+    /// How many records it holds: for tests.
+    var count: Int { records.count }
+
+    private func checkOpen() throws {
+        if isClosed { throw PulseError.cancelled }
+    }
+
+    /// What stands in a record's note is told now, and never asked for again.
+    private func keep(_ record: LogRecord) -> LogItem {
+        let isNote = record.operation >= UInt8(ascii: "a")
+        nextPlace += 1
+        if !isNote {
+            records[nextPlace] = record
+            places[record.id, default: []].append(nextPlace)
+        }
+        return LogItem(
+            operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
+            location: LogLocation(offset: nextPlace, length: 1), note: isNote ? record.payload : Data())
+    }
+
+    private func forget(_ id: UUID) {
+        for place in places.removeValue(forKey: id) ?? [] { records[place] = nil }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The system's calls on files, with errors thrown as ``JournalFailure``. Files are readable by their user alone.
+enum SystemFile {
+    struct Identity: Hashable {
+        let device: UInt64
+        let number: UInt64
+    }
+
+    struct Status {
+        let identity: Identity
+        let size: Int
+    }
+
+    static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
+        while true {
+            let descriptor = disk.open(path, flags | O_CLOEXEC)
+            if descriptor >= 0 { return descriptor }
+            if errno != EINTR { throw JournalFailure("open") }
+        }
+    }
+
+    static func close(_ descriptor: Int32) -> Int32 {
+        systemClose(descriptor)
+    }
+
+    static func status(_ descriptor: Int32) throws -> Status {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw JournalFailure("fstat") }
+        return Status(status)
+    }
+
+    /// Nil if there is no such file.
+    static func status(_ path: String) throws -> Status? {
+        var status = stat()
+        if stat(path, &status) == 0 { return Status(status) }
+        guard errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("stat") }
+        return nil
+    }
+
+    /// Up to `count` bytes from there; fewer only at the end of the file.
+    static func read(_ descriptor: Int32, from offset: Int, count: Int) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
+            read = 0
+            while read < count {
+                let step = pread(
+                    descriptor, UnsafeMutableRawPointer(buffer.baseAddress! + read), count - read,
+                    off_t(offset + read))
+                if step == 0 { return }
+                if step > 0 { read += step } else if errno != EINTR { throw JournalFailure("pread") }
+            }
+        }
+    }
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int, using disk: Disk) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                let step = disk.write(descriptor, rest, offset + written)
+                if step > 0 { written += step } else if step == 0 || errno != EINTR { throw JournalFailure("pwrite") }
+            }
+        }
+    }
+
+    /// Makes the names in a directory as durable as the files they stand for.
+    static func syncDirectory(_ path: String, using disk: Disk) throws {
+        let descriptor = try open(path, O_RDONLY, using: disk)
+        defer { _ = close(descriptor) }
+        guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
+    }
+
+    /// With all that lead there; only the user may enter those that are made. A new one is as durable as what is put into
+    /// it: without its name nobody would find that after a power failure.
+    static func makeDirectory(_ path: String, using disk: Disk) throws {
+        let parent = (path as NSString).deletingLastPathComponent
+        if disk.makeDirectory(path) != 0 {
+            if errno == EEXIST { return }
+            guard errno == ENOENT else { throw JournalFailure("mkdir") }
+            guard !parent.isEmpty, parent != path else { throw JournalFailure.missing }
+            try makeDirectory(parent, using: disk)
+            if disk.makeDirectory(path) != 0 {
+                if errno == EEXIST { return }
+                throw JournalFailure("mkdir")
+            }
+        }
+        FileProtection.apply(to: path)
+        try syncDirectory(parent.isEmpty ? "." : parent, using: disk)
+    }
+}
+
+extension SystemFile.Status {
+    fileprivate init(_ status: stat) {
+        identity = SystemFile.Identity(
+            device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
+        size = Int(status.st_size)
+    }
+}
+
+// Beside the member of that name.
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

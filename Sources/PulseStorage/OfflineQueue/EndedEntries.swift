@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A file beside the journal that tells why the last entries ended which are no longer in it: a compaction takes them out,
+/// and another process may still wait to learn what became of them. Read and written while nobody else changes the journal.
+///
+/// It is a help, no promise: it is not synced, and whatever in it cannot be read is left out.
+struct EndedEntries: Sendable {
+    /// Entries in the file.
+    static let capacity = 256
+
+    private let path: String
+
+    init(in directory: URL) {
+        path = directory.appendingPathComponent("journal.ended", isDirectory: false).path
+    }
+
+    /// The oldest first.
+    func read() -> [(id: UUID, reason: QueueRemoval)] {
+        guard let file = try? SystemFile.open(path, O_RDONLY) else { return [] }
+        defer { _ = SystemFile.close(file) }
+        guard let size = try? SystemFile.status(file).size, size <= 64 << 10,
+            let bytes = try? SystemFile.read(file, from: 0, count: size)
+        else { return [] }
+        return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let text = String(decoding: line, as: UTF8.self)
+            guard let id = UUID(uuidString: String(text.prefix(36))) else { return nil }
+            return (id, QueueRemoval(note: Data(text.dropFirst(37).utf8)))
+        }
+    }
+
+    /// Adds these to what is there, and forgets the oldest.
+    func add(_ ended: [(id: UUID, reason: QueueRemoval)]) {
+        guard !ended.isEmpty else { return }
+        let ids = Set(ended.map(\.id))
+        let all = (read().filter { !ids.contains($0.id) } + ended).suffix(Self.capacity)
+        guard let file = try? SystemFile.open(path, O_WRONLY | O_CREAT | O_TRUNC) else { return }
+        defer { _ = SystemFile.close(file) }
+        let lines = all.map { "\($0.id.uuidString) \(String(decoding: $0.reason.note, as: UTF8.self))\n" }
+        try? SystemFile.write(Array(lines.joined().utf8), to: file, at: 0, using: .system)
+    }
+}

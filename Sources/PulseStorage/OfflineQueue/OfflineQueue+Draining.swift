@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension OfflineQueue {
+    /// Seconds between two looks at a journal that another process drains, and at the tail of one's own.
+    private static let lookPeriod: TimeInterval = 5
+    private static let tailPeriod: TimeInterval = 30
+
+    private enum Turn {
+        case mine
+        case another
+        case failed(any Error)
+    }
+
+    /// Begins to send, unless somebody does already, who then looks at once.
+    func startDraining() {
+        beginDraining()
+        core.tick()
+    }
+
+    /// Begins to send, unless somebody does already.
+    func beginDraining() {
+        work.withLock { work in
+            guard !work.isClosed, work.drainer == nil else { return }
+            // Detached: the trace, the permit or the refresh that somebody's task carries is none of all later entries'.
+            work.drainer = Task.detached { await self.drainInTurn() }
+        }
+    }
+
+    /// Sends until nothing is left, whenever no other process does.
+    private func drainInTurn() async {
+        var failures = 0
+        var isUnread = false
+        repeat {
+            // From here on a wish to send is not missed.
+            let ticks = core.ticks()
+            let look = core.beginLook()
+            let turn = await takeTurn()
+            isUnread = false
+            switch turn {
+            case .mine:
+                failures = 0
+                await drainUntilIdle(ticks)
+                await yieldTurn()
+            case .another:
+                failures = 0
+                core.becameQuiet(inLook: look)
+                if core.read({ $0.pendingCount > 0 }) { await rest(Self.lookPeriod, ticks) }
+            case .failed(let error):
+                failures += 1
+                // A later version may have other records than this one understands: it is left alone.
+                if case JournalFailure.newerVersion = error {} else { isUnread = true }
+                core.emit(.warning("the offline queue cannot read its journal: \(PulseError(wrapping: error))"))
+                core.becameQuiet(inLook: look)
+                let delay = StateMachine.backoff.delay(beforeRetry: failures, randomness: randomness)
+                if isUnread || !core.read(\.isIdle) { await rest(max(1, delay), ticks) }
+            }
+        } while !hasEnded(butUnread: isUnread)
+    }
+
+    /// Waits for that long, or until somebody wants something to be sent.
+    private func rest(_ seconds: TimeInterval, _ ticks: AsyncStream<Void>) async {
+        let alarm = Task { [clock, core] in
+            try? await clock.sleep(seconds)
+            core.tick()
+        }
+        for await _ in ticks { break }
+        alarm.cancel()
+    }
+
+    /// Whether the drainer may go: nothing is left to send as far as the journal could be read, or the queue was closed.
+    private func hasEnded(butUnread isUnread: Bool) -> Bool {
+        let look = work.withLock { work -> Int? in
+            guard work.isClosed || Task.isCancelled || !isUnread && core.read({ $0.isIdle }) else { return nil }
+            work.drainer = nil
+            return core.beginLook()
+        }
+        // Who came after the last look found a drainer, and would wait for its next one. Who comes from now on begins
+        // another, which has not looked yet.
+        if let look { core.becameQuiet(inLook: look) }
+        return look != nil
+    }
+
+    private func takeTurn() async -> Turn {
+        let isMine = Locked(true)
+        do {
+            try await log.refresh { [self] in
+                guard let turn else { return }
+                let hasTurn = try turn.tryAcquire()
+                isMine.withLock { $0 = hasTurn }
+                if hasTurn { files?.sweep { id in core.read { $0.entries[id] != nil } } }
+            }
+            return isMine.withLock { $0 } ? .mine : .another
+        } catch PulseError.custom(let failure as JournalFailure) {
+            return .failed(failure)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Lets another process send, and looks for what came in between the last look and that.
+    private func yieldTurn() async {
+        if core.read({ $0.entries.isEmpty }) { await compact() }
+        turn?.release()
+        try? await open()
+    }
+
+    // MARK: Sending
+
+    private func drainUntilIdle(_ ticks: AsyncStream<Void>) async {
+        let watch = Task { await self.watchConnectivity() }
+        var alarm: Alarm?
+        var isAtRest = true
+        core.tick()
+        for await _ in ticks {
+            let look = core.beginLook()
+            let actions = core.look(uptime: clock.uptime, now: clock.now.milliseconds)
+            if isAtRest, actions.contains(where: \.isSend) {
+                isAtRest = false
+                core.emit(.offlineQueueDraining(count: core.read(\.pendingCount)))
+            }
+            perform(actions)
+            if work.withLock({ $0.replays.isEmpty }) {
+                isAtRest = true
+                core.becameQuiet(inLook: look)
+            }
+            if core.read(\.isIdle) { break }
+            let uptime = clock.uptime
+            let due = core.rest(uptime: uptime, now: clock.now.milliseconds, atMost: Self.tailPeriod)
+            // One that strikes before, and has not yet, does as well: then it is set anew.
+            if let due, let alarm, alarm.due <= due, !alarm.hasStruck.withLock({ $0 }) { continue }
+            alarm?.task.cancel()
+            alarm = due.map { self.alarm(at: $0, in: $0 - uptime) }
+        }
+        core.endRest()
+        alarm?.task.cancel()
+        watch.cancel()
+        await endReplays()
+    }
+
+    /// Has the drainer look when its rest is over.
+    private struct Alarm {
+        let task: Task<Void, Never>
+        let due: TimeInterval
+        let hasStruck: Locked<Bool>
+    }
+
+    private func alarm(at due: TimeInterval, in seconds: TimeInterval) -> Alarm {
+        let hasStruck = Locked(false)
+        let task = Task { [clock] in
+            guard (try? await clock.sleep(seconds)) != nil else { return }
+            hasStruck.withLock { $0 = true }
+            try? await self.open()
+            self.core.tick()
+        }
+        return Alarm(task: task, due: due, hasStruck: hasStruck)
+    }
+
+    private func perform(_ actions: [StateMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .send(let id, let tag): begin { await self.replay(id, tag: tag) }
+            case .end(let id, let reason): begin { await self.end(id, reason) }
+            case .record(let id, let record, let tag): begin { await self.record(record, id, tag: tag) }
+            }
+        }
+    }
+
+    private func begin(_ body: @escaping @Sendable () async -> Void) {
+        work.withLock { work in
+            work.nextReplay += 1
+            work.replays[work.nextReplay] = Task { [number = work.nextReplay] in
+                await body()
+                self.work.withLock { _ = $0.replays.removeValue(forKey: number) }
+                self.core.tick()
+            }
+        }
+    }
+
+    private func endReplays() async {
+        let replays = work.withLock { Array($0.replays.values) }
+        for replay in replays {
+            replay.cancel()
+            await replay.value
+        }
+    }
+
+    private func replay(_ id: UUID, tag: String?) async {
+        // Removed since it was handed out: its line goes on.
+        guard core.read({ $0.entries[id] != nil }) else { return settle(id, tag: tag) }
+        let outcome: ReplayOutcome
+        do {
+            outcome = try await attempt(id)
+        } catch {
+            outcome = ReplayOutcome(result: .failure(PulseError(wrapping: error)))
+        }
+        let verdict = verdict(outcome)
+        let reason = { [clock] in
+            guard case .failure(let error) = outcome.result else { return Data() }
+            return StoredReason(error, now: clock.now).encoded
+        }
+        let record = core.decide({
+            $0.finish(id, tag: tag, verdict, reason: reason(), uptime: clock.uptime, randomness: randomness)
+        })
+        guard let record else { return settle(id, tag: tag) }
+        // Of an entry that goes on it would be told when that ends for another reason, or by another process.
+        if record.operation != QueueOperation.attempted.byte { core.note(id, outcome.result) }
+        await self.record(record, id, tag: tag)
+    }
+
+    private func verdict(_ outcome: ReplayOutcome) -> ReplayVerdict {
+        // What is not there or not readable now will not be later.
+        if case .failure(.custom(let failure as JournalFailure)) = outcome.result,
+            failure == .damagedRecord || failure == .missing
+        {
+            return .rejected
+        }
+        return outcome.verdict
+    }
+
+    private func attempt(_ id: UUID) async throws -> ReplayOutcome {
+        let record = try await log.read { [core] in core.read { $0.entries[id]?.location } }
+        guard let send = send.withLock({ $0 }) else { throw PulseError.cancelled }
+        guard let record else { throw JournalFailure.damagedRecord }
+        let stored = try StoredRequest(decoding: record.payload)
+        guard let url = URL(string: stored.url) else { throw JournalFailure.damagedRecord }
+        var request = URLRequest(url: url)
+        request.httpMethod = stored.method
+        request.allHTTPHeaderFields = stored.headers
+        request.httpBody = stored.body
+        var body = BodySource.inRequest
+        if let name = stored.file {
+            guard let files, files.exists(name) else { throw JournalFailure.missing }
+            body = .file(files.url(name))
+        }
+        let options = stored.options.with(\.tag, value: record.tag)
+        return await send(
+            Replay(
+                id: id, request: request, body: body, options: options, key: stored.key, account: stored.account))
+    }
+
+    // MARK: Writing down
+
+    private func record(_ record: LogRecord, _ id: UUID, tag: String?) async {
+        do {
+            try await log.append([record]) { [core] in
+                if core.read({ $0.isOutdated(record, tag: tag) }) { throw OutdatedVerdict() }
+                return []
+            }
+            settle(id, tag: tag)
+            await compactIfNeeded()
+        } catch PulseError.custom(is OutdatedVerdict) {
+            core.forgetVerdict(id)
+            settle(id, tag: tag)
+        } catch {
+            core.decide({
+                $0.postpone(id, tag: tag, record, uptime: clock.uptime, randomness: randomness)
+            })
+            core.emit(.warning("the offline queue cannot write its journal: \(PulseError(wrapping: error))"))
+        }
+    }
+
+    private func end(_ id: UUID, _ reason: QueueRemoval) async {
+        do {
+            try await log.append([StateMachine.removal(id, reason)])
+        } catch {
+            core.decide({ $0.keep(id, uptime: clock.uptime, now: clock.now.milliseconds) })
+        }
+    }
+
+    private func settle(_ id: UUID, tag: String?) {
+        core.change { $0.settle(id, tag: tag, uptime: clock.uptime) }
+    }
+
+    /// When less than half of the journal counts.
+    private func compactIfNeeded() async {
+        let live = core.read { $0.liveBytes }
+        if log.size > 256 << 10, live * 2 < log.size { await compact() }
+    }
+
+    /// Takes what no longer counts out of the journal.
+    ///
+    /// - Parameter always: also if that is less than half.
+    func compact(always: Bool = false) async {
+        do {
+            try await log.compact { [core, log, ended] in
+                let contents = core.read { machine in
+                    always || machine.liveBytes * 2 < log.size ? machine.contents() : nil
+                }
+                // Before its records are gone, for whoever looks then.
+                if contents != nil { ended?.add(core.ended) }
+                return contents
+            }
+        } catch {
+            core.emit(.warning("the offline queue cannot compact its journal: \(PulseError(wrapping: error))"))
+        }
+    }
+
+    // MARK: Connectivity
+
+    private func watchConnectivity() async {
+        var last: ConnectivityStatus?
+        for await status in connectivity.updates {
+            if let last, last != status { core.emit(.connectivityChanged(status)) }
+            if last?.path == .unsatisfied, status.path == .satisfied { core.change { $0.resume() } }
+            last = status
+        }
+    }
+}
+
+/// It is about an earlier form of its entry.
+private struct OutdatedVerdict: Error {}

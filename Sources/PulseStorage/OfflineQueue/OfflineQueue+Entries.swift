@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension OfflineQueue {
+    /// What waits to be sent or is on its way, in the order in which it was queued.
+    public func pending() async throws -> [QueuedRequest] {
+        try await requests { $0.death == nil }
+    }
+
+    /// How many wait to be sent or are on their way, without a look at their requests: for a badge.
+    public func count() async throws -> Int {
+        try await open()
+        return core.read { $0.pendingCount }
+    }
+
+    /// What was given up: refused by the server, or refused to by it too often.
+    public func deadLetters() async throws -> [DeadLetter] {
+        let requests = try await requests { $0.death != nil }
+        var letters: [DeadLetter] = []
+        for request in requests {
+            let record = try await log.read { [core] in core.read { $0.entries[request.id]?.death } }
+            guard let record else { continue }
+            // A reason that cannot be read is none to hide the letter.
+            let reason =
+                (try? JSONDecoder().decode(StoredReason.self, from: record.payload))
+                ?? StoredReason(.custom(JournalFailure.damagedRecord), now: request.enqueuedAt)
+            letters.append(
+                DeadLetter(request: request, reason: reason.summary, diedAt: Date(milliseconds: reason.diedAt)))
+        }
+        return letters
+    }
+
+    /// Sends a dead letter again: last of its tag, with the same key, a new expiry and all its attempts.
+    ///
+    /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id.
+    public func retryDeadLetter(id: UUID) async throws {
+        let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: expiry)
+        try await log.append([record]) { [core] in
+            try core.read { machine in
+                guard machine.entries[id]?.death != nil else { throw Self.unknown(id) }
+            }
+            return []
+        }
+        startDraining()
+    }
+
+    /// Of a journal, in bytes.
+    private static let cheapToCompact = 128 << 10
+
+    /// Takes an entry or a dead letter out. One that is on its way may arrive nevertheless.
+    ///
+    /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id.
+    public func remove(id: UUID) async throws {
+        try await log.append([StateMachine.removal(id, .removed)]) { [core] in
+            try core.read { machine in
+                guard machine.entries[id] != nil else { throw Self.unknown(id) }
+            }
+            return []
+        }
+        // What it held need not wait on the disk for a better occasion, unless there is much beside it to be copied.
+        if log.size < Self.cheapToCompact { await compact(always: true) }
+    }
+
+    /// Takes everything out, dead letters too: at logout, if the client's auth plugin knows no accounts. Nothing of it is
+    /// left in the files.
+    public func removeAll() async throws {
+        try await log.append([]) { [core] in
+            core.read { machine in machine.entries.keys.map { StateMachine.removal($0, .removed) } }
+        }
+        await forgetForGood()
+    }
+
+    /// Takes out what was queued while that account was logged in, dead letters too, and what nobody can tell the account
+    /// of. Nothing of it is left in the files.
+    public func removeAll(account: String) async throws {
+        let (requests, unreadable) = try await read { _ in true }
+        let ids = requests.filter { $0.account == account }.map(\.id) + unreadable
+        try await log.append([]) { [core] in
+            core.read { machine in
+                ids.filter { machine.entries[$0] != nil }.map { StateMachine.removal($0, .removed) }
+            }
+        }
+        await forgetForGood()
+    }
+
+    private func forgetForGood() async {
+        await compact(always: true)
+        do {
+            try await log.discardDamaged()
+        } catch {
+            core.emit(.warning("the offline queue cannot remove damaged lines: \(PulseError(wrapping: error))"))
+        }
+    }
+
+    /// Changes the URL, headers or body of an entry that is not on its way; it keeps its id, its key and its place.
+    ///
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is on its way or not there, and for a header that
+    /// cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
+    public func update(
+        id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void
+    ) async throws {
+        try await open()
+        guard let (entry, stored) = try await entry(id),
+            let before = QueuedRequest(
+                id, stored, tag: entry.tag, expiry: entry.expiry, attempts: entry.attempts)
+        else { throw Self.unknown(id) }
+        var request = before
+        do { try change(&request) } catch { throw PulseError(wrapping: error) }
+        try check(request.headers)
+        var updated = stored
+        (updated.url, updated.headers) = (request.url.absoluteString, request.headers)
+        var newFile: String?
+        if let body = request.body {
+            if let files, body.count > SideFiles.limit {
+                let name = "\(id.uuidString)-\(randomness.uuid().uuidString)"
+                try await files.write(name, body)
+                newFile = name
+                (updated.body, updated.file) = (nil, name)
+            } else {
+                (updated.body, updated.file) = (body, nil)
+            }
+        } else if stored.file == nil {
+            updated.body = nil
+        }
+        let record = LogRecord(
+            QueueOperation.updated.rawValue, id, tag: entry.tag, expiry: entry.expiry, payload: try updated.encoded())
+        do {
+            try await log.append([record]) { [core] in
+                try core.read { machine in
+                    guard let entry = machine.entries[id], entry.death == nil else { throw Self.unknown(id) }
+                    guard !machine.isInFlight(id, entry) else {
+                        throw PulseError.invalidRequest(reason: "the entry is on its way")
+                    }
+                }
+                return []
+            }
+        } catch {
+            if let newFile { files?.remove(newFile) }
+            throw error
+        }
+        if let newFile { files?.letGo(newFile) }
+        if let old = stored.file, old != updated.file { files?.remove(old) }
+    }
+
+    /// The answer to an entry, once there is one: also after a relaunch, for what is still in the queue then.
+    ///
+    /// Throws what the entry failed with: ``PulseError/deadlineExceeded(last:)`` if it expired, ``PulseError/cancelled`` if
+    /// it was removed, the server's refusal if it is a dead letter. Throws ``PulseError/invalidRequest(reason:)`` for an id
+    /// that the queue does not know, or no longer. If another process has got the answer, it has the status and no body.
+    public func result(of id: UUID) async throws -> PulseResponse {
+        try await open()
+        startDraining()
+        if let response = try await core.outcome(of: id) { return response }
+        guard let letter = try await deadLetters().first(where: { $0.id == id }) else { throw Self.unknown(id) }
+        throw PulseError.custom(letter.reason)
+    }
+
+    /// Sends now what waits for its time, and returns when all of it was tried: gone, given up, or waiting again. Gives
+    /// how many are left. A wait that the server asked for is kept.
+    @discardableResult
+    public func drain() async throws -> Int {
+        try await open()
+        if !core.read({ $0.isIdle }) {
+            await core.quiet { [self] in
+                core.change { $0.resume() }
+                startDraining()
+            }
+        }
+        return core.read { $0.pendingCount }
+    }
+
+    // MARK: -
+
+    private static func unknown(_ id: UUID) -> PulseError {
+        .invalidRequest(reason: "the offline queue has no such entry: \(id)")
+    }
+
+    private func check(_ headers: [String: String]) throws {
+        for (name, value) in headers {
+            try HTTPHeaders.validate(name: name, value: value)
+            guard !redaction.isSecret(name) || policy.stores(secretHeader: name) else {
+                throw PulseError.unsupported("the header \(name) is a secret, which the offline queue does not store")
+            }
+        }
+    }
+
+    /// Those that can be read: of another version's request its entry tells when it is sent.
+    private func requests(_ isWanted: @Sendable (StateMachine.Entry) -> Bool) async throws -> [QueuedRequest] {
+        try await read(isWanted).requests
+    }
+
+    /// Their requests are read one by one: in memory the queue keeps only where they are.
+    private func read(
+        _ isWanted: @Sendable (StateMachine.Entry) -> Bool
+    ) async throws -> (requests: [QueuedRequest], unreadable: [UUID]) {
+        try await open()
+        let wanted = core.read { machine in
+            machine.entries.filter { isWanted($0.value) }.sorted { $0.value.order < $1.value.order }.map(\.key)
+        }
+        var requests: [QueuedRequest] = []
+        var unreadable: [UUID] = []
+        for id in wanted {
+            if let (entry, stored) = try await entry(id),
+                let request = QueuedRequest(
+                    id, stored, tag: entry.tag, expiry: entry.expiry, attempts: entry.attempts)
+            {
+                requests.append(request)
+            } else {
+                unreadable.append(id)
+            }
+        }
+        return (requests, unreadable)
+    }
+
+    /// Nil for one that is not there, or cannot be read.
+    private func entry(_ id: UUID) async throws -> (StateMachine.Entry, StoredRequest)? {
+        let record = try await log.read { [core] in core.read { $0.entries[id]?.location } }
+        guard let record, let entry = core.read({ $0.entries[id] }),
+            let stored = try? StoredRequest(decoding: record.payload)
+        else { return nil }
+        return (entry, stored)
+    }
+}
+
+extension OfflineQueuePolicy {
+    package func stores(secretHeader name: String) -> Bool {
+        storableSecretHeaders.contains { $0.equalsIgnoringASCIICase(name) }
+    }
+}

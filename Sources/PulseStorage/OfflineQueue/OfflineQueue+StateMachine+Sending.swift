@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+// What goes out, and what comes back.
+
+extension OfflineQueue.StateMachine {
+    /// What is to be done at that time. Each action is given once, until it is answered.
+    mutating func next(uptime: TimeInterval, now: Int64) -> [Action] {
+        var actions = expired(now)
+        for (id, rest) in unrecorded where rest.due <= uptime {
+            unrecorded[id]?.due = .infinity
+            actions.append(.record(id, rest.record, tag: rest.tag))
+        }
+        if deadCount > max(capacity, 1), uptime >= surplusDue,
+            let oldest = entries.filter({ $0.value.death != nil && !$0.value.isEnding })
+                .min(by: { $0.value.order < $1.value.order })?.key
+        {
+            entries[oldest]?.isEnding = true
+            actions.append(.end(oldest, .dropped))
+        }
+        guard uptime >= pausedUntil else { return actions }
+        for tag in backingOff where lines[tag].map({ $0.due <= uptime }) ?? true {
+            backingOff.remove(tag)
+            list(tag)
+        }
+        while inFlightCount < Self.parallelism, let tag = ready.popFirst() {
+            lines[tag]?.isListed = false
+            guard !backingOff.contains(tag), let id = head(of: tag) else { continue }
+            lines[tag]?.inFlight = id
+            lines[tag]?.sentRevision = entries[id]?.revision ?? 0
+            inFlightCount += 1
+            actions.append(.send(id, tag: tag))
+        }
+        return actions
+    }
+
+    /// What is left of a wait may be less than a clock can tell apart, and would be waited for without end.
+    private static let shortestWait: TimeInterval = 0.001
+
+    /// Seconds until there may be something to do by itself; nil if there never is.
+    func wait(uptime: TimeInterval, now: Int64) -> TimeInterval? {
+        var due = TimeInterval.infinity
+        for rest in unrecorded.values { due = min(due, rest.due - uptime) }
+        if deadCount > max(capacity, 1), surplusDue > uptime { due = min(due, surplusDue - uptime) }
+        guard pendingCount > 0 else { return due.isFinite ? max(Self.shortestWait, due) : nil }
+        if pausedUntil > uptime {
+            due = min(due, pausedUntil - uptime)
+        } else {
+            for tag in backingOff { due = min(due, (lines[tag]?.due ?? .infinity) - uptime) }
+        }
+        if firstExpiry != .max { due = min(due, TimeInterval(firstExpiry - now) / 1000) }
+        return due.isFinite ? max(Self.shortestWait, due) : nil
+    }
+
+    private mutating func expired(_ now: Int64) -> [Action] {
+        guard now >= firstExpiry else { return [] }
+        firstExpiry = .max
+        var ids: [(order: UInt64, id: UUID)] = []
+        for (id, entry) in entries where entry.death == nil && entry.expiry != 0 {
+            if entry.expiry <= now, !entry.isEnding, !isInFlight(id, entry) {
+                ids.append((entry.order, id))
+            } else if entry.expiry > now {
+                firstExpiry = min(firstExpiry, entry.expiry)
+            } else {
+                // On its way: looked at again when it has come back.
+                firstExpiry = min(firstExpiry, now + 1000)
+            }
+        }
+        return ids.sorted { $0.order < $1.order }.map { _, id in
+            entries[id]?.isEnding = true
+            return .end(id, .expired)
+        }
+    }
+
+    /// The first entry of a tag that may be sent; those before it that are gone leave the line.
+    private mutating func head(of tag: String?) -> UUID? {
+        guard var line = lines[tag], line.inFlight == nil else { return nil }
+        defer { lines[tag] = line.isEmpty ? nil : line }
+        while let (id, order) = line.first {
+            if let entry = entries[id], entry.order == order, entry.death == nil {
+                return entry.isEnding ? nil : id
+            }
+            line.removeFirst()
+        }
+        return nil
+    }
+
+    mutating func list(_ tag: String?) {
+        guard let line = lines[tag], !line.isListed, line.inFlight == nil, !backingOff.contains(tag) else { return }
+        lines[tag]?.isListed = true
+        ready.append(tag)
+    }
+}
+
+// MARK: - What comes back
+
+extension OfflineQueue.StateMachine {
+    /// Judges a replay. Gives the record to write before anything else of its tag is sent; whether or not there is one,
+    /// ``settle(_:tag:uptime:)`` follows.
+    mutating func finish(
+        _ id: UUID, tag: String?, _ verdict: ReplayVerdict, reason: @autoclosure () -> Data, uptime: TimeInterval,
+        randomness: any Randomness
+    ) -> LogRecord? {
+        if verdict != .offline, verdict != .stopped { offlineFailures = 0 }
+        switch verdict {
+        case .done(let status):
+            lines[tag]?.calm()
+            return entries[id].map { _ in Self.removal(id, .done(status: status)) }
+        case .rejected:
+            lines[tag]?.calm()
+            return entries[id].map { _ in LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason()) }
+        case .unavailable(let isVerdict, let retryAfter):
+            hold(tag, retryAfter: retryAfter, uptime, randomness)
+            guard isVerdict, let entry = entries[id] else { return nil }
+            guard entry.attempts + 1 < maxAttempts else {
+                lines[tag]?.calm()
+                return LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason())
+            }
+            return Self.attempt(id, entry.attempts + 1)
+        case .offline:
+            pause(uptime, randomness)
+            return nil
+        case .otherAccount:
+            lines[tag]?.failures += 1
+            lines[tag]?.due = uptime + 60
+            return nil
+        case .stopped:
+            hold(tag, retryAfter: 0, uptime, randomness)
+            return nil
+        }
+    }
+
+    /// Whether a record ends an entry for a form that it no longer has: another process has changed it while it was on its
+    /// way, and was told so. To be asked when nobody else changes the journal; then the new form is sent.
+    func isOutdated(_ record: LogRecord, tag: String?) -> Bool {
+        guard record.operation != QueueOperation.attempted.byte, let entry = entries[record.id],
+            let line = lines[tag], line.inFlight == record.id
+        else { return false }
+        return entry.revision != line.sentRevision
+    }
+
+    /// What was found out is in the journal, or there was nothing to write: the next of the tag may go.
+    mutating func settle(_ id: UUID, tag: String?, uptime: TimeInterval) {
+        unrecorded[id] = nil
+        guard lines[tag]?.inFlight == id else { return }
+        lines[tag]?.inFlight = nil
+        inFlightCount -= 1
+        if let line = lines[tag], line.due > uptime {
+            backingOff.insert(tag)
+        } else {
+            list(tag)
+        }
+    }
+
+    /// The record could not be written. The entry stays on its way, so that nothing of its tag overtakes it and it is not
+    /// sent again, and the record is tried again.
+    mutating func postpone(
+        _ id: UUID, tag: String?, _ record: LogRecord, uptime: TimeInterval, randomness: any Randomness
+    ) {
+        let failures = (unrecorded[id]?.failures ?? 0) + 1
+        let delay = max(1, Self.backoff.delay(beforeRetry: failures, randomness: randomness))
+        unrecorded[id] = Unrecorded(record: record, tag: tag, due: uptime + delay, failures: failures)
+    }
+
+    /// The record that was to end an entry could not be written; it is tried again when somebody looks.
+    mutating func keep(_ id: UUID, uptime: TimeInterval, now: Int64) {
+        entries[id]?.isEnding = false
+        if entries[id]?.death != nil { surplusDue = uptime + 30 }
+        if let expiry = entries[id]?.expiry, expiry != 0 { firstExpiry = min(firstExpiry, max(expiry, now + 30_000)) }
+        if let entry = entries[id] { list(entry.tag) }
+    }
+
+    mutating func setEnding(_ id: UUID) {
+        entries[id]?.isEnding = true
+    }
+
+    /// There is no connection: nothing is sent for a while, unless somebody says that it has returned.
+    mutating func pause(_ uptime: TimeInterval, _ randomness: any Randomness) {
+        guard uptime >= pausedUntil else { return }
+        offlineFailures += 1
+        pausedUntil = uptime + max(0.5, Self.backoff.delay(beforeRetry: offlineFailures, randomness: randomness))
+    }
+
+    /// Lets everything go that is held up for no other reason than an earlier failure; what a server said about its time
+    /// still holds.
+    mutating func resume() {
+        pausedUntil = 0
+        offlineFailures = 0
+        for tag in backingOff { lines[tag]?.clearWait() }
+    }
+
+    private mutating func hold(
+        _ tag: String?, retryAfter: TimeInterval, _ uptime: TimeInterval, _ randomness: any Randomness
+    ) {
+        guard var line = lines[tag] else { return }
+        line.failures += 1
+        let delay = Self.backoff.delay(beforeRetry: line.failures, randomness: randomness)
+        line.notBefore = retryAfter > 0 ? uptime + min(retryAfter, 86400) : 0
+        line.due = max(uptime + max(0.5, delay), line.notBefore)
+        lines[tag] = line
+    }
+}

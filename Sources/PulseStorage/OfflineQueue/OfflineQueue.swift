@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+
+package import PulseCore
+
+/// Keeps calls that found no connection and sends them later: in their order within a tag, through all plugins of the
+/// client, with the idempotency key they were given first.
+///
+/// A call is in the journal on the disk before its caller is told ``PulseError/queuedOffline(id:)``. From then on it is sent
+/// until the server accepts or refuses it, whatever happens to the process; it arrives at least once. Get it from
+/// `client.offlineQueue`. Safe from any thread; every method throws ``PulseError``, where a disk that fails is a
+/// ``JournalFailure`` in a ``PulseError/custom(_:)``.
+///
+/// App and extension may share a directory: both queue, one of them sends.
+public final class OfflineQueue: Sendable {
+    package typealias Send = @Sendable (Replay) async -> ReplayOutcome
+
+    let policy: OfflineQueuePolicy
+    let clock: any PulseClock
+    let randomness: any Randomness
+    let connectivity: any ConnectivityMonitor
+    let redaction: Redaction
+    let core: QueueCore
+    let log: any RecordLog
+    let files: SideFiles?
+    let ended: EndedEntries?
+    /// Held by whoever sends.
+    let turn: FileLock?
+    let send = Locked<Send?>(nil)
+    let work = Locked(Work())
+    private let journal: URL?
+
+    /// The tasks that send.
+    struct Work: Sendable {
+        var drainer: Task<Void, Never>?
+        var replays: [Int: Task<Void, Never>] = [:]
+        var nextReplay = 0
+        var isClosed = false
+    }
+
+    /// Reads and writes nothing before the first use.
+    ///
+    /// - Parameter directory: of its journal; nil keeps everything in memory.
+    package init(
+        policy: OfflineQueuePolicy, directory: URL?, clock: any PulseClock = .system,
+        randomness: any Randomness = .system, connectivity: any ConnectivityMonitor, events: (any EventSink)? = nil,
+        redaction: Redaction = .standard, disk: Disk = .system
+    ) {
+        self.policy = policy
+        self.clock = clock
+        self.randomness = randomness
+        self.connectivity = connectivity
+        self.redaction = redaction
+        let files = directory.map { SideFiles(in: $0, disk: disk) }
+        let machine = StateMachine(
+            capacity: policy.maxQueueSize, maxAttempts: policy.maxAttempts, dropsOldest: policy.whenFull == .dropOldest)
+        let ended = directory.map { EndedEntries(in: $0) }
+        let core = QueueCore(machine, files: files, ended: ended, events: events)
+        self.ended = ended
+        self.core = core
+        self.files = files
+        let journal = directory?.appendingPathComponent("journal", isDirectory: false)
+        self.journal = journal
+        if let journal {
+            log = AppendLog(journal, disk: disk) { core.apply($0) }
+            let lock = journal.deletingLastPathComponent().appendingPathComponent("drainer.lock")
+            turn = FileLock(path: lock.path, disk: disk)
+        } else {
+            log = MemoryLog { core.apply($0) }
+            turn = nil
+        }
+    }
+
+    deinit {
+        core.close()
+    }
+
+    /// Says how entries are sent, and begins if the journal has any: its size tells, it is not read for that.
+    package func start(_ send: @escaping Send) {
+        self.send.withLock { $0 = send }
+        guard let journal, let status = try? SystemFile.status(journal.path), status.size > LogHeader.line.count else {
+            return
+        }
+        startDraining()
+    }
+
+    /// Ends what is under way; entries stay for the next time.
+    package func abandon() {
+        let drainer = work.withLock { work in
+            work.isClosed = true
+            return work.drainer
+        }
+        drainer?.cancel()
+        core.close()
+    }
+
+    /// Ends what is under way, waits for that, and lets the journal go.
+    package func close() async {
+        abandon()
+        await work.withLock { $0.drainer }?.value
+        turn?.close()
+        await log.close()
+    }
+
+    // MARK: Queueing
+
+    /// Puts a request into the journal and gives the number under which it is known from now on, in other processes too.
+    ///
+    /// Throws ``PulseError/offlineQueueFull``, ``PulseError/unsupported(_:)`` for a body that can be read only once, and
+    /// ``PulseError/custom(_:)`` with a ``JournalFailure``: then it is not queued.
+    ///
+    /// - Parameter isOffline: a connection was just found missing.
+    package func enqueue(_ draft: QueueDraft, isOffline: Bool) async throws -> UUID {
+        guard draft.body.isReplayable else {
+            throw PulseError.unsupported("a body that can be read only once cannot wait in the offline queue")
+        }
+        let id = randomness.uuid()
+        // First: of an entry that cannot be sent yet the drainer need not know.
+        if isOffline { core.pause(clock.uptime, randomness) }
+        do {
+            try await store(draft, id)
+        } catch is SideFiles.Vanished {
+            // Another process has tidied up between the body's file and the record that names it.
+            do { try await store(draft, id) } catch { throw PulseError(wrapping: error) }
+        }
+        core.emit(.offlineQueueEnqueued(id: id))
+        // One that runs has been woken by the record, if need be.
+        beginDraining()
+        return id
+    }
+
+    private func store(_ draft: QueueDraft, _ id: UUID) async throws {
+        let (body, file) = try await stored(draft, id.uuidString)
+        let stored = StoredRequest(draft, body: body, file: file, now: clock.now)
+        let record = LogRecord(
+            QueueOperation.enqueued.rawValue, id, tag: draft.options.tag, expiry: expiry, payload: try stored.encoded())
+        let dropped = Locked<UUID?>(nil)
+        do {
+            try await log.append([record]) { [core, files] in
+                if let file { try files?.check(file) }
+                guard let removal = try core.admit(id) else { return [] }
+                dropped.withLock { $0 = removal.id }
+                return [removal]
+            }
+        } catch {
+            core.release(id, dropping: dropped.withLock { $0 })
+            if let file { files?.remove(file) }
+            if case PulseError.custom(let vanished as SideFiles.Vanished) = error { throw vanished }
+            throw error
+        }
+        if let file { files?.letGo(file) }
+    }
+
+    /// Milliseconds since 1970; 0 for never.
+    var expiry: Int64 {
+        guard policy.requestExpiry < .infinity else { return 0 }
+        return max(1, (clock.now + max(0, policy.requestExpiry)).milliseconds)
+    }
+
+    /// The body as it goes into the record, or the name of the file it was put into.
+    func stored(_ draft: QueueDraft, _ name: String) async throws -> (body: Data?, file: String?) {
+        switch draft.body {
+        case .inRequest:
+            guard let data = draft.request.httpBody, !data.isEmpty else { return (nil, nil) }
+            guard let files, data.count > SideFiles.limit else { return (data, nil) }
+            try await files.write(name, data)
+            return (nil, name)
+        case .file(let url):
+            return try await stored(BodyReader(url), name)
+        case .stream(let stream):
+            let bytes: ByteStream
+            do { bytes = try await stream.make() } catch { throw PulseError.encodingFailed(underlying: error) }
+            return try await stored(BodyReader(bytes), name)
+        }
+    }
+
+    private func stored(_ reader: BodyReader, _ name: String) async throws -> (body: Data?, file: String?) {
+        if let files {
+            try await files.write(name) { try await reader.next() }
+            return (nil, name)
+        }
+        var all = Data()
+        do {
+            while let chunk = try await reader.next() { all += chunk }
+        } catch {
+            throw PulseError(wrapping: error)
+        }
+        return (all, nil)
+    }
+
+    /// Whether anything waits under that tag, in whatever process it was queued.
+    package func hasPending(tag: String?) async throws -> Bool {
+        try await open()
+        return core.hasPending(tag: tag)
+    }
+
+    /// Takes in what other processes have written.
+    func open() async throws {
+        try await log.refresh {}
+    }
+}

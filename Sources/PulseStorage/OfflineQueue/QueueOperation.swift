@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What a record of the queue's journal says about its entry.
+enum QueueOperation: Character {
+    /// The entry, with its request.
+    case enqueued = "E"
+    /// Its request in another form.
+    case updated = "U"
+    /// It is given up, with the reason.
+    case deadLettered = "D"
+    /// The number of verdicts of the server so far.
+    case attempted = "a"
+    /// It waits again, last of its tag.
+    case revived = "q"
+    /// It is gone, with why.
+    case removed = "r"
+
+    var byte: UInt8 { rawValue.asciiValue ?? 0 }
+
+    init?(byte: UInt8) {
+        self.init(rawValue: Character(Unicode.Scalar(byte)))
+    }
+}
+
+/// Why an entry is gone.
+enum QueueRemoval: Sendable, Equatable {
+    /// The server accepted it.
+    case done(status: Int)
+    case expired
+    /// The app asked for it.
+    case removed
+    /// To make room.
+    case dropped
+
+    var note: Data {
+        switch self {
+        case .done(let status): Data("done \(status)".utf8)
+        case .expired: Data("expired".utf8)
+        case .removed: Data("removed".utf8)
+        case .dropped: Data("dropped".utf8)
+        }
+    }
+
+    init(note: Data) {
+        let words = String(decoding: note, as: UTF8.self).split(separator: " ")
+        switch words.first {
+        case "done": self = .done(status: words.count > 1 ? Int(words[1]) ?? 200 : 200)
+        case "expired": self = .expired
+        case "dropped": self = .dropped
+        default: self = .removed
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What the outcome of a replay means for its entry.
+package enum ReplayVerdict: Sendable, Equatable {
+    /// The server has accepted it.
+    case done(status: Int)
+    /// It will never be accepted as it is.
+    case rejected
+    /// Later perhaps: at the earliest after that many seconds. Only a verdict of the server counts as an attempt.
+    case unavailable(isVerdict: Bool, retryAfter: TimeInterval)
+    /// There is no connection, for whatever entry.
+    case offline
+    /// Somebody else is logged in.
+    case otherAccount
+    /// The client ended the replay.
+    case stopped
+
+    package init(_ result: Result<PulseResponse, PulseError>) {
+        switch result {
+        case .success(let response): self = .done(status: response.statusCode)
+        case .failure(let error): self.init(error)
+        }
+    }
+
+    private init(_ error: PulseError) {
+        switch error {
+        case .noConnection: self = .offline
+        case .cancelled: self = .stopped
+        case .retryExhausted(let last, _): self.init(last)
+        case .deadlineExceeded(let last?): self.init(last)
+        case .http(let response): self.init(status: response.statusCode, error)
+        // Without an answer it is the plugin's: there is no token to send it with.
+        case .unauthorized(let response): self = .unavailable(isVerdict: response != nil, retryAfter: 0)
+        case .rateLimited(let seconds): self = .unavailable(isVerdict: true, retryAfter: seconds ?? 0)
+        case .transport(_, let underlying as PulseError): self.init(underlying)
+        case .circuitOpen(_, let seconds): self = .unavailable(isVerdict: false, retryAfter: seconds)
+        // What cannot be built today cannot be built tomorrow, and would hold up what is behind it. The server has
+        // answered a request whose answer is too large.
+        case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .responseTooLarge, .cacheMiss:
+            self = .rejected
+        default: self = .unavailable(isVerdict: false, retryAfter: 0)
+        }
+    }
+
+    private init(status: Int, _ error: PulseError) {
+        self =
+            Self.meansLater(status)
+            ? .unavailable(isVerdict: true, retryAfter: error.retryAfter ?? 0) : .rejected
+    }
+
+    /// The server may accept it another time.
+    static func meansLater(_ status: Int) -> Bool {
+        switch status {
+        case 401, 408, 425, 429, 500...: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Bodies that are too large for a line of the journal, in a file each. A file is on the disk before the record that names
+/// it, and goes after the record that ends its entry. Safe from any thread.
+struct SideFiles: Sendable {
+    /// Larger bodies go to a file.
+    static let limit = 64 << 10
+
+    /// The file went before the record that names it was written.
+    struct Vanished: Error {}
+
+    private let directory: URL
+    private let disk: Disk
+    /// Written by this process, and not named by a record yet.
+    private let unnamed = Locked<Set<String>>([])
+    private let queue = DispatchQueue(label: "com.pulse.side-files")
+
+    init(in directory: URL, disk: Disk) {
+        self.directory = directory.appendingPathComponent("bodies", isDirectory: true)
+        self.disk = disk
+    }
+
+    func url(_ name: String) -> URL {
+        directory.appendingPathComponent(name, isDirectory: false)
+    }
+
+    func exists(_ name: String) -> Bool {
+        ((try? SystemFile.status(url(name).path)) ?? nil) != nil
+    }
+
+    /// Writes all that the source gives, and returns once it is on the disk. Leaves no file after an error.
+    func write(_ name: String, from chunks: @Sendable () async throws -> Data?) async throws {
+        let path = url(name).path
+        unnamed.withLock { _ = $0.insert(name) }
+        do {
+            let file = try await perform { () -> Int32 in
+                try SystemFile.makeDirectory(directory.path, using: disk)
+                let file = try SystemFile.open(path, O_RDWR | O_CREAT | O_TRUNC, using: disk)
+                FileProtection.apply(to: path)
+                return file
+            }
+            let written = await Self.result { try await fill(file, from: chunks) }
+            try await perform { _ = SystemFile.close(file) }
+            try written.get()
+        } catch {
+            remove(name)
+            throw PulseError(wrapping: error)
+        }
+    }
+
+    func write(_ name: String, _ data: Data) async throws {
+        let rest = Locked<Data?>(data)
+        try await write(name) {
+            rest.withLock { rest in
+                defer { rest = nil }
+                return rest
+            }
+        }
+    }
+
+    private func fill(_ file: Int32, from chunks: @Sendable () async throws -> Data?) async throws {
+        var offset = 0
+        while let chunk = try await chunks() {
+            let (bytes, start) = ([UInt8](chunk), offset)
+            try await perform { try SystemFile.write(bytes, to: file, at: start, using: disk) }
+            offset += bytes.count
+        }
+        try await perform {
+            guard disk.sync(file) == 0 else { throw JournalFailure("fdatasync") }
+            try SystemFile.syncDirectory(directory.path, using: disk)
+        }
+    }
+
+    private static func result(_ body: () async throws -> Void) async -> Result<Void, any Error> {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    func remove(_ name: String) {
+        letGo(name)
+        unlink(url(name).path)
+    }
+
+    /// A record names the file now.
+    func letGo(_ name: String) {
+        unnamed.withLock { _ = $0.remove(name) }
+    }
+
+    /// Throws ``Vanished`` if the file is gone.
+    func check(_ name: String) throws {
+        if !exists(name) { throw Vanished() }
+    }
+
+    /// Removes an entry's file, under whatever revision.
+    func removeAll(of id: UUID) {
+        for name in names() where name.hasPrefix(id.uuidString) { remove(name) }
+    }
+
+    /// Removes what no entry has: a crash came between the file and its record.
+    func sweep(keeping isLive: (UUID) -> Bool) {
+        // Listed before the names are asked for: a file that comes in between is not among them.
+        let names = names()
+        let unnamed = unnamed.withLock { $0 }
+        for name in names where !unnamed.contains(name) {
+            guard let id = UUID(uuidString: String(name.prefix(36))), isLive(id) else {
+                remove(name)
+                continue
+            }
+        }
+    }
+
+    private func names() -> [String] {
+        guard ((try? SystemFile.status(directory.path)) ?? nil) != nil else { return [] }
+        return (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    }
+
+    private func perform<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+internal import PulseObservability
+
+/// The body of a recorded request, as far as it can be compared.
+struct CassetteBody: Sendable {
+    private enum Content: Sendable {
+        case text(String, json: JSONValue?)
+        case size(Int64)
+    }
+
+    private let content: Content
+    private let contentType: String?
+
+    /// Nil for one that was not kept and of which nothing is known: any is like it.
+    init?(_ request: HARDocument.Request, _ redaction: Redaction) {
+        contentType = request.postData?.mimeType
+        if let data = request.postData, let recorded = data.text ?? data.params?.formText, !recorded.isEmpty {
+            let text = redaction.body(Data(recorded.utf8), contentType: contentType) ?? recorded
+            content = .text(text, json: JSONValue(text: text))
+        } else if request.postData?.comment != nil {
+            guard let size = request.bodySize, size >= 0 else { return nil }
+            content = .size(size)
+        } else {
+            content = .text("", json: nil)
+        }
+    }
+
+    var isSize: Bool {
+        if case .size = content { true } else { false }
+    }
+
+    func isLike(_ request: CassetteRequest) -> Bool {
+        switch content {
+        case .size(let size): return request.body.byteCount == size
+        case .text("", _): return request.body.content == .none
+        case .text(let text, let json):
+            let other = request.body.text ?? ""
+            if let json { return JSONValue(text: other).map { $0.isLike(json) } ?? false }
+            return other.withoutBoundary(of: request.body.contentType).isLike(text.withoutBoundary(of: contentType))
+        }
+    }
+}
+
+extension [HARDocument.Parameter] {
+    /// A form whose text a browser left out.
+    fileprivate var formText: String {
+        QueryEncoder.formString(map { URLQueryItem(name: $0.name, value: $0.value) })
+    }
+}
+
+extension JSONValue {
+    fileprivate init?(text: String) {
+        guard let first = text.utf8.first(where: { $0 > 0x20 }), "{[".utf8.contains(first),
+            let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        else { return nil }
+        self = value
+    }
+
+    /// Equal, but for what was masked on either side.
+    fileprivate func isLike(_ recorded: JSONValue) -> Bool {
+        if case .string(Redaction.mask) = self { return true }
+        switch (self, recorded) {
+        case (_, .string(Redaction.mask)): return true
+        case (.string(let text), .string(let pattern)): return text.isLike(pattern)
+        case (.array(let left), .array(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy { $0.isLike($1) }
+        case (.object(let left), .object(let right)):
+            return left.count == right.count
+                && left.allSatisfy { key, value in right[key].map { value.isLike($0) } ?? false }
+        default: return self == recorded
+        }
+    }
+}
+
+extension String {
+    /// A multipart body's boundary is another each time.
+    fileprivate func withoutBoundary(of contentType: String?) -> String {
+        guard let contentType, contentType.asciiLowercased.hasPrefix("multipart/"),
+            let start = contentType.range(of: "boundary=", options: .caseInsensitive)
+        else { return self }
+        let value = contentType[start.upperBound...].prefix { $0 != ";" }.trimmingCharacters(in: ["\"", " "])
+        return value.isEmpty ? self : replacingOccurrences(of: value, with: "boundary")
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A request that is not on the cassette, or not the next on it.
+public struct CassetteMiss: Error, Sendable, CustomStringConvertible, LocalizedError {
+    private static let maximumReasons = 20
+
+    /// What came, its URL masked, and why each recorded request is another.
+    public let description: String
+
+    public var errorDescription: String? { description }
+
+    /// - Parameter next: the one that should have come, counted from 0; nil if any could.
+    init(_ request: CassetteRequest, _ tracks: [CassetteTrack], _ reasons: [String?], next: Int?) {
+        let came = "\(request.method) \(request.url)"
+        guard let next else {
+            var lines = ["not on the cassette: \(came)"]
+            lines += zip(tracks, reasons).prefix(Self.maximumReasons).enumerated().map { index, pair in
+                "\(index + 1). \(pair.0.method) \(pair.0.url): \(pair.1 ?? "it matches")"
+            }
+            let left = tracks.count - Self.maximumReasons
+            if left > 0 { lines.append("… and \(left) more") }
+            description = tracks.isEmpty ? "\(lines[0]): it is empty" : lines.joined(separator: "\n")
+            return
+        }
+        guard next < tracks.count else {
+            description = "the cassette has come to its end after \(tracks.count) requests, and then came \(came)"
+            return
+        }
+        description =
+            "request \(next + 1) of the cassette is \(tracks[next].method) \(tracks[next].url), but then came \(came): "
+            + (reasons[next] ?? "it matches")
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+internal import PulseObservability
+
+/// A transport without a wire: it answers with what is on a cassette.
+///
+/// A request that is not on it fails with ``PulseError/custom(_:)`` over a ``CassetteMiss``, which says what came. Secrets were
+/// masked when it was recorded, so where the cassette has a mask anything matches, and answers have masks where the server
+/// sent secrets. Recorded failures are played as well. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent
+/// calls have no order to keep.
+public final class CassettePlayer: Transport {
+    private struct State {
+        var isPlayed: [Bool]
+        var next = 0
+        var isShutDown = false
+    }
+
+    private let tracks: [CassetteTrack]
+    private let order: Cassette.Order
+    private let matching: Cassette.Matching
+    private let capture: ExchangeCapture
+    private let state: Locked<State>
+
+    /// - Parameter matching: everything by default; without `.host` for a client with another base URL.
+    /// - Parameter secretHeaders: as given to the recorder: names that are masked besides the known ones.
+    public init(
+        _ cassette: Cassette, order: Cassette.Order = .byMatch, matching: Cassette.Matching = .all,
+        secretHeaders: Set<String> = []
+    ) {
+        let capture = ExchangeCapture.cassette(secretHeaders: secretHeaders)
+        tracks = cassette.document.log.entries.map { CassetteTrack($0, capture.redaction) }
+        self.order = order
+        self.matching = matching
+        self.capture = capture
+        state = Locked(State(isPlayed: tracks.map { _ in false }))
+    }
+
+    /// Every policy is satisfied: there is no wire on which it could be broken.
+    public var capabilities: TransportCapabilities { .simulated }
+
+    /// How many recorded requests have not been asked for.
+    public var unplayedCount: Int {
+        state.withLock { $0.isPlayed.count { !$0 } }
+    }
+
+    public func send(_ request: TransportRequest) async throws -> PulseResponse {
+        if case .upgrade = request.delivery { throw PulseError.unsupported("a cassette has no sockets") }
+        try Task.checkCancellation()
+        let response = try track(for: request).play(request.urlRequest)
+        return try await MockDelivery(request).deliver(response)
+    }
+
+    /// Refuses what comes later, with ``PulseError/cancelled``.
+    public func shutdown() async {
+        state.withLock { $0.isShutDown = true }
+    }
+
+    private func track(for request: TransportRequest) throws -> CassetteTrack {
+        let asked = CassetteRequest(request.urlRequest, request.body, capture)
+        let reasons = tracks.map { $0.mismatch(asked, matching) }
+        let index = try state.withLock { state -> Int? in
+            guard !state.isShutDown else { throw PulseError.cancelled }
+            let index: Int?
+            switch order {
+            case .byMatch:
+                let matches = reasons.indices.filter { reasons[$0] == nil }
+                index = matches.first { !state.isPlayed[$0] } ?? matches.last
+            case .asRecorded:
+                index = state.next < reasons.count && reasons[state.next] == nil ? state.next : nil
+                if index != nil { state.next += 1 }
+            }
+            if let index { state.isPlayed[index] = true }
+            return index
+        }
+        if let index { return tracks[index] }
+        let next = order == .asRecorded ? state.withLock { $0.next } : nil
+        throw PulseError.custom(CassetteMiss(asked, tracks, reasons, next: next))
+    }
+}
+
+extension ExchangeCapture {
+    /// Everything is kept whole: what is cut could not be played.
+    static func cassette(secretHeaders: Set<String>) -> ExchangeCapture {
+        ExchangeCapture(
+            secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders), maximumBodyLength: .max,
+            maximumTextLength: .max, maximumFields: .max, keepsBinaryBodies: true)
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+internal import PulseObservability
+
+/// A transport around another that keeps what goes over it, every known secret masked, for a ``Cassette``.
+///
+/// Bodies are kept whole, those that are no text as they are; of a stream as much as was read. Requests that are coded, files
+/// or streams are kept by their size. Cancelled requests are not kept. Safe from any thread.
+public final class CassetteRecorder: Transport {
+    private let transport: any Transport
+    private let clock: any PulseClock
+    private let capture: ExchangeCapture
+    /// In the order of the requests; nil while the answer is awaited.
+    private let entries = Locked<[HARDocument.Entry?]>([])
+
+    /// - Parameter transport: is shut down with this one.
+    /// - Parameter secretHeaders: names to mask besides the known ones, of headers, query items, form fields and keys alike.
+    /// - Parameter clock: what the times of the cassette are read from.
+    public init(
+        around transport: any Transport, secretHeaders: Set<String> = [], clock: any PulseClock = .system
+    ) {
+        self.transport = transport
+        self.clock = clock
+        capture = .cassette(secretHeaders: secretHeaders)
+    }
+
+    public var capabilities: TransportCapabilities { transport.capabilities }
+
+    /// What was recorded so far, in the order in which the requests were sent; those under way are not on it.
+    public var cassette: Cassette {
+        Cassette(HARDocument(entries: entries.withLock { $0.compactMap { $0 } }))
+    }
+
+    public func send(_ request: TransportRequest) async throws -> PulseResponse {
+        let place = entries.withLock { entries in
+            entries.append(nil)
+            return entries.count - 1
+        }
+        let (date, start) = (clock.now, clock.uptime)
+        let take = Take(
+            capture: capture, request: capture.request(request.urlRequest, body: BodySource(request.body)), date: date)
+        do {
+            var response = try await transport.send(request)
+            if let stream = response.bytes {
+                response.bytes = record(stream, of: response, take, at: place, since: start)
+            } else {
+                let data = Self.downloaded(response, as: request.delivery)
+                keep(take.entry(response, data: data, seconds: clock.uptime - start), at: place)
+            }
+            return response
+        } catch {
+            let failure = PulseError(wrapping: error, request: request.urlRequest)
+            if failure.kind != .cancelled {
+                keep(take.entry(failure, seconds: clock.uptime - start), at: place)
+            }
+            throw error
+        }
+    }
+
+    public func shutdown() async {
+        await transport.shutdown()
+    }
+
+    /// What this answer has added to its file; nil if there is none, or it cannot be read.
+    private static func downloaded(_ response: PulseResponse, as delivery: TransportRequest.Delivery) -> Data? {
+        guard let file = response.file, let data = try? Data(contentsOf: file) else { return nil }
+        guard case .file(_, let offset) = delivery, response.statusCode == 206 else { return data }
+        return Data(data.dropFirst(Int(clamping: max(0, offset))))
+    }
+
+    private func keep(_ entry: HARDocument.Entry, at place: Int) {
+        entries.withLock { $0[place] = entry }
+    }
+
+    /// The same stream, whose chunks are kept as they are read.
+    private func record(
+        _ stream: ByteStream, of response: PulseResponse, _ take: Take, at place: Int, since start: TimeInterval
+    ) -> ByteStream {
+        let read = Locked(Data())
+        var head = response
+        // It would keep itself: nobody could drop it.
+        head.bytes = nil
+        let source = Locked(stream.makeAsyncIterator())
+        let recorded = ByteStream {
+            var iterator = source.withLock { $0 }
+            let chunk = try await iterator.next()
+            if let chunk { read.withLock { $0.append(chunk) } }
+            return chunk
+        } cancel: {
+            stream.cancel()
+        }
+        recorded.onEnd { [self, head] error in
+            // One that its reader has left did not fail.
+            let failure = error.flatMap { $0.kind == .cancelled ? nil : $0 }
+            keep(
+                take.entry(
+                    head, data: read.withLock { $0 }, failure, isCut: error != nil, seconds: clock.uptime - start),
+                at: place)
+        }
+        return recorded
+    }
+}
+
+/// One request while its answer is awaited.
+private struct Take: Sendable {
+    let capture: ExchangeCapture
+    let request: RecordedExchange.Request
+    let date: Date
+
+    func entry(
+        _ response: PulseResponse, data: Data?, _ failure: PulseError? = nil, isCut: Bool = false,
+        seconds: TimeInterval
+    ) -> HARDocument.Entry {
+        entry(
+            RecordedExchange(
+                id: 0, request: request, response: capture.response(response, data: data, isCut: isCut),
+                failure: failure.map { capture.failure($0) }, duration: seconds,
+                fault: failure.flatMap { RecordedFault($0) }))
+    }
+
+    func entry(_ error: PulseError, seconds: TimeInterval) -> HARDocument.Entry {
+        entry(
+            RecordedExchange(
+                id: 0, request: request, response: nil, failure: capture.failure(error), duration: seconds,
+                fault: RecordedFault(error)))
+    }
+
+    private func entry(_ exchange: RecordedExchange) -> HARDocument.Entry {
+        var entry = HARDocument.Entry(exchange, startedAt: date)
+        entry._pulse = nil
+        return entry
+    }
+}

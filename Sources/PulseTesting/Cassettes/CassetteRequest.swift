@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+internal import PulseObservability
+
+/// A request as a cassette would hold it: masked, so that it can be compared with those that it does hold.
+struct CassetteRequest: Sendable {
+    let method: String
+    let url: String
+    let address: CassetteAddress
+    let body: RecordedBody
+
+    init(_ request: URLRequest, _ body: TransportRequest.Body, _ capture: ExchangeCapture) {
+        let recorded = capture.request(request, body: BodySource(body))
+        method = recorded.method
+        url = HARDocument.url(recorded.url)
+        address = CassetteAddress(url)
+        self.body = recorded.body
+    }
+}
+
+extension BodySource {
+    init(_ body: TransportRequest.Body) {
+        switch body {
+        case .none, .bytes: self = .inRequest
+        case .file(let url): self = .file(url)
+        case .stream(let stream): self = .stream(stream)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+internal import PulseObservability
+
+/// One entry of a cassette, ready to be compared with requests and to be played.
+struct CassetteTrack: Sendable {
+    private static let notKept = "not kept"
+
+    let method: String
+    let url: String
+    private let address: CassetteAddress
+    private let body: CassetteBody?
+    private let entry: HARDocument.Entry
+
+    /// What somebody else recorded may hold secrets: they are masked, as those of the requests are.
+    init(_ entry: HARDocument.Entry, _ redaction: Redaction) {
+        self.entry = entry
+        method = entry.request.method
+        url = HARDocument.url(redaction.url(entry.request.url))
+        address = CassetteAddress(url)
+        body = CassetteBody(entry.request, redaction)
+    }
+
+    /// The body of the request was a file or a stream, or no text.
+    var hasOnlySizeOfBody: Bool { body?.isSize ?? true }
+
+    /// Why a request is another one; nil if it is the one that was recorded.
+    func mismatch(_ request: CassetteRequest, _ matching: Cassette.Matching) -> String? {
+        guard method == request.method else { return "the method is \(request.method)" }
+        if let difference = request.address.difference(from: address, matching) { return difference }
+        if matching.contains(.body), let body, !body.isLike(request) { return "the body is another" }
+        return nil
+    }
+
+    /// The answer that was recorded, or throws the failure that was.
+    func play(_ request: URLRequest) throws -> PulseResponse {
+        guard entry.response.status > 0 else {
+            throw entry._error.map { failure($0) } ?? TransportFailure(code: .badServerResponse, phase: .maybeSent)
+        }
+        if let comment = entry.response.content?.comment, comment.hasPrefix(Self.notKept) {
+            throw RecordedFailure(description: "the body of \(method) \(url) is not on the cassette: \(comment)")
+        }
+        var response = PulseResponse(
+            statusCode: entry.response.status, headers: headers, data: content, request: request,
+            latency: (entry.time ?? 0).finite / 1000, origin: .mock)
+        response.isTruncated = entry.response.content?.comment == "cut"
+        if let error = entry._error {
+            // It broke off, and it does so again.
+            response.bytes = .broken(after: response.data, failure(error))
+            response.data = Data()
+        }
+        return response
+    }
+
+    private var headers: HTTPHeaders {
+        var headers = HTTPHeaders(
+            (entry.response.headers ?? []).map { HTTPHeaders.Field(name: $0.name, value: $0.value) })
+        guard method != "HEAD" else { return headers }
+        // They tell of the bytes on the wire; what was recorded is what came out of them.
+        for name in ["Content-Encoding", "Content-Length", "Transfer-Encoding"] { headers.remove(name) }
+        return headers
+    }
+
+    private var content: Data {
+        guard let content = entry.response.content, let text = content.text else { return Data() }
+        guard content.encoding?.equalsIgnoringASCIICase("base64") == true else { return Data(text.utf8) }
+        return Data(base64Encoded: text, options: .ignoreUnknownCharacters) ?? Data()
+    }
+
+    private func failure(_ recorded: HARDocument.Failure) -> any Error {
+        let cause = RecordedFailure(description: recorded.message)
+        guard let code = recorded.code else {
+            return recorded.kind == PulseError.Kind.sslPinningFailed.rawValue
+                ? PulseError.sslPinningFailed(host: URL(string: url)?.host ?? "") : cause
+        }
+        let phases: [PulseError.Phase] = [.beforeSend, .maybeSent, .responseStarted]
+        return TransportFailure(
+            // Foundation's own is optional on Linux only.
+            code: [code].compactMap(URLError.Code.init(rawValue:)).first ?? .unknown,
+            phase: phases.first { "\($0)" == recorded.phase } ?? .maybeSent, underlying: cause)
+    }
+}
+
+extension ByteStream {
+    /// That much, and then the failure.
+    fileprivate static func broken(after data: Data, _ failure: any Error) -> ByteStream {
+        let rest = Locked(data.isEmpty ? nil : data)
+        return ByteStream {
+            let chunk = rest.withLock { rest in
+                defer { rest = nil }
+                return rest
+            }
+            guard let chunk else { throw failure }
+            return chunk
+        }
+    }
+}
+
+/// A failure that a cassette plays.
+struct RecordedFailure: Error, Sendable, CustomStringConvertible, LocalizedError {
+    let description: String
+
+    var errorDescription: String? { description }
+}

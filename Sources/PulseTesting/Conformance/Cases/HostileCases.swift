@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension TransportConformance.Case {
+    /// Servers that send without end, and callers that ask for much at once.
+    static let floods: [Self] = [
+        .wire("a thousand requests at once share the connections that there may be", connections: 100) { request in
+            .text(request.path)
+        } play: { stage in
+            let peak = try await stage.mostConnections {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for index in 0..<1000 {
+                        group.addTask {
+                            try Check.equal(try await stage.get("/\(index)").text, "/\(index)", "the answer")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            try Check.that(peak <= 100, "there were \(peak) connections at a time, not 100 at most")
+            try Check.equal(Set(stage.requests.map(\.path)).count, 1000, "the number of different requests")
+        },
+        .wire(
+            "header fields without end are an error",
+            answer: .raw([.text("HTTP/1.1 200 OK\r\n"), .repeating(Data("X-Flood: \(flood)\r\n".utf8), times: nil)]),
+            fails: .badAnswer),
+        .wire(
+            "a header field without end is an error",
+            answer: .raw([.text("HTTP/1.1 200 OK\r\nX-Flood: "), .repeating(Data(flood.utf8), times: nil)]),
+            fails: .badAnswer),
+        .wire(
+            "interim answers without end are an error",
+            answer: .raw([.repeating(Data("HTTP/1.1 103 Early Hints\r\nLink: \(flood)\r\n\r\n".utf8), times: nil)]),
+            fails: .badAnswer),
+    ]
+
+    private static let flood = String(repeating: "0123456789", count: 100)
+
+    /// Of those who deliver streams and files; who does not has said so in the cases of deliveries.
+    static let streams: [Self] = [
+        .wire("a stream that is left lets the server go") { _ in
+            MockServer.Response(body: .repeating(.everyByte, times: nil), framing: .chunked())
+        } play: { stage in
+            guard let bytes = try await stage.stream() else { return }
+            var count = 0
+            for try await chunk in bytes {
+                count += chunk.count
+                if count > 1000 { break }
+            }
+            try await stage.departures(atLeast: 1)
+        },
+        .wire("a stream that is cut ends with an error, after what had come") { _ in
+            .data(.everyByte).truncated(after: 100)
+        } play: { stage in
+            guard let bytes = try await stage.stream() else { return }
+            let (received, error) = await stage.read(bytes)
+            try Check.equal(received, Data.everyByte.prefix(100), "what had come")
+            let lost = ExpectedFailure.transport(.networkConnectionLost, .responseStarted)
+            try lost.verify(Check.some(error, "the stream ended well"))
+        },
+        .wire("a stream that stalls ends with a timeout") { _ in
+            .data(.everyByte).fault(.stall, at: .body(100))
+        } play: { stage in
+            guard let bytes = try await stage.stream(idleTimeout: 0.3) else { return }
+            let (_, error) = await stage.read(bytes)
+            try ExpectedFailure.transport(.timedOut).verify(Check.some(error, "the stream ended well"))
+        },
+        .wire("an error in place of a stream is buffered and cut at 64 KiB") { _ in
+            .data(.megabyte, status: 500)
+        } play: { stage in
+            guard let response = try await stage.answerUnlessRefused(stage.request(delivery: .streamed)) else { return }
+            try Check.equal(response.statusCode, 500, "the status")
+            try Check.that(response.bytes == nil, "there is a stream")
+            try Check.equal(response.data, Data.megabyte.prefix(64 << 10), "the body")
+            try Check.that(response.isTruncated, "it does not say that it was cut")
+            try Check.equal(try await stage.get().statusCode, 500, "the next answer")
+        },
+        .wire("an error in place of a download leaves the file alone") { _ in
+            .text("not here", status: 404)
+        } play: { stage in
+            try await TemporaryFile.with(.everyByte) { file in
+                let request = try stage.request(delivery: .file(file, resumeOffset: 0))
+                guard let response = try await stage.answerUnlessRefused(request) else { return }
+                try Check.equal(response.statusCode, 404, "the status")
+                try Check.equal(try Data(contentsOf: file), .everyByte, "the file")
+            }
+        },
+        .wire("a part goes into the file where it was asked for, and a whole body from the start") { request in
+            request.path == "/part"
+                ? .text("part", status: 206, headers: ["Content-Range": "bytes 5-8/9"]) : .text("whole")
+        } play: { stage in
+            try await TemporaryFile.with(Data("0123456789".utf8)) { file in
+                let part = try stage.request(.get, "/part", delivery: .file(file, resumeOffset: 5))
+                guard try await stage.answerUnlessRefused(part) != nil else { return }
+                try Check.equal(try Data(contentsOf: file), Data("01234part".utf8), "the file with a part")
+                _ = try await stage.send(stage.request(.get, "/whole", delivery: .file(file, resumeOffset: 5)))
+                try Check.equal(try Data(contentsOf: file), Data("whole".utf8), "the file with the whole")
+            }
+        },
+        .wire("a stream that begins before the request's body has ended goes on with it") { _ in
+            .raw([.text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"), .delay(0.05), .text("345"), .close])
+        } play: { stage in
+            let stream = BodyStream(length: nil) { ByteStream([.everyByte, .everyByte]) }
+            let request = try stage.request(.post, body: .stream(stream), delivery: .streamed)
+            guard let response = try await stage.answerUnlessRefused(request) else { return }
+            let (received, error) = await stage.read(try Check.some(response.bytes, "there is no stream"))
+            try Check.equal(received, Data("12345".utf8), "the body")
+            try Check.that(error == nil, "it ended with \(error.map { "\($0)" } ?? "")")
+        },
+        .wire("a part of another place than was asked for does not come into the file") { _ in
+            .text("part", status: 206, headers: ["Content-Range": "bytes 7-10/20"])
+        } play: { stage in
+            try await TemporaryFile.with(Data("0123456789".utf8)) { file in
+                let request = try stage.request(delivery: .file(file, resumeOffset: 5))
+                let error = try await stage.failure(of: request)
+                if error.kind == .unsupported { return }
+                try ExpectedFailure.transport(.badServerResponse, .responseStarted).verify(error)
+                try Check.equal(try Data(contentsOf: file), Data("0123456789".utf8), "the file")
+            }
+        },
+        .wire("an expectation that fails is told as it is, once") { _ in
+            .status(417)
+        } play: { stage in
+            let request = try stage.request(
+                .post, headers: ["Expect": "100-continue"], body: .bytes(.megabyte), idleTimeout: 10)
+            try Check.equal(try await stage.send(request).statusCode, 417, "the status")
+        },
+        .wire("a 304 has no body, whatever length it tells") { _ in
+            .raw([.text("HTTP/1.1 304 Not Modified\r\nContent-Length: 1000000\r\n\r\n"), .close])
+        } play: { stage in
+            let request = try stage.request(delivery: .buffered(limit: 10))
+            try await stage.expect(status: 304, body: Data(), of: request)
+        },
+        .wire("a line of a head that takes longer than the idle timeout comes, as long as it goes on") { _ in
+            .text("ok").fault(.delay(0.25), at: .head(2)).fault(.delay(0.25), at: .head(5))
+                .fault(.delay(0.25), at: .head(8)).fault(.delay(0.25), at: .head(11)).fault(.delay(0.25), at: .head(14))
+        } play: { stage in
+            // As long as a slow machine may need between two bytes, and shorter than the line takes.
+            try await stage.expect(status: 200, body: Data("ok".utf8), of: stage.request(idleTimeout: 1))
+        },
+        .wire("a body stream of another length than it tells fails, and the next request is read as such") { _ in
+            .text("taken")
+        } play: { stage in
+            for length in [100, 1000] as [Int64] {
+                let stream = BodyStream(length: length) { ByteStream([.everyByte]) }
+                let request = try stage.request(.put, body: .stream(stream))
+                do {
+                    _ = try await stage.transport.send(request)
+                    throw Check.Failure(reason: "a body of 256 bytes passed for \(length)")
+                } catch let failure as Check.Failure {
+                    throw failure
+                } catch {
+                    let kind = PulseError(wrapping: error).kind
+                    try Check.that([.invalidRequest, .unsupported].contains(kind), "it failed with \(error)")
+                }
+                try Check.equal(try await stage.get().text, "taken", "the next answer")
+            }
+            try Check.equal(Set(stage.requests.map(\.method)), [.get], "the methods that came")
+        },
+        .wire("a body stream that fails fails the request with its error") { _ in
+            .text("taken")
+        } play: { stage in
+            struct Broken: Error {}
+            let stream = BodyStream(length: 512) {
+                let parts = Locked([Data.everyByte])
+                return ByteStream(next: {
+                    guard let part = parts.withLock({ $0.popLast() }) else { throw Broken() }
+                    return part
+                })
+            }
+            let request = try stage.request(.put, body: .stream(stream))
+            let error = try await stage.failure(of: request)
+            if error.kind == .unsupported { return }
+            guard case .custom(let cause) = error, cause is Broken else {
+                throw Check.Failure(reason: "the error is \(error), not the stream's")
+            }
+        },
+    ]
+}
+
+extension ConformanceStage {
+    /// The answer, or nil if the transport does not do such things.
+    fileprivate func answerUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
+        do {
+            return try await transport.send(request)
+        } catch {
+            try ExpectedFailure.kind(.unsupported).verify(PulseError(wrapping: error))
+            return nil
+        }
+    }
+
+    fileprivate func stream(idleTimeout: TimeInterval = 60) async throws -> ByteStream? {
+        let request = try request(delivery: .streamed, idleTimeout: idleTimeout)
+        guard let response = try await answerUnlessRefused(request) else { return nil }
+        return try Check.some(response.bytes, "there is no stream")
+    }
+
+    fileprivate func read(_ bytes: ByteStream) async -> (Data, PulseError?) {
+        var received = Data()
+        do {
+            for try await chunk in bytes { received.append(chunk) }
+            return (received, nil)
+        } catch {
+            return (received, PulseError(wrapping: error))
+        }
+    }
+}
+
+extension Check {
+    fileprivate static func some<Value>(_ value: Value?, _ reason: @autoclosure () -> String) throws -> Value {
+        guard let value else { throw Failure(reason: reason()) }
+        return value
+    }
+}

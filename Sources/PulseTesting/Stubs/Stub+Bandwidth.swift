@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension Stub.Reply {
+    /// The same, its body arriving at that many bytes a second of `clock`: bit by bit in a streamed call, all at the end
+    /// in a buffered one. What is no positive number, or is infinite, is no limit.
+    public func bandwidth(_ bytesPerSecond: Double, on clock: any PulseClock = SystemClock()) -> Stub.Reply {
+        guard bytesPerSecond > 0, bytesPerSecond < .infinity else { return self }
+        return Stub.Reply { request, parameters in
+            var response = try await answer(request, parameters)
+            if let stream = response.bytes {
+                response.bytes = stream.throttled(to: bytesPerSecond, on: clock)
+            } else if !response.data.isEmpty {
+                let pieces = response.data.pieces(tenthsOfASecondAt: bytesPerSecond)
+                response.bytes = ByteStream(pieces).throttled(to: bytesPerSecond, on: clock)
+                response.data = Data()
+            }
+            return response
+        }
+    }
+}
+
+extension ByteStream {
+    /// The same chunks, each after the time that it takes at that rate.
+    fileprivate func throttled(to bytesPerSecond: Double, on clock: any PulseClock) -> ByteStream {
+        let iterator = Locked(makeAsyncIterator())
+        return ByteStream {
+            var source = iterator.withLock { $0 }
+            guard let chunk = try await source.next() else { return nil }
+            try await clock.sleep(Double(chunk.count) / bytesPerSecond)
+            return chunk
+        } cancel: {
+            self.cancel()
+        }
+    }
+}
+
+extension Data {
+    /// A reader of a stream sees it move some ten times a second, and no less than a byte at a time.
+    fileprivate func pieces(tenthsOfASecondAt bytesPerSecond: Double) -> [Data] {
+        let size = Int(Swift.max(1, Swift.min(bytesPerSecond / 10, 65536)))
+        return stride(from: startIndex, to: endIndex, by: size).map { start in
+            Data(self[start..<Swift.min(start + size, endIndex)])
+        }
+    }
+}

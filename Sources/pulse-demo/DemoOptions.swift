@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+/// What the demo was asked to write besides its lines.
+struct DemoOptions {
+    static let usage = "usage: pulse-demo [--report <file.html>] [--har <file.har>]"
+
+    private(set) var report: URL?
+    private(set) var har: URL?
+
+    /// Nil for what is no option.
+    init?(_ arguments: some Sequence<String>) {
+        var iterator = arguments.makeIterator()
+        while let name = iterator.next() {
+            guard let path = iterator.next(), !path.isEmpty else { return nil }
+            switch name {
+            case "--report": report = URL(fileURLWithPath: path)
+            case "--har": har = URL(fileURLWithPath: path)
+            default: return nil
+            }
+        }
+    }
+}
+
+extension Stage {
+    /// Writes what all the steps sent and received, where that was asked for.
+    func writeRecording(_ options: DemoOptions) throws {
+        let recording = recorder.recording()
+        if let file = options.report {
+            try PulseReport(recording, title: "pulse-demo").write(to: file)
+            write("\nThe report of \(recording.calls.count) calls is in \(file.path)")
+        }
+        if let file = options.har {
+            try recording.har().write(to: file, options: .atomic)
+            write("\nThe HAR of \(recording.calls.count) calls is in \(file.path)")
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import Testing
+
+/// Every error that a call can end with, by a cause that a real call can have; and no text of any shows a secret.
+///
+/// Left for the parts that throw them: `graphQL`, `socketClosed`, `cacheMiss`, `sessionExpired` and `sslPinningFailed`.
+@Suite(.timeLimit(.minutes(5)))
+struct EveryErrorTests {
+    private static let later: Set<PulseError.Kind> = [
+        .graphQL, .socketClosed, .cacheMiss, .sessionExpired, .sslPinningFailed,
+    ]
+
+    /// Stands in every place where an app or a server may put a credential.
+    private static let secret = "hunter2"
+
+    @Test func theTableHasEveryErrorThatIsNotLeftForLater() {
+        #expect(Set(Cause.all.map(\.kind)) == Set(PulseError.Kind.allCases).subtracting(Self.later))
+    }
+
+    @Test(arguments: Cause.all)
+    func isThrownByARealCauseAndShowsNoSecret(cause: Cause) async throws {
+        let server = try await MockServer.start()
+        let result = try await cause.provoke(server)
+        await server.shutdown()
+        guard case .failure(let error) = result else {
+            Issue.record("\(cause.kind): no error")
+            return
+        }
+        #expect(error.kind == cause.kind, "\(error)")
+        var dumped = ""
+        dump(error, to: &dumped)
+        let texts = [
+            error.description, error.debugDescription, String(reflecting: error), "\([error])", dumped,
+            error.localizedDescription, (error as NSError).description,
+        ]
+        for text in texts {
+            #expect(!text.contains(Self.secret), "\(cause.kind): \(text)")
+            #expect(!text.isEmpty)
+        }
+    }
+}
+
+private struct User: Codable, Sendable {
+    let id: Int
+}
+
+private struct Login: Encodable, Sendable {
+    var password = "hunter2"
+    var weight = 1.0
+}
+
+/// What makes a call fail with an error of that kind.
+struct Cause: Sendable, CustomTestStringConvertible {
+    typealias Outcome = Result<Void, PulseError>
+
+    let kind: PulseError.Kind
+    let provoke: @Sendable (MockServer) async throws -> Outcome
+
+    var testDescription: String { kind.rawValue }
+
+    private static let secretHeaders = ["Authorization": "Bearer hunter2", "X-API-Key": "hunter2"]
+
+    private static func login(
+        _ method: HTTPMethod = .post, _ path: PathTemplate = "/login", _ body: RequestBody = .json(Login())
+    ) -> Request<User> {
+        Request<User>(method, path).query("access_token", "hunter2").body(body)
+    }
+
+    /// Sends a login full of secrets to the server.
+    private static func call(
+        _ server: MockServer, _ endpoint: Request<User> = login(), headers: [String: String] = secretHeaders,
+        options: RequestOptions = RequestOptions(), plugins: [any PulsePlugin] = [],
+        transport: (any Transport)? = nil, clock: any PulseClock = .system, retry: RetryPolicy = .none,
+        whileRunning: @Sendable (PulseClient) -> Void = { _ in }
+    ) async -> Outcome {
+        let configuration = PulseConfiguration(baseURL: server.baseURL)
+            .with(\.defaultHeaders, value: headers)
+            .with(\.retryPolicy, value: retry)
+            .with(\.clock, value: clock)
+        let client = PulseClient(
+            configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
+        whileRunning(client)
+        let result = await client.result(of: endpoint, options: options)
+        await client.shutdown()
+        return result.map { _ in }
+    }
+
+    /// The server's answer to the login, with secrets in its header and body.
+    private static func answer(
+        _ server: MockServer, _ status: Int, _ body: String = #"{"password":"hunter2"}"#,
+        options: RequestOptions = RequestOptions(), retry: RetryPolicy = .none
+    ) async -> Outcome {
+        server.on(.post, "/login") { _ in
+            .data(
+                Data(body.utf8), contentType: "application/json", status: status,
+                headers: ["Set-Cookie": "session=hunter2", "Retry-After": "0"])
+        }
+        return await call(server, options: options, retry: retry)
+    }
+
+    private struct LoginLater: Endpoint {
+        typealias Response = EmptyResponse
+
+        let path = "/login?access_token=hunter2"
+        let method = HTTPMethod.post
+        var body: RequestBody { .json(Login()) }
+        let isQueueableWhenOffline = true
+    }
+
+    /// A call without a connection, with that much room to wait in.
+    private static func queue(_ server: MockServer, size: Int) async -> Outcome {
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: server.baseURL)
+                .with(\.retryPolicy, value: .none).with(\.connectivity, value: .manual())
+                .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(maxQueueSize: size, persistsToDisk: false)),
+            transport: MockTransport { _ in throw URLError(.notConnectedToInternet) })
+        let result = await client.result(of: LoginLater())
+        await client.shutdown()
+        return result.map { _ in }
+    }
+
+    static let all: [Cause] = [
+        Cause(kind: .queuedOffline) { await queue($0, size: 1) },
+        Cause(kind: .offlineQueueFull) { await queue($0, size: 0) },
+        Cause(kind: .invalidURL) { await call($0, login(.get, "/login#access_token=hunter2", .none)) },
+        Cause(kind: .invalidRequest) { await call($0, headers: ["X-API-Key": "hunter2\r\nX-Forged: 1"]) },
+        Cause(kind: .encodingFailed) { await call($0, login(.post, "/login", .json(Login(weight: .nan)))) },
+        Cause(kind: .unsupported) { await call($0, login(.get), transport: URLSessionTransport()) },
+        Cause(kind: .noConnection) {
+            // No socket of a test can take the machine off the network.
+            let offline = MockTransport { request in
+                throw URLError(.notConnectedToInternet, userInfo: ["NSErrorFailingURLKey": request.url as Any])
+            }
+            return await call($0, transport: offline)
+        },
+        Cause(kind: .timeout) {
+            $0.on(.post, "/login") { _ in .raw([.stall]) }
+            return await call($0, options: RequestOptions().with(\.timeout, value: 0.2))
+        },
+        Cause(kind: .transport) {
+            $0.on(.post, "/login") { _ in .raw([.reset]) }
+            return await call($0)
+        },
+        Cause(kind: .cancelled) { server in
+            await call(server) { client in
+                server.on(.post, "/login") { _ in
+                    client.cancelAll()
+                    return .raw([.stall])
+                }
+            }
+        },
+        Cause(kind: .deadlineExceeded) { server in
+            let clock = TestClock()
+            server.on(.put, "/login") { _ in
+                guard server.requests.count > 1 else { return .text("password=hunter2", status: 503) }
+                await clock.sleepers(atLeast: 1)
+                await clock.advance(by: 5)
+                return .raw([.stall])
+            }
+            return await call(
+                server, login(.put), options: RequestOptions().with(\.deadline, value: 5), clock: clock,
+                retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
+        },
+        Cause(kind: .unauthorized) { await answer($0, 401) },
+        Cause(kind: .rateLimited) { await answer($0, 429) },
+        Cause(kind: .http) { await answer($0, 500) },
+        Cause(kind: .decodingFailed) { await answer($0, 200, #"{"id":"hunter2"}"#) },
+        Cause(kind: .emptyBody) { await answer($0, 200, "") },
+        Cause(kind: .responseTooLarge) {
+            await answer($0, 200, options: RequestOptions().with(\.maximumBufferedBodySize, value: 4))
+        },
+        Cause(kind: .retryExhausted) {
+            var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+            policy.reportsExhaustion = true
+            policy.retriesUnsafeMethods = true
+            return await answer($0, 503, retry: policy)
+        },
+        Cause(kind: .circuitOpen) { server in
+            let breaker = CircuitBreakerPlugin(failureThreshold: 1)
+            server.on(.post, "/login") { _ in .text("password=hunter2", status: 503) }
+            _ = await call(server, plugins: [breaker])
+            return await call(server, plugins: [breaker])
+        },
+        Cause(kind: .custom) { await call($0, plugins: [Failing()]) },
+    ]
+}
+
+/// A plugin of somebody else's, with an error of its own.
+private struct Failing: PulsePlugin {
+    struct Refusal: Error {
+        let password = "hunter2"
+        let reason = "Authorization: Bearer hunter2"
+    }
+
+    let identifier = "com.example.failing"
+
+    func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+        throw Refusal()
+    }
+}

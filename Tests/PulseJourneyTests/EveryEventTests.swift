@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import Testing
+
+/// Every event, by a cause that a real call can have, through a client to the bus.
+///
+/// Left for the parts that have them: `transferProgress` and `socketStateChanged`. `pinningFailed` is shown with real
+/// certificates in IntegrationTests/wire, and here with a transport that says so.
+@Suite(.timeLimit(.minutes(5)))
+struct EveryEventTests {
+    private static let later: Set<NetworkEvent.Kind> = [.transferProgress, .socketStateChanged]
+
+    @Test func theTableHasEveryEventThatIsNotLeftForLater() {
+        let kinds = EventCause.all.flatMap(\.kinds)
+        #expect(Set(kinds) == Set(NetworkEvent.Kind.allCases).subtracting(Self.later))
+    }
+
+    @Test(arguments: EventCause.all)
+    func isEmittedByARealCause(cause: EventCause) async throws {
+        let bus = PulseEventBus()
+        let subscription = bus.subscribe(matching: EventFilter { cause.kinds.contains($0.kind) })
+        try await cause.provoke(bus)
+        // Each cause shuts its client down, which waits for what that still does.
+        subscription.cancel()
+        var missing = Set(cause.kinds)
+        for await event in subscription { missing.remove(event.kind) }
+        #expect(missing.isEmpty, "\(missing)")
+    }
+}
+
+/// What makes a client, or a plugin of it, emit events of some kinds.
+struct EventCause: Sendable, CustomTestStringConvertible {
+    let kinds: [NetworkEvent.Kind]
+    let provoke: @Sendable (PulseEventBus) async throws -> Void
+
+    init(_ kinds: NetworkEvent.Kind..., provoke: @escaping @Sendable (PulseEventBus) async throws -> Void) {
+        self.kinds = kinds
+        self.provoke = provoke
+    }
+
+    var testDescription: String { kinds.map(\.rawValue).joined(separator: ", ") }
+
+    private static let get = Request<String>(.get, "/a")
+    private static let origin = URL(string: "https://api.example.com") ?? URL(fileURLWithPath: "/")
+
+    /// Calls that are answered in turn, the last answer again and again; a status below 100 is a lost connection.
+    private static func call(
+        _ bus: PulseEventBus, times: Int = 1, statuses: [Int] = [200], headers: HTTPHeaders = [:],
+        plugins: [any PulsePlugin] = [], retry: RetryPolicy = .none, baseURL: URL? = origin,
+        clock: TestClock = TestClock(autoAdvances: true), between: @Sendable () async -> Void = {}
+    ) async {
+        let sent = Locked(0)
+        let transport = MockTransport { request in
+            let index = sent.withLock { sent in
+                defer { sent += 1 }
+                return min(sent, statuses.count - 1)
+            }
+            guard statuses[index] >= 100 else { throw URLError(.networkConnectionLost) }
+            return PulseResponse(
+                statusCode: statuses[index], headers: headers, data: Data("x".utf8), request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: baseURL).with(\.retryPolicy, value: retry)
+                .with(\.clock, value: clock),
+            plugins: plugins, transport: transport, events: bus)
+        for number in 0..<times {
+            if number > 0 { await between() }
+            if baseURL == nil {
+                _ = try? await client.rawRequest(URLRequest(url: origin))
+            } else {
+                _ = await client.result(of: get)
+            }
+        }
+        await client.shutdown()
+    }
+
+    private static let twice = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+
+    // MARK: The table
+
+    static let all: [EventCause] = [
+        EventCause(.requestStarted, .attemptStarted, .responseReceived, .requestCompleted) { await call($0) },
+        EventCause(.requestRedirected) { await call($0, statuses: [302, 200], headers: ["Location": "/b"]) },
+        EventCause(.requestRetrying) { await call($0, statuses: [503, 200], retry: twice) },
+        EventCause(.retryGivenUp) { await call($0, statuses: [503], retry: twice) },
+        EventCause(.authRefreshStarted, .authRefreshSucceeded) { bus in
+            await call(bus, statuses: [401, 200], plugins: [.auth(Session())], clock: TestClock())
+        },
+        EventCause(.authRefreshFailed, .sessionExpired) { bus in
+            await call(bus, statuses: [401], plugins: [.auth(Session(isOver: true))], clock: TestClock())
+        },
+        EventCause(.cacheMiss, .cacheStored, .cacheHit) { bus in
+            await call(
+                bus, times: 2, headers: ["Cache-Control": "max-age=60", "Date": "Thu, 01 Jan 2026 00:00:00 GMT"],
+                plugins: [CachePlugin(policy: .rfc9111)])
+        },
+        EventCause(.cacheRevalidated) { bus in
+            await call(
+                bus, times: 2, statuses: [200, 304],
+                headers: ["Cache-Control": "no-cache", "ETag": #""1""#, "Date": "Thu, 01 Jan 2026 00:00:00 GMT"],
+                plugins: [CachePlugin(policy: .rfc9111)])
+        },
+        EventCause(.cacheInvalidated) { bus in
+            let cache = CachePlugin(ttl: 60)
+            await call(bus, times: 2, plugins: [cache]) {
+                await cache.invalidate(url: origin.appendingPathComponent("a"))
+            }
+        },
+        EventCause(.circuitBreakerOpened, .circuitBreakerHalfOpened, .circuitBreakerClosed) { bus in
+            let clock = TestClock()
+            let breaker = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 30)
+            await call(bus, times: 2, statuses: [503, 200], plugins: [breaker], clock: clock) {
+                await clock.advance(by: 31)
+            }
+        },
+        EventCause(.rateLimited) { await call($0, times: 2, plugins: [RateLimitPlugin(requests: 1, per: 10)]) },
+        EventCause(.offlineQueueEnqueued, .offlineQueueDraining, .offlineQueueRequestCompleted) { bus in
+            try await queue(bus) { $0.goOnline() }
+        },
+        EventCause(.offlineQueueDeadLettered) { bus in
+            try await queue(bus, replayStatus: 400) { $0.goOnline() }
+        },
+        EventCause(.offlineQueueExpired) { bus in
+            try await queue(bus) { stage in
+                await stage.clock.advance(by: 100)
+                stage.goOnline()
+            }
+        },
+        EventCause(.connectivityChanged) { bus in
+            let changes = bus.subscribe(matching: .kinds(.connectivityChanged))
+            try await queue(bus, connectivity: Reconnecting()) { _ in
+                // As long as something waits, the queue watches.
+                for await _ in changes { break }
+            }
+        },
+        EventCause(.pinningFailed) { bus in
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: origin), transport: Distrusting(), events: bus)
+            #expect(await client.result(of: get).failure?.kind == .sslPinningFailed)
+            await client.shutdown()
+        },
+        EventCause(.warning) { await call($0, plugins: [.auth(Session())], baseURL: nil) },
+    ]
+
+    private struct OfflineStage: Sendable {
+        let clock = TestClock()
+        let isOffline = Locked(true)
+
+        func goOnline() { isOffline.withLock { $0 = false } }
+    }
+
+    /// A call without a connection; if there is one afterwards its queue is drained.
+    private static func queue(
+        _ bus: PulseEventBus, replayStatus: Int = 200, connectivity: any ConnectivityMonitor = .manual(),
+        afterwards: @Sendable (OfflineStage) async -> Void
+    ) async throws {
+        let stage = OfflineStage()
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: origin).with(\.retryPolicy, value: .none)
+                .with(\.clock, value: stage.clock).with(\.connectivity, value: connectivity)
+                .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(persistsToDisk: false, requestExpiry: 50)),
+            transport: MockTransport { request in
+                if stage.isOffline.withLock({ $0 }) { throw PulseError.noConnection }
+                return PulseResponse(statusCode: replayStatus, request: request)
+            },
+            events: bus)
+        #expect(await client.result(of: SaveLater()).failure?.kind == .queuedOffline)
+        await afterwards(stage)
+        if !stage.isOffline.withLock({ $0 }) { _ = try await client.offlineQueue?.drain() }
+        await client.shutdown()
+    }
+}
+
+private struct SaveLater: Endpoint {
+    typealias Response = EmptyResponse
+
+    let path = "/notes"
+    let method = HTTPMethod.post
+    let isQueueableWhenOffline = true
+}
+
+/// Has lost its connection and found it again by the time that anybody looks.
+private struct Reconnecting: ConnectivityMonitor {
+    var current: ConnectivityStatus { ConnectivityStatus(path: .satisfied) }
+
+    var updates: AsyncStream<ConnectivityStatus> {
+        AsyncStream { continuation in
+            continuation.yield(ConnectivityStatus(path: .unsatisfied))
+            continuation.yield(ConnectivityStatus(path: .satisfied))
+        }
+    }
+}
+
+private struct Session: TokenProvider {
+    var isOver = false
+
+    func accessToken() async -> String? { "t1" }
+
+    func refreshToken() async throws -> String {
+        if isOver { throw PulseError.unauthorized() }
+        return "t2"
+    }
+
+    func handleAuthenticationFailure() async {}
+}
+
+/// Finds none of the pinned keys, as a transport with TLS does.
+private struct Distrusting: Transport {
+    var capabilities: TransportCapabilities { .simulated }
+
+    func send(_ request: TransportRequest) async throws -> PulseResponse {
+        request.events?.emit(.pinningFailed(host: "api.example.com", seen: ["sha256/AAAA"]))
+        throw PulseError.sslPinningFailed(host: "api.example.com")
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import Testing
+
+#if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
+/// Processes queue and drain against a real server and are killed at a random moment, again and again on one directory.
+///
+/// 20 rounds; 500 where `PULSE_STEPS` is set. Several lines of rounds run beside each other, each on a directory and with
+/// a server of its own.
+@Suite(.timeLimit(.minutes(30)))
+struct OfflineKillScheduleTests {
+    private static let rounds = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 20 : 500
+    private static let lanes = 4
+
+    @Test func losesNothingThatWasAcknowledgedAndKeepsItsOrder() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in 0..<Self.lanes {
+                group.addTask { try await Self.run(Self.rounds / Self.lanes, seed: UInt64(1969 + lane)) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func run(_ rounds: Int, seed: UInt64) async throws {
+        let random = SeededRandomness(seed: seed)
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let server = try await MockServer.start()
+        // What was refused is not done: only what was accepted counts as arrived.
+        let accepted = Locked<Set<Int>>([])
+        server.on(.post, "/numbers/{number}") { request in
+            guard random.next() % 10 != 0 else { return .status(503) }
+            accepted.withLock { _ = $0.insert(Self.number(of: request)) }
+            return .status(201)
+        }
+        var ledger = Ledger()
+        for round in 1...rounds {
+            let note: Comment = "seed \(seed), round \(round)"
+            let text = try await runVictim(
+                [
+                    directory.path, "\(server.baseURL)", "\(round)", "\(random.next() % 1_000_000)",
+                    "\(random.next() % 100_000)",
+                ])
+            ledger.acknowledge(text, note)
+            let pending = try await pending(in: directory, server.baseURL)
+            ledger.check(server.requests, accepted.withLock { $0 }, pending, note)
+            // So that a round does not cost more the more there were before it.
+            if round % 10 == 0 || round == rounds { try await drainAll(in: directory, server.baseURL) }
+        }
+        ledger.check(server.requests, accepted.withLock { $0 }, [], "seed \(seed), at the end")
+        #expect(ledger.count > rounds)
+        await server.shutdown()
+    }
+
+    /// What was acknowledged, and what the server's log proves.
+    private struct Ledger {
+        private(set) var count = 0
+        /// Acknowledged, and not yet found to be no longer in the queue.
+        private var open: [UUID: Int] = [:]
+        private var keys: [Int: String] = [:]
+        /// The last of each line.
+        private var latest: [String: Int] = [:]
+        private var seen = 0
+
+        mutating func acknowledge(_ text: String, _ note: Comment) {
+            for line in text.split(separator: "\n") {
+                let words = line.split(separator: " ")
+                // The last one may be cut.
+                guard words.count == 3, let number = Int(words[1]), let id = UUID(uuidString: String(words[2])) else {
+                    #expect(!line.hasPrefix("error"), "\(line), \(note)")
+                    continue
+                }
+                open[id] = number
+                count += 1
+            }
+        }
+
+        mutating func check(
+            _ requests: [RecordedRequest], _ accepted: Set<Int>, _ pending: [PendingEntry], _ note: Comment
+        ) {
+            for request in requests.dropFirst(seen) { arrive(request, note) }
+            seen = requests.count
+            let waiting = Dictionary(uniqueKeysWithValues: pending.map { ($0.id, $0) })
+            for (id, number) in open {
+                guard let entry = waiting[id] else {
+                    #expect(accepted.contains(number), "\(number) is lost, \(note)")
+                    open[id] = nil
+                    continue
+                }
+                #expect(entry.key == "\(number / 100_000)-\(number)", note)
+                #expect(entry.bodyCount == nil || entry.bodyCount == 40, note)
+            }
+            for line in 0..<3 {
+                let numbers = pending.filter { $0.line == line }.map(\.number)
+                #expect(numbers == numbers.sorted(), note)
+            }
+        }
+
+        private mutating func arrive(_ request: RecordedRequest, _ note: Comment) {
+            let number = OfflineKillScheduleTests.number(of: request)
+            let key = request.headers["Idempotency-Key"] ?? "none"
+            #expect(keys[number, default: key] == key, "\(number) under another key, \(note)")
+            keys[number] = key
+            // A number may come again, but none after a later one.
+            let line = request.headers["X-Line"] ?? ""
+            #expect(latest[line] ?? 0 <= number, "\(number) after \(latest[line] ?? 0), \(note)")
+            latest[line] = number
+        }
+    }
+
+    private static func number(of request: RecordedRequest) -> Int {
+        Int(request.path.split(separator: "/").last ?? "") ?? -1
+    }
+
+    private static func client(in directory: URL, _ server: URL) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration(baseURL: server)
+                .with(\.retryPolicy, value: .never).with(\.connectivity, value: .manual())
+                .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(maxQueueSize: 100_000, directory: directory)))
+    }
+
+    /// What waits, as a process sees it that has just been started.
+    private static func pending(in directory: URL, _ server: URL) async throws -> [PendingEntry] {
+        let text = try await runVictim([directory.path, "\(server)"])
+        #expect(text.hasSuffix("end\n"), "\(text.suffix(200))")
+        return text.split(separator: "\n").dropLast().compactMap { PendingEntry($0) }
+    }
+
+    private static func drainAll(in directory: URL, _ server: URL) async throws {
+        let client = client(in: directory, server)
+        while try await client.offlineQueue?.drain() ?? 0 > 0 {}
+        #expect(try await client.offlineQueue?.deadLetters().isEmpty == true)
+        await client.shutdown()
+    }
+
+    /// Runs the other process to its end; gives what it told.
+    private static func runVictim(_ arguments: [String]) async throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("offline-victim")
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                let data = pipe.fileHandleForReading.readDataToEndOfFile()
+                process.waitUntilExit()
+                continuation.resume(returning: String(decoding: data, as: UTF8.self))
+            }
+        }
+    }
+}
+
+/// A line of what the other process tells of its queue.
+private struct PendingEntry: Sendable {
+    let id: UUID
+    let number: Int
+    let line: Int
+    let key: String
+    /// Nil for one in a file of its own.
+    let bodyCount: Int?
+
+    init?(_ text: Substring) {
+        let words = text.split(separator: " ")
+        guard words.count == 5, let id = UUID(uuidString: String(words[0])), let number = Int(words[1]),
+            let line = Int(words[2])
+        else {
+            Issue.record("\(text)")
+            return nil
+        }
+        (self.id, self.number, self.line, key, bodyCount) = (id, number, line, String(words[3]), Int(words[4]))
+    }
+}
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+/// Makes every export of what a client tells, and hands the texts to a collector of texts.
+struct ExportedTexts: CallTraceOutput, EventLogOutput, MetricsOutput {
+    private static let resource = TelemetryResource(serviceName: "shop")
+
+    private let add: @Sendable (String) -> Void
+    private let metrics = PulseMetricsCollector()
+
+    init(of bus: PulseEventBus, _ add: @escaping @Sendable (String) -> Void) {
+        self.add = add
+        metrics.attach(to: bus)
+        bus.addSink(CallTracer(output: self))
+        bus.addSink(EventLogSink(level: .debug, output: self))
+        bus.addSink(MetricsOutputSink(output: self))
+    }
+
+    /// What is exported of all calls together.
+    func finish() async throws {
+        let snapshot = await metrics.snapshot()
+        add(PrometheusText().text(of: snapshot))
+        add(String(decoding: try OTLPMetrics(resource: Self.resource).json(of: snapshot), as: UTF8.self))
+        add("\(snapshot)")
+    }
+
+    func receive(_ trace: CallTrace) {
+        add(trace.waterfall())
+        add("\(trace)")
+        if let json = try? OTLPTraces(resource: Self.resource).json(of: [trace]) {
+            add(String(decoding: json, as: UTF8.self))
+        }
+    }
+
+    func write(_ record: EventLogRecord) { add("\(record)") }
+
+    func increment(_ counter: String, by count: Int64, labels: [(String, String)]) { add("\(counter) \(labels)") }
+
+    func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)]) { add("\(timer) \(labels)") }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import Testing
+
+/// Calls that carry secrets wherever one can be, to every kind of end: none of them shows in any text.
+// One after another: each is many calls.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct SecretsJourneyTests {
+    /// How a call ends.
+    enum End: String, CaseIterable, Sendable {
+        case success, unauthorized, serverError, decodingFailure, timeout, retried, cancelled, reset
+        case redirected, redirectedAway, redirectedWithUserInfo
+    }
+
+    @Test(arguments: End.allCases)
+    func noTextOfACallOverTheWireShowsASecret(end: End) async throws {
+        let collector = TextCollector()
+        let recorder = PulseRecorder(options: .init(sensitiveHeaders: ["X-Own"], keepsBinaryBodies: true))
+        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file)
+        try await MockServer.run { server in
+            let away = try await MockServer.start()
+            serve(on: server, away: away.baseURL)
+            serve(on: away, away: away.baseURL)
+            for carrier in SecretLogin.Carrier.allCases {
+                let client = client(at: server, collector, recorder)
+                if end == .cancelled {
+                    server.on(.post, "/cancelled") { _ in
+                        client.cancelAll()
+                        return .raw([.stall])
+                    }
+                }
+                try await run(login(end, carrier), with: client, collector, isSuccess: end.isSuccess)
+                await client.shutdown()
+            }
+            try expectSecrets(in: server.requests + away.requests, end)
+            await away.shutdown()
+        }
+        let calls = recorder.recording().calls
+        #expect(calls.count == SecretLogin.Carrier.allCases.count)
+        #expect(calls.allSatisfy { !$0.exchanges.isEmpty })
+        collector.add(recording: recorder.recording())
+        expectNoSecret(in: collector.texts)
+    }
+
+    @Test func noCassetteHoldsASecret() async throws {
+        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file)
+        let answer = #"{"id":1,"access_token":"\#(PlantedSecret.answerField.value)","a":"neighbor"}"#
+        let cookie = "sid=\(PlantedSecret.setCookie.value); Path=/; HttpOnly"
+        let cassette = CassetteRecorder(
+            around: MockTransport { request in
+                PulseResponse(
+                    statusCode: 200, headers: ["Set-Cookie": cookie, "Content-Type": "application/json"],
+                    data: Data(answer.utf8), request: request)
+            }, secretHeaders: ["X-Tenant", "X-Marked", "X-Own"])
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            plugins: [MarkingPlugin()], transport: cassette)
+        for carrier in SecretLogin.Carrier.allCases {
+            _ = try await client.request(SecretLogin(address: "/success", carrier: carrier))
+        }
+        await client.shutdown()
+        #expect(cassette.cassette.count == SecretLogin.Carrier.allCases.count)
+        let text = String(decoding: cassette.cassette.har, as: UTF8.self)
+        #expect(text.contains(Redaction.mask) && text.contains("neighbor"))
+        for needle in PlantedSecret.needles { #expect(!text.contains(needle), "\(needle)") }
+    }
+
+    @Test func noTextOfACallToAURLWithUserInfoShowsIt() async throws {
+        let collector = TextCollector()
+        let transport = MockTransport { request in
+            collector.add(request: request)
+            return PulseResponse(statusCode: 404, request: request)
+        }
+        let bus = PulseEventBus()
+        bus.addSink(collector)
+        let client = PulseClient(
+            configuration: PulseConfiguration(), plugins: [logger(collector)], transport: transport, events: bus)
+        let url = "https://ada:\(PlantedSecret.userInfo.value)@api.example.com/a"
+        collector.add(all: client)
+        try await run(SecretLogin(address: url), with: client, collector, isSuccess: false)
+        let built = try #require(URL(string: url))
+        await #expect(throws: PulseError.self) { try await client.rawRequest(URLRequest(url: built)) }
+        await client.shutdown()
+        expectNoSecret(in: collector.texts)
+        #expect(collector.texts.joined().contains("***REDACTED***@api.example.com"))
+    }
+
+    // MARK: Calls
+
+    private func login(_ end: End, _ carrier: SecretLogin.Carrier) -> SecretLogin {
+        var login = SecretLogin(address: "/\(end.rawValue)", carrier: carrier)
+        // What is repeated must be safe to repeat.
+        if end == .retried { login.method = .put }
+        if end == .timeout { login.options.timeout = 0.2 }
+        return login
+    }
+
+    private func logger(_ collector: TextCollector) -> LoggerPlugin {
+        .logger(
+            options: .init(
+                verbosity: .verbose, sensitiveHeaders: ["X-Own"], includesCurl: true, output: collector.add))
+    }
+
+    private func client(
+        at server: MockServer, _ collector: TextCollector, _ recorder: PulseRecorder
+    ) -> PulseClient {
+        let bus = PulseEventBus()
+        bus.addSink(collector)
+        recorder.attach(to: bus)
+        return PulseClient(
+            configuration: PulseConfiguration(baseURL: server.baseURL)
+                .with(\.secretHeaders, value: ["X-Tenant"])
+                .with(\.defaultHeaders, value: ["X-Tenant": PlantedSecret.configuredHeader.value])
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
+            plugins: [
+                MarkingPlugin(), logger(collector),
+                .logger(options: .init(verbosity: .standard, output: collector.add)),
+                .logger(options: .init(verbosity: .minimal, output: collector.add)), recorder,
+            ],
+            events: bus)
+    }
+
+    private func run(
+        _ login: SecretLogin, with client: PulseClient, _ collector: TextCollector, isSuccess: Bool
+    ) async throws {
+        collector.add(all: client)
+        collector.add(all: login.body)
+        do {
+            let decoded = try await client.response(for: login)
+            #expect(isSuccess, "\(login.address), \(login.carrier)")
+            collector.add(all: decoded.response)
+            collector.add(all: decoded.response.headers)
+            collector.add(all: decoded.response.redirects)
+            collector.add(request: decoded.response.request)
+        } catch let error as PulseError {
+            #expect(!isSuccess, "\(login.address), \(login.carrier): \(error)")
+            collector.add(error: error)
+        }
+    }
+
+    // MARK: The server
+
+    private func serve(on server: MockServer, away: URL) {
+        let attempts = Locked(0)
+        server.fallback { request in
+            switch End(rawValue: String(request.path.dropFirst())) {
+            case .unauthorized:
+                answer(401, #"{"error":"neighbor","refresh_token":"\#(PlantedSecret.errorField.value)"}"#)
+            case .serverError:
+                answer(500, "neighbor: bad password=\(PlantedSecret.errorText.value)", type: "text/plain")
+            case .decodingFailure:
+                answer(200, #"{"id":{"tokens":{"\#(PlantedSecret.keyOfADictionary.value)":1}}}"#)
+            case .timeout: .raw([.stall])
+            case .reset: .raw([.reset])
+            case .retried
+            where attempts.withLock({
+                $0 += 1; return $0 % 2 == 1
+            }):
+                answer(503, "neighbor: \(PlantedSecret.webToken.value)", type: "text/plain")
+            case .redirected:
+                answer(
+                    307, "", type: "text/plain",
+                    headers: [
+                        "Location": "/success?token=\(PlantedSecret.locationQuery.value)"
+                            + "#access_token=\(PlantedSecret.locationFragment.value)"
+                    ])
+            case .redirectedAway:
+                answer(
+                    302, "", type: "text/plain",
+                    headers: [
+                        "Location": away.absoluteString + "/success?token=\(PlantedSecret.locationQuery.value)"
+                    ])
+            case .redirectedWithUserInfo:
+                answer(
+                    302, "", type: "text/plain",
+                    headers: [
+                        "Location": away.absoluteString.replacingOccurrences(
+                            of: "//", with: "//ada:\(PlantedSecret.locationUserInfo.value)@") + "/success"
+                    ])
+            default: answer(200, #"{"id":1,"access_token":"\#(PlantedSecret.answerField.value)","a":"neighbor"}"#)
+            }
+        }
+    }
+
+    private func answer(
+        _ status: Int, _ text: String, type: String = "application/json", headers: HTTPHeaders = [:]
+    ) -> MockServer.Response {
+        var headers = headers
+        headers.add(name: "Set-Cookie", value: "sid=\(PlantedSecret.setCookie.value); Path=/; HttpOnly")
+        headers.add(name: "X-Refresh-Token", value: PlantedSecret.tokenHeader.value)
+        return .data(Data(text.utf8), contentType: type, status: status, headers: headers)
+    }
+
+    // MARK: What must hold
+
+    private func expectNoSecret(in texts: Set<String>) {
+        #expect(texts.count > 20)
+        let all = texts.joined(separator: "\n")
+        #expect(all.contains(Redaction.mask))
+        #expect(all.contains("neighbor"))
+        for needle in PlantedSecret.needles where all.contains(needle) {
+            let leak = texts.first { $0.contains(needle) } ?? ""
+            Issue.record("\(needle) leaks in: \(leak.prefix(4000))")
+        }
+    }
+
+    /// The secrets did go over the wire: what was never there could not leak.
+    private func expectSecrets(in requests: [RecordedRequest], _ end: End) throws {
+        let sent = requests.map { "\($0.target)\n\($0.headers.map { $0.value })\n\($0.text)" }.joined(separator: "\n")
+        let ofAnswers: [PlantedSecret] = [
+            .setCookie, .tokenHeader, .answerField, .errorField, .errorText, .webToken, .keyOfADictionary,
+            .locationUserInfo, .locationFragment, .userInfo,
+        ]
+        for secret in PlantedSecret.allCases where !ofAnswers.contains(secret) {
+            if secret == .locationQuery, end != .redirected, end != .redirectedAway { continue }
+            #expect(secret.isIn(sent), "\(secret) was not sent")
+        }
+    }
+}
+
+extension SecretsJourneyTests.End {
+    var isSuccess: Bool {
+        switch self {
+        case .success, .retried, .redirected, .redirectedAway, .redirectedWithUserInfo: true
+        case .unauthorized, .serverError, .decodingFailure, .timeout, .cancelled, .reset: false
+        }
+    }
+}

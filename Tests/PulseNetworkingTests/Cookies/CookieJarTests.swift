@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(5)))
+struct CookieJarTests {
+    private static let now = CookieTests.now
+
+    private static func url(_ address: String) throws -> URL {
+        try #require(URL(string: address))
+    }
+
+    private static func jar(_ lines: String..., from address: String = "https://www.example.com/") throws -> CookieJar {
+        var jar = CookieJar()
+        _ = try jar.store(lines, from: url(address), now: now)
+        return jar
+    }
+
+    @Test(
+        arguments: [
+            ("https://www.example.com/", "a=1; b=2"), ("https://www.example.com/account", "p=3; a=1; b=2"),
+            ("https://www.example.com/account/x", "p=3; a=1; b=2"), ("https://www.example.com/accounts", "a=1; b=2"),
+            ("https://api.example.com/", "b=2"), ("http://www.example.com/", "b=2"), ("https://example.com/", "b=2"),
+            ("https://evilexample.com/", nil), ("https://www.example.com.evil.com/", nil),
+            ("https://www.example.com:8443/", "a=1; b=2"), ("HTTPS://WWW.EXAMPLE.COM/", "a=1; b=2"),
+        ] as [(String, String?)])
+    func givesEachRequestItsOwn(address: String, header: String?) throws {
+        let jar = try Self.jar("a=1; Secure", "b=2; Domain=example.com", "p=3; Path=/account; Secure")
+        #expect(try jar.header(for: Self.url(address), now: Self.now) == header)
+    }
+
+    @Test func replacesWhatHasTheSameNameDomainAndPath() throws {
+        var jar = try Self.jar("a=1", "b=2")
+        let url = try Self.url("https://www.example.com/")
+        let replaced = jar.store(["a=3"], from: url, now: Self.now + 1)
+        #expect(replaced)
+        // Its place among the others stays (RFC 6265, section 5.3, step 11.3).
+        #expect(jar.header(for: url, now: Self.now) == "a=3; b=2")
+        let repeated = jar.store(["a=3"], from: url, now: Self.now + 2)
+        #expect(!repeated)
+        let removed = jar.store(["a=; Max-Age=0"], from: url, now: Self.now + 3)
+        #expect(removed)
+        #expect(jar.header(for: url, now: Self.now) == "b=2")
+    }
+
+    @Test func forgetsWhatHasExpired() throws {
+        let jar = try Self.jar("a=1; Max-Age=60", "b=2")
+        let url = try Self.url("https://www.example.com/")
+        #expect(jar.header(for: url, now: Self.now + 59) == "a=1; b=2")
+        #expect(jar.header(for: url, now: Self.now + 60) == "b=2")
+    }
+
+    /// Trap: whoever can answer in the clear plants a session.
+    @Test func letsNothingInTheClearStandInForASecureCookie() throws {
+        var jar = try Self.jar("session=good; Secure; Path=/")
+        let plain = try Self.url("http://www.example.com/login")
+        let planted = jar.store(
+            ["session=evil; Path=/", "session=evil; Domain=example.com"], from: plain, now: Self.now)
+        #expect(!planted)
+        let added = jar.store(["other=fine"], from: plain, now: Self.now + 1)
+        #expect(added)
+        let secure = try Self.url("https://www.example.com/")
+        #expect(jar.header(for: secure, now: Self.now) == "session=good; other=fine")
+    }
+
+    @Test func isBounded() throws {
+        var jar = CookieJar(limit: 20, domainLimit: 5)
+        for index in 0..<9 {
+            _ = try jar.store(
+                ["a\(index)=1"], from: Self.url("https://one.example.com/"), now: Self.now + Double(index))
+        }
+        let header = try jar.header(for: Self.url("https://one.example.com/"), now: Self.now)
+        #expect(header == "a4=1; a5=1; a6=1; a7=1; a8=1")
+        for index in 0..<40 {
+            let url = try Self.url("https://h\(index).example.com/")
+            _ = jar.store(["a=1"], from: url, now: Self.now + Double(100 + index))
+        }
+        #expect(jar.cookies.count == 20)
+        #expect(try jar.header(for: Self.url("https://h20.example.com/"), now: Self.now) == "a=1")
+        #expect(try jar.header(for: Self.url("https://h19.example.com/"), now: Self.now) == nil)
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(5)))
+struct CookieStoreTests {
+    private static func withFile(_ body: (URL) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("cookies-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await body(directory.appendingPathComponent("cookies.json"))
+    }
+
+    private static let url = URL(string: "https://example.com/") ?? URL(fileURLWithPath: "/")
+    private static let now = CookieTests.now
+
+    @Test func keepsThoseWithAnExpiryInAFileOfItsUserAlone() async throws {
+        try await Self.withFile { file in
+            let store = FileCookieStore(file: file)
+            await store.store(setCookie: ["kept=1; Max-Age=60", "session=2"], from: Self.url, now: Self.now)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1; session=2")
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+            let reopened = FileCookieStore(file: file)
+            #expect(await reopened.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+            await reopened.removeAll()
+            #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
+            let directory = file.deletingLastPathComponent().path
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [file.lastPathComponent])
+        }
+    }
+
+    @Test func beginsEmptyFromEveryTruncationOfItsFile() async throws {
+        try await Self.withFile { file in
+            let store = FileCookieStore(file: file)
+            await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+            let whole = try Data(contentsOf: file)
+            for length in 0..<whole.count {
+                try whole.prefix(length).write(to: file)
+                #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
+                #expect(try Data(contentsOf: file.appendingPathExtension("damaged")) == whole.prefix(length))
+            }
+        }
+    }
+
+    /// Trap: a file that cannot be read now is replaced by what came since.
+    @Test func leavesAFileThatItCannotReadAsItIs() async throws {
+        try await Self.withFile { file in
+            // A directory cannot be read as a file, whoever asks.
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+            let store = FileCookieStore(file: file)
+            await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+            #expect(await store.failure != nil)
+            var isDirectory: ObjCBool = false
+            #expect(
+                FileManager.default.fileExists(atPath: file.path, isDirectory: &isDirectory) && isDirectory.boolValue)
+        }
+    }
+
+    @Test func tellsWhyItCouldNotWrite() async throws {
+        let store = FileCookieStore(file: URL(fileURLWithPath: "/dev/null/cookies.json"))
+        await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+        #expect(await store.failure != nil)
+        #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+    }
+
+    @Test func carriesASessionFromLoginToTheNextCall() async throws {
+        let server = try await MockServer.start()
+        server.fallback { request in
+            request.path == "/login" ? .status(204).header("Set-Cookie", "session=abc; Path=/") : .status(200)
+        }
+        let store = MemoryCookieStore()
+        let configuration = PulseConfiguration(baseURL: server.baseURL).with(\.cookieStore, value: store)
+        let client = PulseClient(configuration: configuration)
+        try await client.post("/login", body: ["name": "Ada"])
+        _ = try await client.rawRequest(Request<EmptyResponse>(.get, "/account"))
+        await client.shutdown()
+        await server.shutdown()
+        #expect(server.activity.requests.map { $0.headers["Cookie"] } == [nil, "session=abc"])
+        store.removeAll()
+        #expect(store.cookies(for: server.baseURL).isEmpty)
+    }
+}

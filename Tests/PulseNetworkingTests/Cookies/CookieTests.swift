@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(5)))
+struct CookieTests {
+    static let now = Date(timeIntervalSince1970: 1_750_000_000)
+
+    static func cookie(_ line: String, from address: String = "https://shop.example.com/a/b") throws -> Cookie? {
+        let url = try #require(URL(string: address))
+        return try Cookie(setCookie: line, from: #require(CookieOrigin(url)), now: now)
+    }
+
+    @Test(arguments: [
+        ("a=b", "a", "b"), ("a=", "a", ""), ("  a  =  b  ; Secure", "a", "b"), ("a=b=c", "a", "b=c"),
+        ("a=\"b\"", "a", "\"b\""), ("a=b;c=d", "a", "b"), ("A=ü", "A", "ü"), ("a=b;;;", "a", "b"),
+    ])
+    func takesNameAndValueAsTheyAre(line: String, name: String, value: String) throws {
+        let cookie = try #require(try Self.cookie(line))
+        #expect(cookie.name == name)
+        #expect(cookie.value == value)
+    }
+
+    @Test(arguments: [
+        "", "a", "=b", " = b", ";a=b", "a=b\u{0}", "a=b\u{1F}", "a=b\u{7F}", "a=" + String(repeating: "b", count: 4096),
+    ])
+    func ignoresWhatIsNoCookie(line: String) throws {
+        #expect(try Self.cookie(line) == nil)
+    }
+
+    @Test(arguments: [
+        ("", "shop.example.com", true), ("; Domain=", "shop.example.com", true),
+        ("; Domain=shop.example.com", "shop.example.com", false), ("; Domain=example.com", "example.com", false),
+        ("; domain=.Example.COM", "example.com", false), ("; Domain=a.com; Domain=example.com", "example.com", false),
+    ])
+    func belongsToTheDomainThatItNames(attributes: String, domain: String, isHostOnly: Bool) throws {
+        let cookie = try #require(try Self.cookie("a=b" + attributes))
+        #expect(cookie.domain == domain)
+        #expect(cookie.isHostOnly == isHostOnly)
+    }
+
+    @Test func aHostThatManyShareKeepsItsOwnForItself() throws {
+        let cookie = try #require(try Self.cookie("a=b; Domain=co.uk", from: "https://co.uk/"))
+        #expect(cookie.isHostOnly)
+    }
+
+    /// Trap: a cookie for a domain that many own reaches strangers.
+    @Test(arguments: [
+        ("https://shop.example.com/", "other.com"), ("https://shop.example.com/", "ample.com"),
+        ("https://shop.example.com/", "a.shop.example.com"), ("https://shop.example.com/", "com"),
+        ("https://bank.co.uk/", "co.uk"), ("https://a.com.au/", "com.au"), ("https://10.0.0.1/", "0.0.1"),
+        ("https://[::1]/", "1"), ("https://example.com/", "..com"),
+    ])
+    func isRefusedForTheDomainsOfOthers(address: String, domain: String) throws {
+        #expect(try Self.cookie("a=b; Domain=\(domain)", from: address) == nil)
+    }
+
+    @Test(arguments: [
+        ("https://a.com/x/y/z", "", "/x/y"), ("https://a.com/x", "", "/"), ("https://a.com", "", "/"),
+        ("https://a.com/x/", "", "/x"), ("https://a.com/x/y", "; Path=/q", "/q"),
+        ("https://a.com/x/y", "; Path=q", "/x"),
+        ("https://a.com/x/y", "; Path=", "/x"),
+    ])
+    func hasThePathThatItNamesOrCameFrom(address: String, attributes: String, path: String) throws {
+        #expect(try Self.cookie("a=b" + attributes, from: address)?.path == path)
+    }
+
+    @Test(
+        arguments: [
+            ("", nil), ("; Max-Age=60", 60), ("; Max-Age=0", -1), ("; Max-Age=-5", -1), ("; Max-Age=x", nil),
+            ("; Expires=Sun, 15 Jun 2025 15:07:40 GMT", 60),
+            ("; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=60", 60),
+            ("; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", 60), ("; Expires=nonsense", nil),
+            ("; Max-Age=99999999999999999999", 400 * 86_400),
+        ] as [(String, Double?)])
+    func expiresWhenItSays(attributes: String, seconds: Double?) throws {
+        let cookie = try #require(try Self.cookie("a=b" + attributes))
+        switch seconds {
+        case nil: #expect(cookie.expires == nil)
+        case -1: #expect(cookie.isExpired(at: Self.now))
+        case let seconds?: #expect(cookie.expires == Self.now + seconds)
+        }
+    }
+
+    @Test(arguments: [
+        ("a=b; Secure", "http://a.com/", false), ("a=b; Secure", "https://a.com/", true),
+        ("__Secure-a=b", "https://a.com/", false), ("__Secure-a=b; Secure", "https://a.com/", true),
+        ("__Host-a=b; Secure; Path=/", "https://a.com/", true), ("__Host-a=b; Secure", "https://a.com/", false),
+        ("__Host-a=b; Secure; Path=/; Domain=a.com", "https://a.com/", false),
+        ("__host-a=b; Path=/", "https://a.com/", false),
+    ])
+    func keepsWhatItsNameAndSecurePromise(line: String, address: String, isTaken: Bool) throws {
+        #expect(try (Self.cookie(line, from: address) != nil) == isTaken)
+    }
+
+    /// RFC 6265, section 5.1.1: any order, any delimiters.
+    @Test(arguments: [
+        "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        "06 November 1994 8:49:37", "1994 Nov 06 08:49:37 PST", "08:49:37 6-Nov-1994", "Nov 6 94 8:49:37",
+    ])
+    func readsDatesInAnyForm(text: String) {
+        #expect(CookieDate.parse(text) == Date(timeIntervalSince1970: 784_111_777))
+    }
+
+    @Test(arguments: [
+        "", "06 Nov 1994", "08:49:37 Nov 1994", "06 08:49:37 1994", "06 Nov 08:49:37", "32 Nov 1994 08:49:37",
+        "06 Nov 1994 24:00:00", "06 Nov 1600 08:49:37", "31 Feb 2024 00:00:00",
+    ])
+    func readsNothingIntoABrokenDate(text: String) {
+        #expect(CookieDate.parse(text) == nil)
+    }
+
+    @Test func showsNoValue() throws {
+        let cookie = try #require(try Self.cookie("session=SECRET; Path=/"))
+        var dumped = ""
+        dump(cookie, to: &dumped)
+        #expect(!"\(cookie)\(String(reflecting: cookie))\(dumped)".contains("SECRET"))
+    }
+}

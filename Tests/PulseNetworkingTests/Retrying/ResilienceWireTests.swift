@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// The breaker and hedging in a client, over real sockets.
+@Suite(.timeLimit(.minutes(5)))
+struct ResilienceWireTests {
+    private struct Read: Endpoint {
+        typealias Response = String
+        let path = "/read"
+        let method = HTTPMethod.get
+    }
+
+    private func client(
+        _ server: MockServer, _ plugins: [any PulsePlugin], clock: any PulseClock = .system
+    ) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none)
+                .with(\.clock, value: clock),
+            plugins: plugins, events: PulseEventBus())
+    }
+
+    /// Such a call runs in its caller's task, which nobody but the caller may cancel.
+    @Test func aProbeThatTheClientCancelsLetsTheNextOnePass() async throws {
+        let clock = TestClock()
+        try await MockServer.run { server in
+            server.on(.get, "/read", script: [.status(503), .raw([.stall]), .text("well")])
+            let breaker = CircuitBreakerPlugin(failureThreshold: 1)
+            let client = client(server, [breaker], clock: clock)
+            _ = await client.result(of: Read())
+            #expect(breaker.state(for: server.baseURL) == .open)
+            #expect(await client.result(of: Read()).error?.kind == .circuitOpen)
+            await clock.advance(by: 30)
+            let probe = Task { await client.result(of: Read()) }
+            try await server.requests(atLeast: 2)
+            #expect(await client.result(of: Read()).error?.kind == .circuitOpen)
+            client.cancelAll()
+            #expect(await probe.value.error?.kind == .cancelled)
+            #expect(breaker.state(for: server.baseURL) == .halfOpen)
+            #expect(try await client.request(Read()) == "well")
+            #expect(breaker.state(for: server.baseURL) == .closed)
+            #expect(server.requests.count == 3)
+            await client.shutdown()
+        }
+    }
+
+    @Test func aHedgedCopyOvertakesAStallAndTheLoserLeavesTheServer() async throws {
+        let clock = TestClock()
+        try await MockServer.run { server in
+            let script = Array(repeating: MockServer.Response.text("quick"), count: 19)
+            server.on(.get, "/read", script: script + [.raw([.stall]), .text("copy")])
+            let client = client(
+                server, [.hedging(delay: .fixed(1)), .circuitBreaker(failureThreshold: 1)], clock: clock)
+            for _ in 0..<19 { #expect(try await client.request(Read()) == "quick") }
+            let call = Task { try await client.request(Read()) }
+            try await server.requests(atLeast: 20)
+            await clock.sleepers(atLeast: 1)
+            await clock.advance(by: 1)
+            #expect(try await call.value == "copy")
+            try await server.connectionsClosedByClient()
+            #expect(try await client.request(Read()) == "copy", "the breaker has counted no failure")
+            await client.shutdown()
+        }
+    }
+}
+
+extension Result where Failure == PulseError {
+    fileprivate var error: PulseError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// What is sent again and what is not, by the count of a real server.
+@Suite(.timeLimit(.minutes(5)))
+struct RetryWireTests {
+    enum Engine: String, Sendable, CaseIterable, CustomTestStringConvertible {
+        case urlSession, curl
+
+        var testDescription: String { rawValue }
+
+        /// Nil where there is none on this system.
+        var transport: (any Transport)? {
+            switch self {
+            case .urlSession: return URLSessionTransport()
+            case .curl:
+                #if canImport(Glibc) || canImport(Musl)
+                return CurlTransport()
+                #else
+                return nil
+                #endif
+            }
+        }
+
+        func endsTheProcess(at fault: WireFault) -> Bool {
+            #if canImport(FoundationNetworking)
+            return self == .urlSession && fault.cutsTheHead
+            #else
+            return false
+            #endif
+        }
+    }
+
+    /// Eager to retry: the rule on methods and keys is all that holds it back.
+    private static let eager = RetryPolicy(
+        maxAttempts: 4, backoffStrategy: .immediate, retryableStatusCodes: Set(400..<600))
+
+    private struct Warm: Endpoint {
+        typealias Response = Data
+        let path = "/warm"
+        let method = HTTPMethod.get
+    }
+
+    private struct Make: Endpoint {
+        typealias Response = Data
+        let path = "/make"
+        let method = HTTPMethod.post
+        var body = RequestBody.data(Data("0123456789".utf8), contentType: "text/plain")
+        var options = RequestOptions()
+    }
+
+    /// An answer at last: of what the fault left in a connection, an engine may take the next one for.
+    private static func warm(_ client: PulseClient) async throws {
+        var result: Result<Data, PulseError> = .failure(.cancelled)
+        for _ in 0..<4 {
+            result = await client.result(of: Warm(), options: RequestOptions().with(\.timeout, value: 1))
+            if case .success = result { return }
+        }
+        _ = try result.get()
+    }
+
+    /// How often a POST reached the server while that fault struck.
+    private func arrivals(
+        _ fault: WireFault, _ engine: Engine, onReusedConnection isReused: Bool, key: String? = nil,
+        plugins: [any PulsePlugin] = []
+    ) async throws -> Int {
+        guard let transport = engine.transport, !engine.endsTheProcess(at: fault) else { return 1 }
+        return try await MockServer.run { server in
+            let isWarm = Locked(false)
+            if !isReused {
+                server.onAccept { $0 == 0 ? fault.beforeRequest : [] }
+            }
+            server.on(.get, "/warm") { _ in
+                let last = isReused && !isWarm.withLock { $0 } ? fault.beforeRequest : []
+                return last.reduce(.text("warm")) { $0.fault($1, at: .end) }
+            }
+            server.on(.post, "/make", reading: fault.reading) { _ in fault.answer }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: Self.eager),
+                plugins: plugins, transport: transport, events: PulseEventBus())
+            if isReused {
+                try await Self.warm(client)
+                isWarm.withLock { $0 = true }
+            }
+            var options = RequestOptions().with(\.timeout, value: fault.idleTimeout)
+            options.idempotencyKey = key.map { .value($0) }
+            _ = await client.result(of: Make(options: options))
+            // What was sent again would have come before this one.
+            try await Self.warm(client)
+            let activity = server.activity
+            await client.shutdown()
+            await transport.shutdown()
+            let posts = (activity.requests + activity.incompleteRequests).filter { $0.method == .post }
+            // URLSession keeps to itself which connection it takes.
+            if isReused, engine == .curl, fault.beforeRequest.isEmpty {
+                #expect(posts.first.map { $0.indexOnConnection > 0 } ?? true, "the connection is reused")
+            }
+            return posts.count
+        }
+    }
+
+    @Test(.serialized, arguments: WireFault.all, Engine.allCases)
+    func aPOSTWithoutAKeyIsNeverSentTwice(fault: WireFault, engine: Engine) async throws {
+        for isReused in [false, true] {
+            let count = try await arrivals(fault, engine, onReusedConnection: isReused)
+            #expect(count <= 1, "on a \(isReused ? "reused" : "fresh") connection")
+        }
+    }
+
+    @Test(.serialized, arguments: Engine.allCases)
+    func norByAPluginThatRetriesWhatever(engine: Engine) async throws {
+        let plugin = RetryPlugin(maxAttempts: 4, strategy: .immediate) { _ in true }
+        for fault in WireFault.all where fault.idleTimeout > 0.5 {
+            let count = try await arrivals(fault, engine, onReusedConnection: true, plugins: [plugin])
+            #expect(count <= 1, "\(fault.testDescription)")
+        }
+    }
+
+    /// So the counts above tell something.
+    @Test(arguments: Engine.allCases)
+    func aPOSTWithAKeyIsSentAgain(engine: Engine) async throws {
+        guard engine.transport != nil else { return }
+        var fault = WireFault("close")
+        fault.answer = .unanswered
+        for isReused in [false, true] {
+            #expect(try await arrivals(fault, engine, onReusedConnection: isReused, key: "k") >= 4)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func whatWasNotSentIsSentAgainWhateverTheMethod(engine: Engine) async throws {
+        guard let transport = engine.transport else { return }
+        // A port that was free a moment ago.
+        let closed = try await MockServer.run { $0.baseURL }
+        let retries = RetryCount()
+        let bus = PulseEventBus()
+        bus.addSink(retries)
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: closed).with(\.retryPolicy, value: Self.eager),
+            transport: transport, events: bus)
+        let result = await client.result(of: Make())
+        guard case .failure(.transport(.cannotConnectToHost, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(retries.count == 3)
+        await client.shutdown()
+        await transport.shutdown()
+    }
+}
+
+/// Counts the retries that a client announces.
+private final class RetryCount: EventSink {
+    private let retries = Locked(0)
+
+    var isActive: Bool { true }
+    var count: Int { retries.withLock { $0 } }
+
+    func emit(_ event: NetworkEvent) {
+        if case .requestRetrying = event { retries.withLock { $0 += 1 } }
+    }
+}

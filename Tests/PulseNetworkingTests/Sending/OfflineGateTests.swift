@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulsePlugins
+import PulseStorage
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(5)))
+struct OfflineGateTests {
+    /// What a test's transport does; true to answer, false for no connection.
+    private final class Network: Sendable {
+        let isUp = Locked(false)
+        let transport: MockTransport
+
+        init(
+            _ answer: @escaping @Sendable (URLRequest) async throws -> PulseResponse = { request in
+                PulseResponse(statusCode: 200, data: User.json, request: request)
+            }
+        ) {
+            let isUp = isUp
+            transport = MockTransport { request in
+                guard isUp.withLock({ $0 }) else { throw PulseError.noConnection }
+                return try await answer(request)
+            }
+        }
+
+        func up() { isUp.withLock { $0 = true } }
+    }
+
+    /// The account of whoever is logged in, as the auth plugin writes it.
+    private struct AccountPlugin: PulsePlugin {
+        let identifier = "account"
+        let scope = PluginScope.call
+        let account: Locked<String?>
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            context.store[AccountID.self] = account.withLock { $0 }
+            request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+        }
+    }
+
+    private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+    private let network = Network()
+
+    private func configuration(_ policy: OfflineQueuePolicy? = nil) -> PulseConfiguration {
+        PulseConfiguration.test()
+            .with(\.offlineQueuePolicy, value: policy ?? OfflineQueuePolicy(directory: directory))
+            .with(\.connectivity, value: .manual())
+            .with(\.clock, value: TestClock())
+    }
+
+    private func client(
+        _ network: Network? = nil, _ configuration: PulseConfiguration? = nil, plugins: [any PulsePlugin] = [],
+        events: PulseEventBus = PulseEventBus()
+    ) -> PulseClient {
+        PulseClient(
+            configuration: configuration ?? self.configuration(), plugins: plugins,
+            transport: (network ?? self.network).transport, events: events)
+    }
+
+    private static let order = GetUser(
+        path: "/orders", method: .post, body: .json(User()), isQueueableWhenOffline: true)
+
+    private func queued(_ client: PulseClient, _ endpoint: GetUser = order) async throws -> UUID {
+        let error = await #expect(throws: PulseError.self) { try await client.request(endpoint) }
+        guard case .queuedOffline(let id) = error else {
+            Issue.record("\(String(describing: error))")
+            throw CancellationError()
+        }
+        return id
+    }
+
+    private func finish(_ client: PulseClient) async {
+        await client.shutdown()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    // MARK: What is queued
+
+    @Test func aCallWithoutAConnectionIsQueuedAndSentLaterWithTheSameKey() async throws {
+        let client = client()
+        let id = try await queued(client)
+        network.up()
+        let answer = Task { try await client.offlineQueue?.result(of: id) }
+        try await client.offlineQueue?.drain()
+        #expect(try await answer.value?.statusCode == 200)
+        let keys = network.transport.requests.map { $0.value(forHTTPHeaderField: "Idempotency-Key") }
+        #expect(keys.count == 2)
+        #expect(keys[0] != nil && keys[0] == keys[1])
+        #expect(network.transport.requests[0].url == network.transport.requests[1].url)
+        #expect(network.transport.requests[0].httpBody == network.transport.requests[1].httpBody)
+        await finish(client)
+    }
+
+    @Test func aRelaunchedClientSendsWhatWaitsByItself() async throws {
+        let first = client()
+        let id = try await queued(first)
+        await first.shutdown()
+        network.up()
+        let second = client()
+        let answer = try await second.offlineQueue?.result(of: id)
+        #expect(answer?.statusCode == 200)
+        await finish(second)
+    }
+
+    @Test func alsoInsideAnExhaustedRetry() async throws {
+        var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        policy.reportsExhaustion = true
+        let client = client(nil, configuration().with(\.retryPolicy, value: policy))
+        _ = try await queued(client)
+        await finish(client)
+    }
+
+    @Test func anEndpointThatMayNotWaitFailsAsItIs() async throws {
+        let client = client()
+        let error = await #expect(throws: PulseError.self) {
+            try await client.request(GetUser(method: .post))
+        }
+        #expect(error?.kind == .noConnection)
+        #expect(try await client.offlineQueue?.pending().isEmpty == true)
+        await finish(client)
+    }
+
+    @Test func withoutAQueueTheCallFailsAsItIs() async throws {
+        let client = client(nil, configuration(.disabled))
+        #expect(client.offlineQueue == nil)
+        let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
+        #expect(error?.kind == .noConnection)
+        await finish(client)
+    }
+
+    @Test(arguments: [PulseError.Kind.timeout, .transport, .http])
+    func onlyAMissingConnectionQueues(kind: PulseError.Kind) async throws {
+        let network = Network { request in
+            switch kind {
+            case .timeout: throw PulseError.timeout(request)
+            case .transport: throw URLError(.cannotConnectToHost)
+            default: return PulseResponse(statusCode: 500, data: Data(), request: request)
+            }
+        }
+        network.up()
+        let client = client(network)
+        let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
+        #expect(error?.kind == kind)
+        await finish(client)
+    }
+
+    @Test(arguments: [
+        (303, PulseError.Kind.noConnection), (302, .noConnection), (307, .queuedOffline), (308, .queuedOffline),
+    ])
+    func afterAnAnswerItIsQueuedOnlyIfThatNamedAnotherPlaceForTheSameRequest(
+        status: Int, kind: PulseError.Kind
+    ) async throws {
+        let network = Network { request in
+            guard request.url?.path == "/v1/orders" else { throw PulseError.noConnection }
+            return PulseResponse(
+                statusCode: status, headers: ["Location": "/v1/elsewhere"], data: Data(), request: request)
+        }
+        network.up()
+        let client = client(network)
+        let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
+        #expect(error?.kind == kind)
+        #expect(
+            try await client.offlineQueue?.pending().first?.url.path == (kind == .queuedOffline ? "/v1/orders" : nil))
+        await finish(client)
+    }
+
+    /// Up, and answers the first request alone, with 503.
+    private static func refusesOnce(_ count: Locked<Int>) -> Network {
+        let network = Network { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 1 else { throw PulseError.noConnection }
+            return PulseResponse(statusCode: 503, data: Data(), request: request)
+        }
+        network.up()
+        return network
+    }
+
+    @Test func afterAnAnsweredAttemptItIsNotQueued() async throws {
+        let count = Locked(0)
+        let network = Self.refusesOnce(count)
+        let retry = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        let client = client(network, configuration().with(\.retryPolicy, value: retry))
+        let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
+        #expect(error?.kind == .noConnection)
+        await finish(client)
+    }
+
+    /// The request goes out in a call of the plugin's, which others may wait for.
+    @Test(arguments: [true, false])
+    func afterAnAnsweredAttemptOfAPluginsOwnCallItIsNotQueued(isCached: Bool) async throws {
+        let count = Locked(0)
+        let network = Self.refusesOnce(count)
+        let retry = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        let client = client(
+            network, configuration().with(\.retryPolicy, value: retry), plugins: [isCached ? .cache() : .coalescing()])
+        let endpoint = GetUser(path: "/orders", isQueueableWhenOffline: true)
+        let error = await #expect(throws: PulseError.self) { try await client.request(endpoint) }
+        #expect(error?.kind == .noConnection)
+        #expect(count.withLock { $0 } == 2)
+        await finish(client)
+    }
+
+    @Test func aBodyThatCanBeReadOnceIsRefused() async throws {
+        let client = client()
+        var endpoint = Self.order
+        endpoint.body = .stream(isOneShot: true) { ByteStream([]) }
+        let error = await #expect(throws: PulseError.self) { try await client.request(endpoint) }
+        #expect(error?.kind == .unsupported)
+        await finish(client)
+    }
+
+    @Test func aFullQueueIsItsOwnError() async throws {
+        let client = client(nil, configuration(OfflineQueuePolicy(maxQueueSize: 1, directory: directory)))
+        _ = try await queued(client)
+        let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
+        #expect(error?.kind == .offlineQueueFull)
+        await finish(client)
+    }
+
+    // MARK: Secrets
+
+    @Test func noTokenAndNoSecretIsStoredAndBothAreSetAnew() async throws {
+        let configuration = configuration()
+            .with(\.defaultHeaders, value: ["X-API-Key": "old-secret", "X-App": "1"])
+        let first = client(nil, configuration, plugins: [AccountPlugin(account: Locked("a"))])
+        _ = try await queued(first)
+        let entry = try #require(try await first.offlineQueue?.pending().first)
+        #expect(entry.headers["X-App"] == "1")
+        #expect(entry.headers["X-API-Key"] == nil)
+        #expect(entry.account == "a")
+        await first.shutdown()
+        let bytes = try Data(contentsOf: directory.appendingPathComponent("journal"))
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
+        network.up()
+        let second = client(
+            nil, configuration.with(\.defaultHeaders, value: ["X-API-Key": "new-secret"]),
+            plugins: [AccountPlugin(account: Locked("a"))])
+        try await second.offlineQueue?.drain()
+        let replay = try #require(network.transport.requests.last)
+        #expect(replay.value(forHTTPHeaderField: "X-API-Key") == "new-secret")
+        #expect(replay.value(forHTTPHeaderField: "Authorization") == "Bearer secret")
+        #expect(replay.value(forHTTPHeaderField: "X-App") == "1")
+        await finish(second)
+    }
+
+    @Test func anEndpointWithASecretOfItsOwnIsRefusedUnlessThePolicyListsIt() async throws {
+        var endpoint = Self.order
+        endpoint.headers = ["X-API-Key": "mine"]
+        let strict = client()
+        let error = await #expect(throws: PulseError.self) { try await strict.request(endpoint) }
+        #expect(error?.kind == .unsupported)
+        #expect("\(String(describing: error))".contains("X-API-Key"))
+        await strict.shutdown()
+        let policy = OfflineQueuePolicy(directory: directory, storableSecretHeaders: ["x-api-key"])
+        let lax = client(nil, configuration(policy))
+        _ = try await queued(lax, endpoint)
+        #expect(try await lax.offlineQueue?.pending().first?.headers["X-API-Key"] == "mine")
+        await finish(lax)
+    }
+
+    // MARK: Accounts
+
+    @Test func underAnotherAccountNothingLeaves() async throws {
+        let account = Locked<String?>("a")
+        let client = client(plugins: [AccountPlugin(account: account)])
+        _ = try await queued(client)
+        network.up()
+        let sent = network.transport.requests.count
+        for other in ["b", nil] {
+            account.withLock { $0 = other }
+            #expect(try await client.offlineQueue?.drain() == 1)
+            #expect(network.transport.requests.count == sent)
+        }
+        #expect(try await client.offlineQueue?.pending().first?.attempts == 0)
+        account.withLock { $0 = "a" }
+        #expect(try await client.offlineQueue?.drain() == 0)
+        #expect(network.transport.requests.count == sent + 1)
+        await finish(client)
+    }
+
+    /// Whoever is logged in, with a token of their own.
+    private struct Session: TokenProvider {
+        let account: Locked<String>
+
+        var accountID: String? { get async { account.withLock { $0 } } }
+        func accessToken() async -> String? { "token of \(account.withLock { $0 })" }
+        func refreshToken() async throws -> String { throw PulseError.sessionExpired }
+        func handleAuthenticationFailure() async {}
+    }
+
+    @Test func theAuthPluginHoldsBackWhatAnotherQueuedAndSignsAnewWhatTheSameDid() async throws {
+        let account = Locked("ada")
+        let client = client(plugins: [AuthPlugin(tokenProvider: Session(account: account))])
+        _ = try await queued(client)
+        #expect(try await client.offlineQueue?.pending().first?.account == "ada")
+        network.up()
+        account.withLock { $0 = "bob" }
+        #expect(try await client.offlineQueue?.drain() == 1)
+        #expect(
+            !network.transport.requests.contains {
+                $0.value(forHTTPHeaderField: "Authorization") == "Bearer token of bob"
+            })
+        #expect(try await client.offlineQueue?.pending().first?.attempts == 0)
+        account.withLock { $0 = "ada" }
+        #expect(try await client.offlineQueue?.drain() == 0)
+        #expect(network.transport.requests.last?.value(forHTTPHeaderField: "Authorization") == "Bearer token of ada")
+        await finish(client)
+    }
+
+    // MARK: Options and order
+
+    @Test func theStoredOptionsHoldAtTheReplay() async throws {
+        let client = client()
+        var endpoint = Self.order
+        endpoint.options = RequestOptions()
+            .with(\.acceptedStatuses, value: .successful(and: 409)).with(\.timeout, value: 7)
+            .with(\.route, value: "order").with(\.tag, value: "orders")
+        let id = try await queued(client, endpoint)
+        let entry = try #require(try await client.offlineQueue?.pending().first)
+        #expect(entry.tag == "orders")
+        #expect(entry.route == "order")
+        await client.shutdown()
+        let refusing = Network { PulseResponse(statusCode: 409, data: Data(), request: $0) }
+        refusing.up()
+        let second = self.client(refusing)
+        #expect(try await second.offlineQueue?.result(of: id).statusCode == 409)
+        #expect(refusing.transport.transportRequests.last?.idleTimeout == 7)
+        await finish(second)
+    }
+
+    @Test func aLiveCallJoinsItsTagsQueueOnlyIfItAsks() async throws {
+        let client = client(plugins: [AccountPlugin(account: Locked("a"))])
+        _ = try await queued(client)
+        network.up()
+        #expect(try await client.request(Self.order) == User())
+        var endpoint = Self.order
+        endpoint.options.queuesBehindPending = true
+        let sent = network.transport.requests.count
+        _ = try await queued(client, endpoint)
+        #expect(network.transport.requests.count == sent)
+        #expect(try await client.offlineQueue?.pending().map(\.account) == ["a", "a"])
+        try await client.offlineQueue?.drain()
+        #expect(try await client.request(endpoint) == User())
+        await finish(client)
+    }
+
+    /// Fails calls, once it is told with what.
+    private struct FailingPlugin: PulsePlugin {
+        let identifier = "failing"
+        var scope = PluginScope.attempt
+        let error: Locked<PulseError?>
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            if let error = error.withLock({ $0 }) { throw error }
+        }
+    }
+
+    private struct Refusal: Error {}
+
+    /// It joins the queue, whatever would have failed it had it gone ahead.
+    @Test(arguments: [
+        PulseError.circuitOpen(name: "a", retryAfter: 9), .rateLimited(retryAfter: 9), .sessionExpired, .unauthorized(),
+        .timeout(URLRequest(url: URL(fileURLWithPath: "/"))), .custom(Refusal()),
+    ])
+    func aCallThatJoinsItsTagsQueueDoesSoWhateverAPluginFailsWith(error: PulseError) async throws {
+        let failure = Locked<PulseError?>(nil)
+        let client = client(plugins: [AccountPlugin(account: Locked("a")), FailingPlugin(error: failure)])
+        _ = try await queued(client)
+        failure.withLock { $0 = error }
+        var endpoint = Self.order
+        endpoint.options.queuesBehindPending = true
+        _ = try await queued(client, endpoint)
+        #expect(try await client.offlineQueue?.pending().map(\.account) == ["a", "a"])
+        // A live one fails as it is.
+        let thrown = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
+        #expect(thrown?.kind == error.kind)
+        await finish(client)
+    }
+
+    @Test(arguments: [
+        PulseError.invalidRequest(reason: "no"), .unsupported("no"), .custom(AccountMismatch()), .cancelled,
+    ])
+    func whatIsWrongWithTheCallItselfIsNotQueued(error: PulseError) async throws {
+        let failure = Locked<PulseError?>(nil)
+        let client = client(plugins: [AccountPlugin(account: Locked("a")), FailingPlugin(error: failure)])
+        _ = try await queued(client)
+        failure.withLock { $0 = error }
+        var endpoint = Self.order
+        endpoint.options.queuesBehindPending = true
+        let thrown = await #expect(throws: PulseError.self) { try await client.request(endpoint) }
+        #expect(thrown?.kind == error.kind)
+        #expect(try await client.offlineQueue?.pending().count == 1)
+        await finish(client)
+    }
+
+    /// It may have come before anybody was asked whose call it is: it would be sent under whoever is logged in then.
+    @Test func anUnknownFailureBeforeTheAccountIsKnownIsNotQueued() async throws {
+        let failure = Locked<PulseError?>(nil)
+        let client = client(plugins: [
+            FailingPlugin(scope: .call, error: failure), AccountPlugin(account: Locked("a")),
+        ])
+        _ = try await queued(client)
+        failure.withLock { $0 = .custom(Refusal()) }
+        var endpoint = Self.order
+        endpoint.options.queuesBehindPending = true
+        let thrown = await #expect(throws: PulseError.self) { try await client.request(endpoint) }
+        #expect(thrown?.kind == .custom)
+        await finish(client)
+    }
+
+    /// Nobody was asked who is logged in: the call itself is what failed.
+    @Test func aReplayThatFailsBeforeTheAccountIsKnownIsJudgedByItsFailure() async throws {
+        let failure = Locked<PulseError?>(nil)
+        let client = client(plugins: [
+            FailingPlugin(scope: .call, error: failure), AccountPlugin(account: Locked("a")),
+        ])
+        _ = try await queued(client)
+        failure.withLock { $0 = .unsupported("no") }
+        #expect(try await client.offlineQueue?.drain() == 0)
+        #expect(try await client.offlineQueue?.deadLetters().count == 1)
+        await finish(client)
+    }
+
+    @Test func anEndpointThatAcceptsEveryStatusIsNotDoneByAFailure() async throws {
+        let client = client()
+        var endpoint = Self.order
+        endpoint.options.acceptedStatuses = .any
+        _ = try await queued(client, endpoint)
+        await client.shutdown()
+        let failing = Network { PulseResponse(statusCode: 503, data: Data(), request: $0) }
+        failing.up()
+        let second = self.client(failing)
+        #expect(try await second.offlineQueue?.drain() == 1)
+        #expect(try await second.offlineQueue?.pending().first?.attempts == 1)
+        await finish(second)
+    }
+
+    @Test func aReplayRunsTheClientsPluginsAndNotTheEndpoints() async throws {
+        let (own, shared) = (TracingPlugin.Log(), TracingPlugin.Log())
+        let client = client(plugins: [TracingPlugin(identifier: "client", log: shared)])
+        var endpoint = Self.order
+        endpoint.plugins = [TracingPlugin(identifier: "endpoint", log: own)]
+        _ = try await queued(client, endpoint)
+        let (before, beforeShared) = (own.all.count, shared.all.count)
+        network.up()
+        try await client.offlineQueue?.drain()
+        #expect(own.all.count == before)
+        #expect(shared.all.count == 2 * beforeShared)
+        await finish(client)
+    }
+
+    // MARK: The client's life
+
+    @Test func aClientThatIsDroppedEndsItsDrainerAndReleasesTheLock() async throws {
+        var first: PulseClient? = client()
+        if let first { _ = try await queued(first) }
+        first = nil
+        network.up()
+        let second = client()
+        // The lock of the first goes with its drainer, a moment after the client.
+        while try await second.offlineQueue?.drain() ?? 0 > 0 {
+            await Task.detached(priority: .background) { await Task.yield() }.value
+        }
+        #expect(network.transport.requests.count == 2)
+        await finish(second)
+    }
+
+    @Test func aCallThatIsQueuedEndsAsSuchForItsPluginsAndEvents() async throws {
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        let client = client(events: bus)
+        _ = try await queued(client)
+        #expect(sink.names.suffix(2) == ["offlineQueueEnqueued", "requestCompleted"])
+        await finish(client)
+    }
+}

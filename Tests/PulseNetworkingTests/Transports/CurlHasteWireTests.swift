@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(5)))
+struct CurlHasteWireTests {
+    /// Whose senders always look for their answers themselves, as they else do where answers come at once.
+    static let hasty = TransportConformance("CurlTransport in haste", timeLimit: 60) { connections in
+        CurlTransport(connections, library: .system, haste: CurlHaste(isAlwaysOn: true))
+    }
+
+    @Test(.serialized, arguments: hasty.cases)
+    func keeps(_ promise: TransportConformance.Case) async throws {
+        try await Self.hasty.run(promise)
+    }
+}
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(5)))
+struct CurlTransportTests {
+    private static func answers(_ count: Int, of body: Data) async throws -> [PulseResponse] {
+        try await MockServer.run { server in
+            server.fallback { _ in .data(body) }
+            let transport = CurlTransport()
+            var responses: [PulseResponse] = []
+            for _ in 0..<count {
+                responses.append(
+                    try await transport.send(TransportRequest(urlRequest: URLRequest(url: server.baseURL))))
+            }
+            await transport.shutdown()
+            return responses
+        }
+    }
+
+    @Test func tellsWhenEachPhaseOfAnExchangeEnded() async throws {
+        let response = try #require(try await Self.answers(1, of: Data(repeating: 7, count: 1000)).first)
+        let timings = try #require(response.timings)
+        let moments = [
+            timings.queued, timings.nameResolved, timings.connected, timings.requestSent, timings.firstByte,
+            timings.lastByte,
+        ]
+        let known = moments.compactMap { $0 }
+        #expect(known.count == moments.count)
+        #expect(known == known.sorted())
+        #expect(known.allSatisfy { (0...response.latency).contains($0) })
+        #expect(timings.secured == nil)
+        #expect(timings.isConnectionReused == false)
+        #expect(timings.networkProtocol == "http/1.1")
+        #expect(timings.remoteAddress == "127.0.0.1")
+        #expect(timings.bytesReceived == 1000)
+        #expect(timings.bytesDecoded == 1000)
+    }
+
+    @Test func aConnectionThatIsUsedAgainHasNotBeenMade() async throws {
+        let timings = try #require(try await Self.answers(2, of: Data("answer".utf8)).last?.timings)
+        #expect(timings.isConnectionReused == true)
+        #expect(timings.nameResolved == nil)
+        #expect(timings.connected == nil)
+        #expect(timings.firstByte != nil)
+    }
+
+    @Test func aFilesTimingsGoUpToItsLastByte() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let timings = try await MockServer.run { server in
+            server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
+            let transport = CurlTransport()
+            let response = try await transport.send(
+                TransportRequest(
+                    urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 0)))
+            await transport.shutdown()
+            return response.timings
+        }
+        #expect(timings?.lastByte != nil)
+        #expect(timings?.bytesDecoded == 100_000)
+    }
+
+    @Test func anAnswerIsLookedForWhereTheLastOneCameAtOnce() {
+        var haste = CurlHaste()
+        func next() -> Bool { haste.isWorthwhile() }
+        #expect(!next())
+        haste.note(100e-6)
+        #expect(next())
+        haste.wasInVain()
+        #expect((0..<64).allSatisfy { _ in !next() })
+        #expect(next())
+        haste.note(1)
+        #expect(!next())
+    }
+
+    @Test(arguments: ["", " ", "\t "]) func aFieldOfBlanksIsSentEmpty(value: String) async throws {
+        let fields = try await MockServer.run { server in
+            server.fallback { _ in .text("answer") }
+            let transport = CurlTransport()
+            var request = URLRequest(url: server.baseURL)
+            request.allHTTPHeaderFields = ["X-Blank": value]
+            _ = try await transport.send(TransportRequest(urlRequest: request))
+            await transport.shutdown()
+            return server.activity.requests.map { $0.headers["X-Blank"] }
+        }
+        #expect(fields == [""])
+    }
+}
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+#if canImport(Glibc) && compiler(>=6.2)
+/// Counted in a process of its own: in this one, other tests open files and sockets too.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct TransportResourceTests {
+    #if canImport(CPulsePlatform)
+    @Test func tenThousandRequestsOverCurlLeaveNothing() async {
+        await #expect(processExitsWith: .success) {
+            try await MockServer.run { server in
+                server.fallback { _ in .text("answer") }
+                let transport = CurlTransport()
+                for _ in 0..<4 { try await Self.round(of: 500, against: server, over: transport) }
+                let before = Resources.now
+                for _ in 0..<20 { try await Self.round(of: 500, against: server, over: transport) }
+                let after = Resources.now
+                // Connections that are kept for the next request may be one more or less, at both ends.
+                #expect(after.descriptors <= before.descriptors + 130)
+                #expect(after.threads <= before.threads + 16)
+                #expect(after.memory <= before.memory + 8 << 20)
+                await transport.shutdown()
+                try await server.wait { $0.openConnectionCount == 0 }
+                #expect(Resources.now.descriptors < before.descriptors)
+            }
+        }
+    }
+    #endif
+
+    @Test func twoThousandRequestsOverURLSessionLeaveNoThreadAndNoDescriptor() async {
+        await #expect(processExitsWith: .success) {
+            try await MockServer.run { server in
+                server.fallback { _ in .text("answer") }
+                // What the process keeps for good is there after the first round.
+                try await Self.round(of: 400, against: server)
+                let before = Resources.now
+                for _ in 0..<5 { try await Self.round(of: 400, against: server) }
+                let after = Resources.now
+                #expect(after.descriptors <= before.descriptors)
+                // Threads of dispatch come and go.
+                #expect(after.threads <= before.threads + 16)
+            }
+        }
+    }
+
+    /// In all kinds: answered, too large, cancelled, and on connections of their own.
+    private static func round(of count: Int, against server: MockServer) async throws {
+        let transport = URLSessionTransport()
+        try await round(of: count, against: server, over: transport)
+        await transport.shutdown()
+        try await server.wait { $0.openConnectionCount == 0 }
+    }
+
+    private static func round(of count: Int, against server: MockServer, over transport: any Transport) async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<count {
+                if index >= 50 { await group.next() }
+                group.addTask {
+                    let request = TransportRequest(
+                        urlRequest: URLRequest(url: server.baseURL),
+                        delivery: .buffered(limit: index % 7 == 0 ? 1 : 100), mayBeResent: index % 5 != 0)
+                    let task = Task { try await transport.send(request) }
+                    if index % 11 == 0 { task.cancel() }
+                    _ = await task.result
+                }
+            }
+        }
+    }
+
+    private struct Resources {
+        let threads: Int
+        let descriptors: Int
+        /// Resident, in bytes.
+        let memory: Int
+
+        static var now: Resources {
+            let pages = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+            return Resources(
+                threads: entries(of: "/proc/self/task"), descriptors: entries(of: "/proc/self/fd"),
+                memory: (pages.flatMap { Int($0[1]) } ?? 0) * 4096)
+        }
+
+        private static func entries(of folder: String) -> Int {
+            (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? -1
+        }
+    }
+}
+#endif

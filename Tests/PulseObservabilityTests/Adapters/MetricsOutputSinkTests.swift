@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct MetricsOutputSinkTests {
+    private final class Output: MetricsOutput {
+        private let written = Locked<[String]>([])
+        var lines: [String] { written.withLock { $0 } }
+
+        func increment(_ counter: String, by count: Int64, labels: [(String, String)]) {
+            add("\(counter) \(count)", labels)
+        }
+
+        func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)]) {
+            add("\(timer) \(seconds)", labels)
+        }
+
+        private func add(_ text: String, _ labels: [(String, String)]) {
+            written.withLock { $0.append(([text] + labels.map { "\($0)=\($1)" }).joined(separator: " ")) }
+        }
+    }
+
+    private static func lines(_ sink: (Output) -> MetricsOutputSink, _ events: [NetworkEvent]) -> [String] {
+        let output = Output()
+        let sink = sink(output)
+        events.forEach(sink.emit)
+        return output.lines
+    }
+
+    @Test func handsOnWhatHappens() {
+        let lines = Self.lines({ MetricsOutputSink(output: $0) }, NetworkEvent.all(of: .sample()))
+        let call = "route=GetUser host=api.example.com"
+        #expect(
+            lines == [
+                "pulse.attempts 1 \(call)", "pulse.responses 1 \(call) status=200", "pulse.received 47 \(call)",
+                "pulse.retries 1 \(call)", "pulse.cache.requests 1 \(call) result=hit",
+                "pulse.cache.requests 1 \(call) result=miss", "pulse.cache.requests 1 \(call) result=revalidated",
+                "pulse.circuit.openings 1 circuit=text", "pulse.requests 1 \(call) outcome=succeeded",
+                "pulse.request.duration 0.012 \(call) outcome=succeeded",
+            ])
+    }
+
+    @Test func labelsAreBounded() {
+        let events = (0..<1000).map {
+            NetworkEvent.attemptStarted(.sample("route \($0)", host: String(repeating: "h\($0)", count: 500)))
+        }
+        let lines = Self.lines({ MetricsOutputSink(output: $0, maximumRoutes: 2, maximumHosts: 1) }, events)
+        #expect(Set(lines).count == 3)
+        #expect(lines.allSatisfy { $0.utf8.count < 300 })
+    }
+
+    @Test(arguments: [TimeInterval.nan, -1, .infinity, -.infinity, 1e300])
+    func noTimeIsOneThatAMetricsSystemTrapsOn(latency: TimeInterval) {
+        let lines = Self.lines(
+            { MetricsOutputSink(output: $0) }, [.requestCompleted(.error(.timeout), .sample(), latency: latency)])
+        let seconds = lines.last?.split(separator: " ").dropFirst().first.flatMap { Double($0) }
+        #expect(seconds.map { (0...86_400).contains($0) } == true)
+    }
+
+    @Test func aCancelledCallIsCountedAndNotTimed() {
+        let lines = Self.lines(
+            { MetricsOutputSink(output: $0) }, [.requestCompleted(.error(.cancelled), .sample(), latency: 1)])
+        #expect(lines == ["pulse.requests 1 route=GetUser host=api.example.com outcome=cancelled"])
+    }
+
+    @Test(arguments: [Int.min, Int.max])
+    func anyByteCountIsHandedOn(bytes: Int) {
+        let lines = Self.lines(
+            { MetricsOutputSink(output: $0) }, [.responseReceived(.sample(), status: 9999, byteCount: bytes)])
+        #expect(lines.first?.hasSuffix("status=invalid") == true)
+    }
+}

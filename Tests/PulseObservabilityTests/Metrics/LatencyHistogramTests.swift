@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct LatencyHistogramTests {
+    private static func histogram(_ seconds: [TimeInterval]) -> LatencyHistogram {
+        seconds.reduce(into: LatencyHistogram()) { $0.record($1) }
+    }
+
+    @Test func anEmptyOneGivesZeros() {
+        let empty = LatencyHistogram()
+        #expect(empty.count == 0 && empty.sum == 0 && empty.mean == 0 && empty.minimum == 0 && empty.maximum == 0)
+        #expect([-1, 0, 0.5, 1, 2, .nan, .infinity].allSatisfy { empty.quantile($0) == 0 })
+        #expect(empty.count(atMost: 1) == 0)
+    }
+
+    @Test(arguments: [1e-6, 3e-6, 0.000_999, 0.012, 0.5, 1, 59.9, 3599, 3600])
+    func oneValueIsItsOwnQuantiles(seconds: TimeInterval) {
+        let histogram = Self.histogram([seconds])
+        #expect([0, 0.5, 0.99, 1].allSatisfy { histogram.quantile($0) == seconds })
+        #expect(histogram.minimum == seconds && histogram.maximum == seconds && histogram.mean == seconds)
+    }
+
+    /// All over the range, and right beside every power of two.
+    @Test func noValueIsOffByOnePercent() {
+        var values: [TimeInterval] = []
+        var value = LatencyHistogram.shortest
+        while value <= LatencyHistogram.longest {
+            values.append(value)
+            value *= 1.003
+        }
+        for power in 0..<32 {
+            let edge = Double(1 << power) * 1e-6
+            values += [edge.nextDown, edge, edge.nextUp].filter { $0 >= 1e-6 }
+        }
+        for value in values {
+            // Two others keep the value from being the extreme, which is exact.
+            let histogram = Self.histogram([LatencyHistogram.shortest, value, LatencyHistogram.longest])
+            #expect(abs(histogram.quantile(0.5) / value - 1) < 0.01, "\(value)")
+        }
+    }
+
+    @Test(arguments: [
+        TimeInterval.nan, .signalingNaN, .infinity, -.infinity, -1, 0, -0.0, 1e300, .leastNonzeroMagnitude, 7200,
+    ])
+    func noDurationIsLostOrTraps(seconds: TimeInterval) {
+        var histogram = Self.histogram([0.5])
+        histogram.record(seconds)
+        #expect(histogram.count == 2)
+        #expect(histogram.count(atMost: .infinity) == 2)
+        #expect(histogram.sum.isFinite && histogram.minimum >= 0 && histogram.maximum.isFinite)
+        #expect(histogram.quantile(0.5).isFinite && histogram.quantile(1).isFinite)
+        #expect(histogram.quantile(0) <= histogram.quantile(1))
+    }
+
+    @Test func aTimeBeyondTheRangeIsTheMaximumAndNoLess() {
+        let histogram = Self.histogram([1, 7200])
+        #expect(histogram.quantile(1) == 7200 && histogram.maximum == 7200 && histogram.sum == 7201)
+    }
+
+    @Test func ranksAreTheNearest() {
+        let histogram = Self.histogram([0.001, 0.01, 0.1, 1])
+        for (part, value) in [
+            (0.25, 0.001), (0.250_001, 0.01), (0.5, 0.01), (0.75, 0.1), (0.76, 1), (2, 1), (-1, 0.001),
+        ] {
+            #expect(abs(histogram.quantile(part) / value - 1) < 0.01, "\(part)")
+        }
+        #expect(histogram.quantile(.nan) == histogram.quantile(0))
+    }
+
+    @Test func mergingIsRecordingAllInOne() {
+        let random = SplitMix()
+        let values = (0..<2000).map { _ in random.exponential(0.02) }
+        let all = Self.histogram(values)
+        var merged = LatencyHistogram()
+        for chunk in stride(from: 0, to: 2000, by: 100) {
+            merged.merge(Self.histogram(Array(values[chunk..<chunk + 100])))
+        }
+        merged.merge(LatencyHistogram())
+        #expect(merged.count == all.count && merged.minimum == all.minimum && merged.maximum == all.maximum)
+        #expect(abs(merged.sum - all.sum) < 1e-9)
+        for part in stride(from: 0.0, through: 1, by: 0.01) {
+            #expect(merged.quantile(part) == all.quantile(part))
+        }
+        for bound in [0.001, 0.01, 0.1] {
+            #expect(merged.count(atMost: bound) == all.count(atMost: bound))
+        }
+    }
+
+    @Test func countsUpToABoundNeverFall() {
+        let random = SplitMix()
+        let histogram = Self.histogram((0..<1000).map { _ in random.exponential(0.1) })
+        var last = 0
+        for bound in stride(from: -0.1, through: 2, by: 0.001) {
+            let count = histogram.count(atMost: bound)
+            #expect(count >= last)
+            last = count
+        }
+        #expect(histogram.count(atMost: .infinity) == 1000 && histogram.count(atMost: .nan) == 0)
+    }
+
+    @Test func aCopyIsAValueOfItsOwn() {
+        let one = Self.histogram([1])
+        var two = one
+        two.record(2)
+        #expect(one.count == 1 && one.maximum == 1 && two.count == 2)
+    }
+}

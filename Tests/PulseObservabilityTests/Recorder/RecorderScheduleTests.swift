@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseObservability
+
+/// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
+@Suite(.timeLimit(.minutes(5)))
+struct RecorderScheduleTests {
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    /// A call as the model keeps it: bodies by their length.
+    private struct Model {
+        let id: UUID
+        var bodies: [(exchange: UInt64, length: Int)] = []
+        var hasEnded = false
+    }
+
+    @Test func agreesWithAPlainModelOverARandomSchedule() {
+        let random = SeededRandomness(seed: 8)
+        var machine = PulseRecorder.StateMachine(maximumCalls: 20, byteBudget: 40_000, maximumEvents: 5)
+        var known: [Model] = []
+        var begun = 0
+        for step in 0..<Self.steps {
+            let index = known.isEmpty ? 0 : Int(random.next() % UInt64(known.count))
+            switch random.next() % 8 {
+            case 0...2:
+                let id = UUID()
+                begun += 1
+                machine.begin(Self.call(id), id: id, at: 0)
+                known.append(Model(id: id))
+            case 3...5 where !known.isEmpty:
+                let length = Int(random.next() % 6000)
+                let number = machine.beginExchange(
+                    known[index].id, attempt: 1, hop: 0, offset: 0, request: Self.request(length))
+                known[index].bodies.append((number, length))
+            case 6 where !known.isEmpty:
+                guard let body = known[index].bodies.last else { continue }
+                machine.update(known[index].id, exchange: body.exchange) { exchange in
+                    exchange.duration = 1
+                    exchange.response = .init(statusCode: 200)
+                }
+            case 7 where !known.isEmpty:
+                machine.end(known[index].id, latency: 1, outcome: nil, traceID: nil)
+                known[index].hasEnded = true
+            default: continue
+            }
+            let calls = machine.recording.calls
+            // What is left is always the newest of all.
+            known.removeFirst(known.count - calls.count)
+            #expect(calls.map(\.id) == known.map(\.id), "seed \(random.seed), step \(step)")
+            #expect(calls.count <= 20 && machine.byteCount <= 40_000, "seed \(random.seed), step \(step)")
+            #expect(machine.recordedCallCount == begun, "seed \(random.seed), step \(step)")
+            guard calls.map(\.id) == known.map(\.id) else { return }
+            check(calls, known, "seed \(random.seed), step \(step)")
+        }
+    }
+
+    private func check(_ calls: [RecordedCall], _ known: [Model], _ place: String) {
+        var wereDropped = true
+        for (call, model) in zip(calls, known) {
+            #expect(
+                call.exchanges.map(\.id) == model.bodies.suffix(100).map(\.exchange) || model.bodies.count > 100,
+                "\(place)")
+            let bodies = call.exchanges.map(\.request.body).filter { $0.byteCount ?? 0 > 0 }
+            let isDropped = bodies.contains { $0.text == nil }
+            // Bodies go from the oldest call on, so none that has all stands before one that has not.
+            if isDropped { #expect(wereDropped, "\(place)") }
+            if !bodies.isEmpty, !isDropped { wereDropped = false }
+            #expect(bodies.allSatisfy { ($0.text == nil) == isDropped }, "\(place)")
+        }
+    }
+
+    private static func call(_ id: UUID) -> RecordedCall {
+        RecordedCall(
+            id: id, endpointPath: "/", route: "r", method: .get, host: "h", startedAt: Date(timeIntervalSince1970: 0))
+    }
+
+    private static func request(_ length: Int) -> RecordedExchange.Request {
+        let body: RecordedBody =
+            length == 0 ? .none : RecordedBody(.text(String(repeating: "x", count: length)), byteCount: Int64(length))
+        return .init(method: "PUT", url: "u", body: body)
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+
+@testable import PulseObservability
+
+/// A client whose calls are recorded, on a clock that moves by itself.
+struct RecorderStage {
+    let clock = TestClock(autoAdvances: true)
+    let bus = PulseEventBus()
+    let recorder: PulseRecorder
+    let client: PulseClient
+
+    static let home = "https://api.example.com"
+
+    init(
+        options: PulseRecorder.Options = .init(), plugins: [any PulsePlugin] = [], isAttached: Bool = true,
+        secretHeaders: Set<String> = [],
+        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+    ) {
+        recorder = PulseRecorder(options: options, clock: clock)
+        if isAttached { recorder.attach(to: bus) }
+        client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: Self.home) ?? URL(fileURLWithPath: "/"))
+                .with(\.clock, value: clock).with(\.secretHeaders, value: secretHeaders)
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(0.5))),
+            plugins: plugins + [.recorder(recorder)], transport: MockTransport(respond), events: bus)
+    }
+
+    var calls: [RecordedCall] { recorder.recording().calls }
+}
+
+extension RecordedCall {
+    /// A call with one exchange.
+    static func sample(
+        _ number: Int = 1, url: String = "https://api.example.com/a", requestHeaders: HTTPHeaders = [:],
+        requestBody: RecordedBody = .none, response: RecordedExchange.Response? = .init(statusCode: 200),
+        failure: ErrorSummary? = nil, latency: TimeInterval = 0.25
+    ) -> RecordedCall {
+        RecordedCall(
+            id: UUID(), endpointPath: "/a", route: "GetA", method: .get, host: "api.example.com",
+            startedAt: Date(timeIntervalSince1970: 1_767_225_600 + TimeInterval(number)), latency: latency,
+            outcome: failure.map { .failure($0) }
+                ?? .success(ResponseSummary(statusCode: response?.statusCode ?? 0, byteCount: 0, origin: .network)),
+            exchanges: [
+                RecordedExchange(
+                    id: UInt64(number),
+                    request: .init(method: "GET", url: url, headers: requestHeaders, body: requestBody),
+                    response: response, failure: failure, duration: latency)
+            ])
+    }
+}

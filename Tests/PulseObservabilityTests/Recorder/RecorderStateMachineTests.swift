@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseObservability
+
+@Suite(.timeLimit(.minutes(5)))
+struct RecorderStateMachineTests {
+    typealias Machine = PulseRecorder.StateMachine
+
+    private func machine(calls: Int = 10, bytes: Int = .max, events: Int = 10) -> Machine {
+        Machine(maximumCalls: calls, byteBudget: bytes, maximumEvents: events)
+    }
+
+    private func begin(_ id: UUID, in machine: inout Machine) {
+        machine.begin(
+            RecordedCall(
+                id: id, endpointPath: "/a", route: "a", method: .get, host: "h",
+                startedAt: Date(timeIntervalSince1970: 0)), id: id, at: 0)
+    }
+
+    private func send(_ id: UUID, body: String, in machine: inout Machine) -> UInt64 {
+        begin(id, in: &machine)
+        return machine.beginExchange(
+            id, attempt: 1, hop: 0, offset: 0,
+            request: .init(method: "POST", url: "u", body: RecordedBody(.text(body), byteCount: Int64(body.utf8.count)))
+        )
+    }
+
+    @Test func theOldestCallGoesWhenThereAreTooMany() {
+        var machine = machine(calls: 2)
+        let ids = (0..<5).map { _ in UUID() }
+        for id in ids { begin(id, in: &machine) }
+        let recording = machine.recording
+        #expect(recording.calls.map(\.id) == Array(ids.suffix(2)))
+        #expect(recording.recordedCallCount == 5)
+        #expect(recording.droppedCallCount == 3)
+    }
+
+    @Test func overTheBudgetTheOldestBodiesGoBeforeAnyCall() {
+        let body = String(repeating: "x", count: 10_000)
+        var machine = machine(bytes: 25_000)
+        let ids = (0..<3).map { _ in UUID() }
+        for id in ids { _ = send(id, body: body, in: &machine) }
+        let recording = machine.recording
+        #expect(recording.calls.map(\.id) == ids)
+        let contents = recording.calls.compactMap { $0.exchanges.first?.request.body.content }
+        #expect(contents == [.omitted(.overBudget), .text(body), .text(body)])
+        #expect(recording.calls.first?.exchanges.first?.request.body.byteCount == 10_000)
+        #expect(machine.byteCount <= 25_000)
+    }
+
+    @Test func aBodyThatAloneIsOverTheBudgetIsNotKept() {
+        var machine = machine(bytes: 5000)
+        let number = send(UUID(), body: String(repeating: "x", count: 10_000), in: &machine)
+        #expect(machine.recording.calls.first?.exchanges.first?.request.body.content == .omitted(.overBudget))
+        #expect(machine.recording.calls.first?.exchanges.first?.id == number)
+    }
+
+    @Test func aBudgetOfNothingKeepsNothing() {
+        var machine = machine(bytes: -1)
+        _ = send(UUID(), body: "x", in: &machine)
+        #expect(machine.recording.calls.isEmpty)
+        #expect(machine.recording.recordedCallCount == 1)
+        #expect(machine.byteCount == 0)
+    }
+
+    @Test func aLateAnswerToACallThatHasGoneChangesNothing() {
+        var machine = machine(calls: 1)
+        let (gone, kept) = (UUID(), UUID())
+        let number = send(gone, body: "x", in: &machine)
+        _ = send(kept, body: "y", in: &machine)
+        let bytes = machine.byteCount
+        machine.update(gone, exchange: number) { $0.duration = 1 }
+        machine.end(gone, latency: 1, outcome: nil, traceID: nil)
+        machine.mark(gone, .retrying, at: 1)
+        #expect(machine.recording.calls.map(\.id) == [kept])
+        #expect(machine.byteCount == bytes)
+    }
+
+    @Test func aLateAnswerToACallWhoseBodiesWentHasNone() {
+        let body = String(repeating: "x", count: 4000)
+        var machine = machine(bytes: 8000)
+        let (old, new) = (UUID(), UUID())
+        let number = send(old, body: body, in: &machine)
+        _ = send(new, body: body, in: &machine)
+        machine.update(old, exchange: number) { exchange in
+            exchange.response = .init(statusCode: 200, body: RecordedBody(.text(body), byteCount: 4000))
+        }
+        let exchange = machine.recording.calls.first?.exchanges.first
+        #expect(exchange?.response?.statusCode == 200)
+        #expect(exchange?.response?.body.content == .omitted(.overBudget))
+        #expect(machine.recording.calls.count == 2)
+    }
+
+    @Test func ofTooManyRequestsTheFirstAndTheLastStay() {
+        var machine = machine()
+        let id = UUID()
+        for _ in 0..<150 { _ = send(id, body: "", in: &machine) }
+        let call = machine.recording.calls.first
+        #expect(call?.exchanges.count == 100)
+        #expect(call?.exchanges.first?.id == 1)
+        #expect(call?.exchanges.last?.id == 150)
+        #expect(call?.omittedExchangeCount == 50)
+    }
+
+    @Test func whatTheEventSaysBeatsWhatTheLastRequestSays() {
+        var machine = machine()
+        let id = UUID()
+        let number = send(id, body: "", in: &machine)
+        machine.update(id, exchange: number) { $0.response = .init(statusCode: 200) }
+        let error = ErrorSummary(kind: .decodingFailed, message: "no User")
+        machine.end(id, latency: 2, outcome: .failure(error), traceID: "t")
+        machine.end(id, latency: 9, outcome: nil, traceID: nil)
+        let call = machine.recording.calls.first
+        #expect(call?.latency == 2)
+        #expect(call?.traceID == "t")
+        guard case .failure(error) = call?.outcome else {
+            Issue.record("\(String(describing: call?.outcome))")
+            return
+        }
+    }
+
+    @Test func theOldestEventGoesWhenThereAreTooMany() {
+        var machine = machine(events: 3)
+        for number in 0..<500 {
+            machine.add(RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: "\(number)"))
+        }
+        #expect(machine.recording.events.map(\.subject) == ["497", "498", "499"])
+        #expect(machine.recording.recordedEventCount == 500)
+    }
+}

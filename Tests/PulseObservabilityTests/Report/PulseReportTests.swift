@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseObservability
+
+@Suite(.timeLimit(.minutes(5)))
+struct PulseReportTests {
+    /// What breaks out of a page that is not careful.
+    static let hostile = [
+        "</script><script>document.title='pwned'</script>", "<!--<script>", "]]>", "\"'`${1}", "\u{2028}\u{2029}",
+        "<img src=x onerror=alert(1)>", "&lt;&amp;", "\u{0}\u{1}\r\n\t\u{7F}", "\\u003c\\", "\u{FEFF}\u{202E}",
+    ]
+
+    /// The text between the data's tags.
+    private func data(of html: String) throws -> Substring {
+        let open = try #require(html.range(of: #"<script id="data" type="application/json">"#))
+        let close = try #require(html.range(of: "</script>", range: open.upperBound..<html.endIndex))
+        return html[open.upperBound..<close.lowerBound]
+    }
+
+    @Test(arguments: hostile)
+    func hostileTextStaysTextWhereverItIs(text: String) throws {
+        let headers: HTTPHeaders = [HTTPHeaders.Field(name: text, value: text)]
+        let body = RecordedBody(.text(text), byteCount: 1, contentType: text)
+        var call = RecordedCall.sample(
+            url: text, requestHeaders: headers, requestBody: body,
+            response: .init(statusCode: 200, headers: headers, body: body))
+        call.marks = [RecordedCall.Mark(kind: .retrying, offset: 0, detail: text)]
+        let event = RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: text)
+        let html = PulseReport(PulseRecording(calls: [call], events: [event]), title: text).html
+        let data = try data(of: html)
+        #expect(!data.unicodeScalars.contains { "<>&\u{2028}\u{2029}".unicodeScalars.contains($0) })
+        #expect(!data.utf8.contains { $0 < 0x20 })
+        let read = try JSONDecoder().decode(JSONValue.self, from: Data(data.utf8))
+        #expect(read["calls"]?[0]?["exchanges"]?[0]?["url"]?.stringValue == text)
+        #expect(read["calls"]?[0]?["exchanges"]?[0]?["requestHeaders"]?[0]?[1]?.stringValue == text)
+        #expect(read["events"]?[0]?["subject"]?.stringValue == text)
+        #expect(html.components(separatedBy: "<script").count == 3)
+        #expect(html.components(separatedBy: "</script").count == 3)
+        #expect(html.components(separatedBy: "<!--").count == 1)
+    }
+
+    @Test func theTitleIsEscaped() {
+        let html = PulseReport(PulseRecording(calls: []), title: "<b>\"A\" & 'B'</b>").html
+        #expect(html.contains("<title>&lt;b&gt;&quot;A&quot; &amp; &#39;B&#39;&lt;/b&gt;</title>"))
+    }
+
+    @Test func thePageLoadsNothing() {
+        let html = PulseReport(PulseRecording(calls: [.sample()])).html
+        #expect(html.contains("default-src 'none'"))
+        for name in [
+            "src=", "@import", "url(", "href=", "fetch(", "innerHTML", "insertAdjacent", "document.write", "eval(",
+        ] {
+            #expect(!html.contains(name), "\(name)")
+        }
+        // A name of XML, which nobody asks for.
+        #expect(html.components(separatedBy: "http://").count == 2)
+    }
+
+    @Test(arguments: [0, -1, TimeInterval.nan, .infinity, -.infinity, .greatestFiniteMagnitude])
+    func anyNumberMakesAPage(value: TimeInterval) throws {
+        var call = RecordedCall.sample(latency: value)
+        call.marks = [RecordedCall.Mark(kind: .retrying, offset: value, wait: value)]
+        let event = RecordedEvent(date: Date(timeIntervalSince1970: value), kind: .warning, subject: "")
+        let html = PulseReport(PulseRecording(calls: [call], events: [event])).html
+        let read = try JSONDecoder().decode(JSONValue.self, from: Data(try data(of: html).utf8))
+        #expect(read["calls"]?[0]?["latency"]?.numberValue?.isFinite == true)
+    }
+
+    @Test func whatCannotBeWrittenIsAnError() {
+        let file = URL(fileURLWithPath: "/dev/null/report.html")
+        #expect(throws: PulseError.self) { try PulseReport(PulseRecording(calls: [])).write(to: file) }
+    }
+}

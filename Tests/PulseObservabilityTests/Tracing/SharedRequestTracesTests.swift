@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// Traces of calls whose requests are sent apart from them, for them and others.
+@Suite(.timeLimit(.minutes(5)))
+struct SharedRequestTracesTests {
+    enum Sharing: CaseIterable, Sendable {
+        case none, cache, coalescing
+
+        var plugins: [any PulsePlugin] {
+            switch self {
+            case .none: []
+            case .cache: [CachePlugin(policy: .rfc9111)]
+            case .coalescing: [CoalescingPlugin()]
+            }
+        }
+    }
+
+    /// Answers with a redirect, a failure and a success.
+    private static func transport() -> MockTransport {
+        let statuses = Locked([302, 503, 200][...])
+        return MockTransport { request in
+            let status = statuses.withLock { $0.popFirst() } ?? 200
+            return PulseResponse(
+                statusCode: status,
+                headers: ["Location": "/new", "Cache-Control": "max-age=60", "Date": "Thu, 01 Jan 2026 00:00:00 GMT"],
+                data: Data("x".utf8), request: request)
+        }
+    }
+
+    private static func client(_ sharing: Sharing, _ transport: MockTransport, _ bus: PulseEventBus) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: TestClock(autoAdvances: true))
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
+            plugins: sharing.plugins + [TracingPlugin()], transport: transport, events: bus)
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func hasTheSpansThatTheServerWasToldOfInOneTrace(sharing: Sharing) async throws {
+        let (bus, buffer, transport) = (PulseEventBus(), CallTraceBuffer(), Self.transport())
+        bus.addSink(CallTracer(output: buffer))
+        let client = Self.client(sharing, transport, bus)
+        let parent = try #require(
+            TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
+        _ = try await TraceContext.$current.withValue(parent) {
+            try await client.request(Request<String>(.get, "/old"))
+        }
+        await client.shutdown()
+        let trace = try #require(buffer.takeAll().first)
+        let told = transport.requests.compactMap {
+            $0.value(forHTTPHeaderField: "traceparent").flatMap { TraceContext(traceparent: $0) }
+        }
+        #expect(told.count == 3 && told.allSatisfy { $0.traceID == parent.traceID })
+        #expect(trace.traceID == parent.traceID && trace.parentSpanID == parent.spanID)
+        #expect(trace.attempts.map(\.spanID) == told.map(\.spanID))
+        #expect(trace.attempts.map(\.statusCode) == [302, 503, 200])
+        #expect(trace.marks.map(\.kind).contains(.requestRetrying))
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func aTraceThatBeginsWithTheCallIsOneForAllItsRequests(sharing: Sharing) async throws {
+        let (bus, buffer, transport) = (PulseEventBus(), CallTraceBuffer(), Self.transport())
+        bus.addSink(CallTracer(output: buffer))
+        let client = Self.client(sharing, transport, bus)
+        _ = try await client.request(Request<String>(.get, "/old"))
+        await client.shutdown()
+        let told = transport.requests.compactMap {
+            $0.value(forHTTPHeaderField: "traceparent").flatMap { TraceContext(traceparent: $0)?.traceID }
+        }
+        #expect(told.count == 3 && Set(told) == Set(buffer.takeAll().map(\.traceID)))
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func aFilterForTheCallLetsItsRequestsThrough(sharing: Sharing) async throws {
+        let bus = PulseEventBus()
+        let starts = bus.subscribe(matching: .kinds(.requestStarted))
+        let all = bus.subscribe()
+        let client = Self.client(sharing, Self.transport(), bus)
+        _ = try await client.request(Request<String>(.get, "/old"))
+        await client.shutdown()
+        starts.cancel()
+        all.cancel()
+        var id: UUID?
+        for await event in starts { id = event.call?.id }
+        let filter = EventFilter.call(try #require(id))
+        var kinds: [NetworkEvent.Kind] = []
+        for await event in all where filter.matches(event) { kinds.append(event.kind) }
+        #expect(kinds.filter { $0 == .attemptStarted }.count == 3)
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// For whom a call goes out.
+@Suite(.timeLimit(.minutes(5)))
+struct AuthAccountTests {
+    @Test func theAccountIsInTheStoreForWhatStandsFurtherIn() async throws {
+        let seen = Locked<[String?]>([])
+        let session = FakeSession("t2", account: "ada")
+        let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
+        try await stage.get()
+        session.set(\.account, nil)
+        try await stage.get()
+        #expect(seen.withLock { $0 } == ["ada", nil])
+    }
+
+    @Test func anEmptyAccountIsNone() async throws {
+        let seen = Locked<[String?]>([])
+        let stage = AuthStage(FakeSession("t2", account: ""), plugins: [AccountProbe(seen: seen)])
+        try await stage.get()
+        #expect(seen.withLock { $0 } == [nil])
+    }
+
+    @Test func anotherHopIsForWhoeverIsLoggedInByThen() async throws {
+        let seen = Locked<[String?]>([])
+        let session = FakeSession("t2", account: "ada")
+        let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)]) { request in
+            guard request.url?.path == "/a" else { return nil }
+            session.set(\.account, nil)
+            return PulseResponse(statusCode: 302, headers: ["Location": "/b"], request: request)
+        }
+        try await stage.get()
+        #expect(seen.withLock { $0 } == ["ada", nil])
+    }
+
+    @Test(arguments: ["ada", "bob", nil] as [String?], [RequestOptions.Auth.optional, .required, .anonymous])
+    func aCallExpectedForOneAccountNeverLeavesForAnother(account: String?, auth: RequestOptions.Auth) async throws {
+        let plugin = AuthPlugin(tokenProvider: FakeSession("t2", account: account))
+        let context = PluginContext.mock(options: RequestOptions().with(\.auth, value: auth))
+        context.store[ExpectedAccount.self] = "ada"
+        let sent = Locked(0)
+        let call = Task {
+            try await plugin.run(in: context) { request in
+                sent.withLock { $0 += 1 }
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+        switch await call.result {
+        case .success: #expect(account == "ada")
+        case .failure(let error):
+            #expect(account != "ada")
+            guard case PulseError.custom(let cause) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(cause is AccountMismatch)
+            #expect((error as? PulseError)?.isRetryable == false)
+        }
+        #expect(sent.withLock { $0 } == (account == "ada" ? 1 : 0))
+    }
+
+    @Test func aUserWhoChangesBetweenTwoQuestionsIsAskedForAgain() async throws {
+        let seen = Locked<[String?]>([])
+        let session = FakeSession("t2", account: "ada")
+        let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
+        session.set(\.onToken) { session in
+            guard session.state.withLock({ $0.account }) == "ada" else { return }
+            session.set(\.account, "bob")
+            session.set(\.token, "t9")
+        }
+        try await stage.get()
+        #expect(seen.withLock { $0 } == ["bob"])
+        #expect(stage.sentTokens == ["Bearer t9"])
+    }
+
+    @Test func aUserWhoNeverComesToRestIsAnErrorBeforeTheWire() async {
+        let session = FakeSession("t2", account: "0")
+        let stage = AuthStage(session)
+        session.set(\.onToken) { session in
+            session.state.withLock { $0.account = ($0.account ?? "") + "0" }
+        }
+        #expect(await stage.failure()?.kind == .custom)
+        #expect(stage.transport.requests.isEmpty)
+    }
+
+    @Test func aCallIsNotSentAgainForTheUserWhoHasLoggedInMeanwhile() async {
+        let hold = Gate()
+        let session = FakeSession(account: "ada")
+        let stage = AuthStage(session, hold: hold)
+        async let error = stage.failure()
+        await hold.arrivals(atLeast: 1)
+        session.set(\.account, "bob")
+        session.set(\.token, "t9")
+        hold.open()
+        guard case .custom(let cause) = await error else {
+            Issue.record("not an AccountMismatch")
+            return
+        }
+        #expect(cause is AccountMismatch)
+        #expect(stage.sentTokens == ["Bearer t1"])
+    }
+}
+
+private struct AccountProbe: PulsePlugin {
+    let identifier = "test.account"
+    let seen: Locked<[String?]>
+
+    func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+        seen.withLock { $0.append(context.store[AccountID.self]) }
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// What a refresh that fails means, for those who wait and for those who come later.
+@Suite(.timeLimit(.minutes(5)))
+struct AuthFailureTests {
+    private static func status(_ status: Int) -> PulseError {
+        .http(PulseResponse(statusCode: status, request: .mock()))
+    }
+
+    private static let terminal: [PulseError] = [
+        .unauthorized(), .sessionExpired, status(400), status(401), .retryExhausted(last: status(401), attempts: 2),
+    ]
+    private static let transient: [PulseError] = [
+        .noConnection, .transport(.networkConnectionLost, underlying: URLError(.networkConnectionLost)), status(500),
+        status(503), status(403), .rateLimited(retryAfter: nil), .cancelled, .deadlineExceeded(last: status(401)),
+        .custom(CancellationError()),
+    ]
+
+    /// A cancellation within the refresh is none of the calls that wait for it.
+    private static func toldKind(of error: PulseError) -> PulseError.Kind {
+        error.kind == .cancelled ? .custom : error.kind
+    }
+
+    @Test(arguments: terminal.indices)
+    func theServersVerdictEndsTheSession(index: Int) async {
+        let stage = AuthStage(FakeSession { _ in throw Self.terminal[index] })
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        await stage.plugin.shutdown()
+        #expect(stage.session.endings == 1)
+        #expect(stage.events.all == ["started", "failed: \(Self.terminal[index].kind)", "expired"])
+    }
+
+    @Test(arguments: transient.indices)
+    func anyOtherFailureMayPassAndIsWhatTheCallFailsWith(index: Int) async throws {
+        let stage = AuthStage(FakeSession { _ in throw Self.transient[index] })
+        #expect(await stage.failure()?.kind == Self.toldKind(of: Self.transient[index]))
+        #expect(stage.session.endings == 0)
+        stage.session.set(\.refresh) { $0.takeNextToken() }
+        await stage.clock.advance(by: 1)
+        try await stage.get()
+    }
+
+    @Test func aFailedRefreshFailsAllWhoWaitWithTheSameErrorOnce() async {
+        let hold = Gate()
+        let stage = AuthStage(FakeSession { _ in throw PulseError.noConnection }, hold: hold)
+        let kinds = await withTaskGroup(of: PulseError.Kind?.self) { group in
+            for _ in 0..<50 { group.addTask { await stage.failure()?.kind } }
+            await hold.arrivals(atLeast: 50)
+            hold.open()
+            return await group.reduce(into: Set<PulseError.Kind?>()) { $0.insert($1) }
+        }
+        #expect(kinds == [.noConnection])
+        #expect(stage.session.refreshes == 1)
+        #expect(stage.sentTokens.count == 50)
+    }
+
+    @Test func anEndedSessionFailsLaterCallsAtOnceUntilAnotherTokenShows() async throws {
+        let stage = AuthStage(FakeSession { _ in throw PulseError.unauthorized() })
+        for _ in 0..<3 { #expect(await stage.failure()?.kind == .sessionExpired) }
+        #expect(await stage.failure(auth: .required)?.kind == .sessionExpired)
+        #expect(stage.sentTokens == ["Bearer t1"])
+        stage.session.set(\.token, nil)
+        // Nobody is logged in: a call may go without a token, unless it needs one.
+        #expect(await stage.failure()?.kind == .unauthorized)
+        #expect(await stage.failure(auth: .required)?.kind == .sessionExpired)
+        stage.session.set(\.token, "t1")
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        stage.session.set(\.token, "t5")
+        try await stage.get()
+        #expect(stage.sentTokens == ["Bearer t1", "", "Bearer t5"])
+        await stage.plugin.shutdown()
+        #expect(stage.session.endings == 1)
+        #expect(stage.events.all.count { $0 == "expired" } == 1)
+    }
+
+    @Test func aCallWhose401ComesAfterTheEndOfItsSessionIsToldOfThatEndThoughTheTokenIsGone() async {
+        let gate = Gate()
+        let stage = AuthStage(
+            FakeSession { session in
+                session.set(\.token, nil)
+                throw PulseError.unauthorized()
+            }
+        ) { request in
+            if request.url?.path == "/late" { await gate.pass() }
+            return nil
+        }
+        let late = Task { await stage.failure("/late") }
+        await gate.arrivals(atLeast: 1)
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        gate.open()
+        #expect(await late.value?.kind == .sessionExpired)
+        // Who begins now is a guest, whose 401 is no end of a session: a login with a wrong password, say.
+        #expect(await stage.failure()?.kind == .unauthorized)
+    }
+
+    @Test func anOldSessionThatEndsWhileAnotherBeginsEndsNothing() async throws {
+        let stage = AuthStage(
+            FakeSession { session in
+                session.set(\.token, "t9")
+                throw PulseError.unauthorized()
+            })
+        try await stage.get()
+        #expect(stage.sentTokens == ["Bearer t1", "Bearer t9"])
+        await stage.plugin.shutdown()
+        #expect(stage.session.endings == 0)
+        #expect(stage.session.refreshes == 1)
+        #expect(stage.events.all == ["started", "failed: unauthorized"])
+    }
+
+    @Test func aHandlerThatHangsHoldsUpNoCall() async {
+        let gate = Gate()
+        let stage = AuthStage(FakeSession { _ in throw PulseError.unauthorized() })
+        stage.session.set(\.ending) { await gate.pass() }
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        gate.open()
+        await stage.plugin.shutdown()
+    }
+
+    @Test func theHandlerMayCallThroughTheClientAndShutItDown() async {
+        let box = Locked<PulseClient?>(nil)
+        let stage = AuthStage(FakeSession { _ in throw PulseError.unauthorized() }) { request in
+            request.url?.path == "/logout" ? PulseResponse(statusCode: 200, request: request) : nil
+        }
+        box.withLock { $0 = stage.client }
+        let isDown = Gate(isOpen: true)
+        stage.session.set(\.ending) {
+            let client = box.withLock { $0 }
+            let _: EmptyResponse? = try? await client?.get("/logout")
+            await client?.shutdown()
+            await isDown.pass()
+        }
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        await isDown.arrivals(atLeast: 1)
+        #expect(stage.sentTokens == ["Bearer t1", ""])
+        #expect(await stage.failure()?.kind == .cancelled)
+        box.withLock { $0 = nil }
+    }
+
+    @Test func theNextTryComesAfterACooldownThatDoublesFromOneSecondToThirty() async throws {
+        let stage = AuthStage(FakeSession { _ in throw PulseError.noConnection })
+        var tries = 0
+        for cooldown in [1.0, 2, 4, 8, 16, 30, 30] {
+            #expect(await stage.failure()?.kind == .noConnection)
+            tries += 1
+            #expect(stage.session.refreshes == tries)
+            await stage.clock.advance(by: cooldown - 0.25)
+            #expect(await stage.failure()?.kind == .noConnection)
+            #expect(stage.session.refreshes == tries)
+            await stage.clock.advance(by: 0.25)
+        }
+        stage.session.set(\.refresh) { $0.takeNextToken() }
+        try await stage.get()
+        // A success begins anew.
+        stage.session.set(\.token, "t1")
+        stage.session.set(\.refresh) { _ in throw PulseError.noConnection }
+        #expect(await stage.failure()?.kind == .noConnection)
+        await stage.clock.advance(by: 1)
+        stage.session.set(\.refresh) { $0.takeNextToken() }
+        try await stage.get()
+    }
+
+    @Test func moreThanFiveRefreshesInThirtySecondsStopWithSessionExpired() async throws {
+        let stage = AuthStage(refusesAll: true)
+        for _ in 0..<5 {
+            #expect(await stage.failure()?.kind == .unauthorized)
+            await stage.clock.advance(by: 5)
+        }
+        for _ in 0..<2 { #expect(await stage.failure()?.kind == .sessionExpired) }
+        #expect(stage.session.refreshes == 5)
+        #expect(stage.session.endings == 0)
+        #expect(stage.events.all.count { $0 == "warning" } == 1)
+        // The first was 30 s ago.
+        await stage.clock.advance(by: 5)
+        #expect(await stage.failure()?.kind == .unauthorized)
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        #expect(stage.session.refreshes == 6)
+    }
+}

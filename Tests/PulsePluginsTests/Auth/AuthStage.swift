@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+
+/// A client with an ``AuthPlugin`` over a transport that answers 401 unless it knows the token.
+struct AuthStage {
+    let session: FakeSession
+    let plugin: AuthPlugin
+    let clock = TestClock()
+    let events = AuthEvents()
+    let transport: MockTransport
+    let client: PulseClient
+
+    static let home = "https://api.example.com"
+
+    /// - Parameter refusesAll: no token is good; else all are but `t1`.
+    /// - Parameter hold: what each request waits at before its answer.
+    init(
+        _ session: FakeSession = FakeSession(), base: String? = home, plugins: [any PulsePlugin] = [],
+        hold: Gate = Gate(isOpen: true),
+        refusesAll: Bool = false,
+        answering respond: (@Sendable (URLRequest) async throws -> PulseResponse?)? = nil
+    ) {
+        self.session = session
+        plugin = AuthPlugin(tokenProvider: session)
+        transport = MockTransport { request in
+            await hold.pass()
+            if let response = try await respond?(request) { return response }
+            let field = request.value(forHTTPHeaderField: "Authorization")
+            let isGood = !refusesAll && field?.hasPrefix("Bearer ") == true && field != "Bearer t1"
+            return PulseResponse(statusCode: isGood ? 200 : 401, data: Data("ok".utf8), request: request)
+        }
+        let bus = PulseEventBus()
+        bus.addSink(events)
+        let configuration = PulseConfiguration(baseURL: base.flatMap { URL(string: $0) })
+            .with(\.clock, value: clock).with(\.retryPolicy, value: .none)
+        client = PulseClient(
+            configuration: configuration, plugins: [plugin] + plugins, transport: transport, events: bus)
+    }
+
+    /// What went out as `Authorization`, in order; empty for none.
+    var sentTokens: [String] {
+        transport.requests.map { $0.value(forHTTPHeaderField: "Authorization") ?? "" }
+    }
+
+    @discardableResult
+    func get(_ path: String = "/a", auth: RequestOptions.Auth? = nil, deadline: TimeInterval? = nil) async throws
+        -> PulseResponse
+    {
+        try await client.rawRequest(
+            Get(path: path),
+            options: RequestOptions().with(\.auth, value: auth).with(\.deadline, value: deadline))
+    }
+
+    /// The failure of a call, nil if it succeeds.
+    func failure(_ path: String = "/a", auth: RequestOptions.Auth? = nil, deadline: TimeInterval? = nil) async
+        -> PulseError?
+    {
+        do {
+            try await get(path, auth: auth, deadline: deadline)
+            return nil
+        } catch {
+            return PulseError(wrapping: error)
+        }
+    }
+}
+
+struct Get: Endpoint {
+    typealias Response = Data
+
+    let path: String
+}

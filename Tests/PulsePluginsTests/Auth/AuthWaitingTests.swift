@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// Those who wait for a refresh, and how long.
+@Suite(.timeLimit(.minutes(5)))
+struct AuthWaitingTests {
+    /// A stage whose refresh waits at a gate, whatever becomes of its task.
+    private static func held(_ gate: Gate) -> AuthStage {
+        AuthStage(
+            FakeSession { session in
+                await gate.pass()
+                return session.takeNextToken()
+            })
+    }
+
+    @Test func aCancelledWaiterLeavesAloneAndAtOnce() async throws {
+        let gate = Gate()
+        let stage = Self.held(gate)
+        let stays = Task { try await stage.get() }
+        await gate.arrivals(atLeast: 1)
+        let leaves = Task { await stage.failure() }
+        leaves.cancel()
+        #expect(await leaves.value?.kind == .cancelled)
+        gate.open()
+        #expect(try await stays.value.statusCode == 200)
+        #expect(stage.session.refreshes == 1)
+    }
+
+    @Test func theRefreshGoesOnWithNoWaiterLeft() async throws {
+        let gate = Gate()
+        let stage = Self.held(gate)
+        let only = Task { await stage.failure() }
+        await gate.arrivals(atLeast: 1)
+        only.cancel()
+        #expect(await only.value?.kind == .cancelled)
+        let next = Task { try await stage.get() }
+        gate.open()
+        #expect(try await next.value.statusCode == 200)
+        #expect(stage.session.refreshes == 1)
+    }
+
+    @Test func aDeadlineEndsItsOwnCallsWaitAndNamesThe401() async throws {
+        let gate = Gate()
+        let stage = Self.held(gate)
+        let patient = Task { try await stage.get() }
+        await gate.arrivals(atLeast: 1)
+        async let hasty = stage.failure(deadline: 5)
+        // The refresh's own limit, and the deadline.
+        await stage.clock.sleepers(atLeast: 2)
+        await stage.clock.advance(by: 5)
+        let error = await hasty
+        #expect(error?.kind == .deadlineExceeded)
+        #expect(error?.statusCode == 401)
+        gate.open()
+        #expect(try await patient.value.statusCode == 200)
+        #expect(stage.session.refreshes == 1)
+    }
+
+    @Test func aRefreshThatTakesThirtySecondsFailsAllWhoWait() async throws {
+        let gate = Gate()
+        let stage = Self.held(gate)
+        async let first = stage.failure()
+        await gate.arrivals(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.advance(by: 29.75)
+        #expect(stage.events.all == ["started"])
+        await stage.clock.advance(by: 0.25)
+        let error = await first
+        guard case .transport(.timedOut, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(stage.events.all == ["started", "failed: transport"])
+        // It returns late: the provider has its token, which a later call finds; nobody else is told.
+        gate.open()
+        await stage.plugin.shutdown()
+        #expect(stage.session.token == "t2")
+        try await stage.get()
+        #expect(stage.session.refreshes == 1)
+        #expect(stage.events.all == ["started", "failed: transport"])
+    }
+
+    /// A call after a refresh that has taken too long and goes on: the one that waits for it.
+    private static func takeOver(_ stage: AuthStage, _ gate: Gate) async -> Task<PulseError?, Never> {
+        async let first = stage.failure()
+        await gate.arrivals(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.advance(by: 30)
+        _ = await first
+        // The cooldown.
+        await stage.clock.advance(by: 1)
+        let second = Task { await stage.failure() }
+        await stage.clock.sleepers(atLeast: 1)
+        return second
+    }
+
+    @Test func noSecondRefreshRunsBesideOneThatHasTakenTooLong() async {
+        let gate = Gate()
+        let stage = Self.held(gate)
+        let second = await Self.takeOver(stage, gate)
+        #expect(stage.session.refreshes == 1)
+        gate.open()
+        #expect(await second.value == nil)
+        #expect(stage.session.refreshes == 1)
+        #expect(stage.sentTokens == ["Bearer t1", "Bearer t1", "Bearer t2"])
+        await stage.plugin.shutdown()
+        #expect(stage.events.all == ["started", "failed: transport", "succeeded"])
+        #expect(stage.clock.sleeperCount == 0)
+    }
+
+    @Test func oneThatNeverEndsFailsThoseWhoWaitAfterThirtySecondsEach() async {
+        let gate = Gate()
+        let stage = Self.held(gate)
+        let second = await Self.takeOver(stage, gate)
+        await stage.clock.advance(by: 30)
+        guard case .transport(.timedOut, _) = await second.value else {
+            Issue.record("no timeout")
+            return
+        }
+        #expect(stage.session.refreshes == 1)
+        gate.open()
+        await stage.plugin.shutdown()
+    }
+
+    @Test func theProviderIsAskedAgainIfTheRefreshHeedsItsCancellationInTheEnd() async {
+        let gate = Gate()
+        let stage = AuthStage(
+            FakeSession { session in
+                await gate.pass()
+                try Task.checkCancellation()
+                return session.takeNextToken()
+            })
+        let second = await Self.takeOver(stage, gate)
+        gate.open()
+        #expect(await second.value == nil)
+        #expect(stage.session.refreshes == 2)
+        #expect(stage.sentTokens == ["Bearer t1", "Bearer t1", "Bearer t2"])
+        await stage.plugin.shutdown()
+    }
+
+    @Test func aVerdictThatComesTooLateForWhoWaitedStillEndsTheSession() async {
+        let gate = Gate()
+        let stage = AuthStage(
+            FakeSession { _ in
+                await gate.pass()
+                throw PulseError.unauthorized()
+            })
+        async let first = stage.failure()
+        await gate.arrivals(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.advance(by: 30)
+        #expect(await first?.kind == .transport)
+        gate.open()
+        await stage.plugin.shutdown()
+        #expect(stage.session.endings == 1)
+        #expect(stage.events.all == ["started", "failed: transport", "expired"])
+        #expect(await stage.failure()?.kind == .sessionExpired)
+        #expect(stage.session.refreshes == 1)
+    }
+
+    @Test func aRefreshThatEndsInTimeLeavesNoSleeper() async throws {
+        let stage = AuthStage()
+        try await stage.get()
+        await stage.plugin.shutdown()
+        #expect(stage.clock.sleeperCount == 0)
+    }
+
+    @Test func aShutdownCancelsWhoWaitsAndLeavesThePluginUsable() async throws {
+        let stage = AuthStage(
+            FakeSession { _ in
+                try await Task.sleep(nanoseconds: .max)
+                return ""
+            })
+        async let waiting = stage.failure()
+        await stage.clock.sleepers(atLeast: 1)
+        await stage.plugin.shutdown()
+        #expect(await waiting?.kind == .cancelled)
+        #expect(stage.clock.sleeperCount == 0)
+        #expect(
+            stage.events.all == ["started", "failed: cancelled"]
+                || stage.events.all == ["failed: cancelled", "started"])
+        stage.session.set(\.refresh) { $0.takeNextToken() }
+        try await stage.get()
+        #expect(stage.session.refreshes == 2)
+    }
+
+    // MARK: Ahead of time
+
+    /// - Parameter gate: what a refresh waits at; it arrives at `taken` with the new token in place.
+    private static func expiring(
+        in seconds: TimeInterval, _ gate: Gate = Gate(isOpen: true), taken: Gate = Gate(isOpen: true)
+    ) -> AuthStage {
+        let stage = AuthStage(
+            FakeSession("t2") { session in
+                await gate.pass()
+                session.set(\.expiry, nil)
+                let token = session.takeNextToken()
+                await taken.pass()
+                return token
+            })
+        stage.session.set(\.expiry, stage.clock.now.addingTimeInterval(seconds))
+        return stage
+    }
+
+    @Test func aTokenInItsLastMinuteIsRefreshedWhileCallsGoOnWithIt() async throws {
+        let (gate, taken) = (Gate(), Gate(isOpen: true))
+        let stage = Self.expiring(in: 60, gate, taken: taken)
+        for _ in 0..<3 { try await stage.get() }
+        await gate.arrivals(atLeast: 1)
+        #expect(stage.sentTokens == ["Bearer t2", "Bearer t2", "Bearer t2"])
+        gate.open()
+        await taken.arrivals(atLeast: 1)
+        try await stage.get()
+        #expect(stage.sentTokens.last == "Bearer t3")
+        #expect(stage.session.refreshes == 1)
+    }
+
+    @Test func beforeItsLastMinuteATokenIsLeftAlone() async throws {
+        let stage = Self.expiring(in: 60.5)
+        try await stage.get()
+        await stage.plugin.shutdown()
+        #expect(stage.session.refreshes == 0)
+        #expect(stage.events.all.isEmpty)
+    }
+
+    @Test func anExpiredTokenIsRefreshedBeforeTheCall() async throws {
+        let stage = Self.expiring(in: 0)
+        try await stage.get()
+        #expect(stage.sentTokens == ["Bearer t3"])
+    }
+
+    @Test func aRefreshAheadThatFailsHurtsNoCallWhoseTokenIsGood() async throws {
+        let stage = Self.expiring(in: 30)
+        stage.session.set(\.refresh) { _ in throw PulseError.noConnection }
+        for _ in 0..<3 { try await stage.get() }
+        await stage.plugin.shutdown()
+        #expect(stage.sentTokens == ["Bearer t2", "Bearer t2", "Bearer t2"])
+        #expect(stage.session.refreshes <= 1)
+    }
+
+    @Test func anExpiredTokenThatCannotBeRefreshedNowIsTheServersToJudge() async throws {
+        let stage = Self.expiring(in: -5)
+        stage.session.set(\.refresh) { _ in throw PulseError.noConnection }
+        #expect(await stage.failure()?.kind == .noConnection)
+        try await stage.get()
+        #expect(stage.sentTokens == ["Bearer t2"])
+        #expect(stage.session.refreshes == 1)
+    }
+
+    @Test func aTokenThatIsExpiredWhenItComesTellsOfAWrongClockAndIsUsed() async throws {
+        let stage = Self.expiring(in: -5)
+        stage.session.set(\.refresh) { $0.takeNextToken() }
+        for _ in 0..<10 { try await stage.get() }
+        #expect(stage.session.refreshes == 1)
+        #expect(stage.sentTokens == [String](repeating: "Bearer t3", count: 10))
+    }
+
+    @Test func aTokenThatLivesShortlyIsRefreshedInTheSecondHalfOfItsLife() async throws {
+        let stage = Self.expiring(in: -5)
+        let (clock, taken) = (stage.clock, Gate(isOpen: true))
+        stage.session.set(\.refresh) { session in
+            session.set(\.expiry, clock.now.addingTimeInterval(20))
+            let token = session.takeNextToken()
+            await taken.pass()
+            return token
+        }
+        try await stage.get()
+        await clock.advance(by: 9.75)
+        try await stage.get()
+        await stage.plugin.shutdown()
+        #expect(stage.session.refreshes == 1)
+        await clock.advance(by: 0.25)
+        try await stage.get()
+        await taken.arrivals(atLeast: 2)
+        #expect(stage.session.refreshes == 2)
+        #expect(stage.sentTokens == ["Bearer t3", "Bearer t3", "Bearer t3"])
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// Over real sockets: the server counts.
+@Suite(.timeLimit(.minutes(5)))
+struct AuthWireTests {
+    /// A server that knows one good token, gives it out at `/token`, and holds the first answers until told.
+    private struct Stage {
+        let server: MockServer
+        let session: FakeSession
+        let client: PulseClient
+        let events = AuthEvents()
+        let hold: Gate
+
+        /// - Parameter tokenStatus: of `/token`.
+        /// - Parameter tokenHold: what the answer of `/token` waits at.
+        init(_ server: MockServer, hold: Gate, tokenStatus: Int = 200, tokenHold: Gate = Gate(isOpen: true)) {
+            self.server = server
+            self.hold = hold
+            server.on(.get, "/data") { request in
+                let isGood = request.headers["Authorization"] == "Bearer t2"
+                if !isGood { await hold.pass() }
+                return isGood ? .text("ok") : .status(401)
+            }
+            server.on(.post, "/token") { request in
+                guard request.headers["Authorization"] == nil else { return .status(500) }
+                await tokenHold.pass()
+                return tokenStatus == 200 ? .text("t2") : .status(tokenStatus)
+            }
+            let box = Locked<PulseClient?>(nil)
+            session = FakeSession { session in
+                // The client lives as long as the stage does.
+                guard let client = box.withLock({ $0 }) else { throw PulseError.cancelled }
+                let token: String = try await client.post("/token", body: RequestBody.text("refresh"))
+                session.set(\.token, token)
+                return token
+            }
+            let bus = PulseEventBus()
+            bus.addSink(events)
+            client = PulseClient(
+                // It stands still: no cooldown ends while calls are still on their way.
+                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none)
+                    .with(\.clock, value: TestClock()),
+                plugins: [.auth(session)], events: bus)
+            let client = client
+            box.withLock { $0 = client }
+        }
+
+        func count(_ path: String) -> Int { server.requests.count { $0.path == path } }
+
+        func failure() async -> PulseError.Kind? {
+            do {
+                _ = try await get()
+                return nil
+            } catch {
+                return PulseError(wrapping: error).kind
+            }
+        }
+
+        func get() async throws -> String { try await client.get("/data") }
+
+        func shutdown() async {
+            await client.shutdown()
+            session.set(\.refresh) { _ in throw PulseError.cancelled }
+        }
+    }
+
+    @Test func aHundredCallsWithAnExpiredTokenMakeOneRefreshAndAHundredSuccesses() async throws {
+        try await MockServer.run { server in
+            let stage = Stage(server, hold: Gate())
+            let answers = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<100 { group.addTask { try await stage.get() } }
+                // As many as the transport sends at a time.
+                await stage.hold.arrivals(atLeast: 64)
+                stage.hold.open()
+                return try await group.reduce(into: [String]()) { $0.append($1) }
+            }
+            #expect(answers == [String](repeating: "ok", count: 100))
+            #expect(stage.count("/token") == 1)
+            #expect(stage.count("/data") <= 200)
+            #expect(stage.events.all == ["started", "succeeded"])
+            await stage.shutdown()
+        }
+    }
+
+    @Test func with99OfThemCancelledTheLastStillSucceeds() async throws {
+        try await MockServer.run { server in
+            let tokenHold = Gate()
+            let stage = Stage(server, hold: Gate(), tokenHold: tokenHold)
+            let calls = (0..<100).map { _ in Task { try await stage.get() } }
+            await stage.hold.arrivals(atLeast: 64)
+            stage.hold.open()
+            // The refresh is under way, begun by one of those that are cancelled or not: nobody can have succeeded yet.
+            await tokenHold.arrivals(atLeast: 1)
+            for call in calls.dropLast() { call.cancel() }
+            for call in calls.dropLast() {
+                let error = await #expect(throws: PulseError.self) { try await call.value }
+                #expect(error?.kind == .cancelled)
+            }
+            tokenHold.open()
+            let last = try await calls[99].value
+            #expect(last == "ok")
+            #expect(stage.count("/token") == 1)
+            await stage.shutdown()
+        }
+    }
+
+    @Test(arguments: [(400, PulseError.Kind.sessionExpired, 1), (503, .http, 0)])
+    func aFailedRefreshFailsAllOnce(status: Int, kind: PulseError.Kind, endings: Int) async throws {
+        try await MockServer.run { server in
+            let stage = Stage(server, hold: Gate(), tokenStatus: status)
+            let kinds = await withTaskGroup(of: PulseError.Kind?.self) { group in
+                for _ in 0..<100 { group.addTask { await stage.failure() } }
+                await stage.hold.arrivals(atLeast: 64)
+                stage.hold.open()
+                return await group.reduce(into: Set<PulseError.Kind?>()) { $0.insert($1) }
+            }
+            #expect(kinds == [kind])
+            #expect(stage.count("/token") == 1)
+            await stage.shutdown()
+            #expect(stage.session.endings == endings)
+            #expect(stage.events.all.count { $0 == "expired" } == endings)
+        }
+    }
+
+    @Test func aRedirectHopToAnotherOriginGetsNoToken() async throws {
+        try await MockServer.run { server in
+            try await MockServer.run { other in
+                let target = other.baseURL.absoluteString + "/there"
+                server.on(.get, "/here") { _ in .status(302, headers: ["Location": target]) }
+                other.on(.get, "/there") { _ in .text("ok") }
+                let stage = Stage(server, hold: Gate(isOpen: true))
+                let text: String = try await stage.client.get("/here")
+                #expect(text == "ok")
+                #expect(server.requests.first?.headers["Authorization"] == "Bearer t1")
+                #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+                await stage.shutdown()
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct DigestPluginTests {
+    private struct Get: Endpoint {
+        typealias Response = EmptyResponse
+
+        var path = "/dir/index.html"
+        var method = HTTPMethod.get
+        var body = RequestBody.none
+    }
+
+    /// A server that gives each nonce for a number of requests and checks what it is told with code of its own.
+    private final class Server: Sendable {
+        struct State {
+            var nonce = 1
+            var uses = 0
+            var fields: [String] = []
+        }
+
+        let state = Locked(State())
+        let usesOfNonce: Int
+        let knows: String
+
+        init(usesOfNonce: Int = .max, knows: String = "Mufasa") {
+            self.usesOfNonce = usesOfNonce
+            self.knows = knows
+        }
+
+        /// `Authorization` of each request, empty for none.
+        var fields: [String] { state.withLock { $0.fields } }
+
+        func respond(_ request: URLRequest) -> PulseResponse {
+            state.withLock { state in
+                let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
+                state.fields.append(field)
+                let parameters = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
+                if parameters["nonce"] == "n\(state.nonce)", parameters["username"] == knows, state.uses < usesOfNonce,
+                    Int(parameters["nc"] ?? "", radix: 16) == state.uses + 1
+                {
+                    state.uses += 1
+                    return PulseResponse(statusCode: 200, request: request)
+                }
+                let isStale = parameters["nonce"] == "n\(state.nonce)" && state.uses >= usesOfNonce
+                if state.uses > 0 { (state.nonce, state.uses) = (state.nonce + 1, 0) }
+                return PulseResponse(
+                    statusCode: 401,
+                    headers: [
+                        "WWW-Authenticate": """
+                        Basic realm="x, y", Digest realm="r", nonce="n\(state.nonce)", qop="auth-int,auth", \
+                        algorithm=SHA-256\(isStale ? ", stale=true" : "")
+                        """
+                    ], request: request)
+            }
+        }
+
+        func client(_ plugins: [any PulsePlugin] = [.digest(username: "Mufasa", password: "p")]) -> PulseClient {
+            PulseClient(
+                configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                    .with(\.retryPolicy, value: .none),
+                plugins: plugins, transport: MockTransport { [self] in respond($0) }, events: PulseEventBus())
+        }
+    }
+
+    private static func answer(_ challenge: String, _ password: String, _ clientNonce: String) throws -> String {
+        let (_, parameters) = try #require(AuthenticationField.challenges(in: challenge).first)
+        let read = try #require(DigestChallenge(parameters))
+        var session = try #require(
+            DigestSession(read, username: "Mufasa", password: password, clientNonce: clientNonce))
+        let authorization = session.authorization(method: "GET", target: "/dir/index.html")
+        let field = try #require(authorization)
+        let told = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
+        #expect(told["uri"] == "/dir/index.html")
+        #expect(told["nonce"] == parameters["nonce"])
+        #expect(told["opaque"] == parameters["opaque"])
+        return told["response"] ?? ""
+    }
+
+    /// The examples of RFC 7616, section 3.9.1, and of RFC 2617, section 3.5.
+    @Test func answersAsTheRFCsExamples() throws {
+        let newer = """
+            realm="http-auth@example.org", qop="auth, auth-int", \
+            nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"
+            """
+        let clientNonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
+        #expect(
+            try Self.answer("Digest algorithm=SHA-256, " + newer, "Circle of Life", clientNonce)
+                == "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1")
+        #expect(
+            try Self.answer("Digest algorithm=MD5, " + newer, "Circle of Life", clientNonce)
+                == "8ca523f5e9506fed4657c9700eebdbec")
+        let older = """
+            Digest realm="testrealm@host.com", qop="auth,auth-int", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", \
+            opaque="5ccc069c403ebaf9f0171e9517f40e41"
+            """
+        #expect(
+            try Self.answer(older, "Circle Of Life", "0a4f113b") == "6629fae49393a05397450978507c4ef1")
+    }
+
+    /// As Python's hashlib has them, with the values of RFC 7616.
+    @Test func answersWithTheHashOfASessionAndInTheFormOfBefore() throws {
+        let rest = #"realm="http-auth@example.org", nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v""#
+        let clientNonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
+        #expect(
+            try Self.answer("Digest algorithm=SHA-256-sess, qop=auth, " + rest, "Circle of Life", clientNonce)
+                == "2fd51b3a77ad75bad6afad6003e818d767133c46d9e2749e7f5232ae1ea3efd7")
+        #expect(
+            try Self.answer("Digest " + rest, "Circle of Life", clientNonce) == "7b2cc3b30e75b4777ea31027084363fd")
+    }
+
+    @Test func theFirstChallengeThatCanBeAnsweredCounts() {
+        func hash(_ fields: String...) -> DigestChallenge.Hash? {
+            var headers = HTTPHeaders()
+            for field in fields { headers.add(name: "WWW-Authenticate", value: field) }
+            return DigestChallenge.first(in: headers)?.hash
+        }
+        let rest = #"realm="a \"b\", Digest", nonce=n"#
+        #expect(hash("Digest algorithm=SHA-512-256, \(rest), digest algorithm=sha-256, \(rest)") == .sha256)
+        #expect(hash("Negotiate YII==", "Digest \(rest)") == .md5)
+        #expect(hash("Digest \(rest), algorithm=MD5-sess, qop=\"auth-int\"") == nil)
+        #expect(hash("Basic \(rest)", "Digest realm=\"r\"", "Digest nonce=\"n\"", "Digest", "") == nil)
+        #expect(hash("Digest realm=\"r\", nonce=\"open") == .md5)
+    }
+
+    @Test func aChallengeIsAnsweredOnceAndBeforehandFromThenOn() async throws {
+        let server = Server()
+        let client = server.client()
+        for _ in 0..<3 { _ = try await client.request(Get()) }
+        #expect(server.fields.count == 4)
+        #expect(server.fields.first == "")
+        #expect(server.fields.dropFirst().allSatisfy { $0.hasPrefix("Digest username=\"Mufasa\"") })
+        await client.shutdown()
+    }
+
+    @Test func aStaleNonceIsReplacedWithinTheCall() async throws {
+        let server = Server(usesOfNonce: 2)
+        let client = server.client()
+        for _ in 0..<5 { _ = try await client.request(Get()) }
+        // Refused: the first, and each third use of a nonce.
+        #expect(server.fields.count == 8)
+        await client.shutdown()
+    }
+
+    @Test func aSecondRefusalIsTheOutcome() async throws {
+        let server = Server(knows: "Scar")
+        let client = server.client()
+        for count in [2, 4] {
+            let error = await #expect(throws: PulseError.self) { try await client.request(Get()) }
+            #expect(error?.kind == .unauthorized)
+            #expect(server.fields.count == count)
+        }
+        #expect(server.fields.map(\.isEmpty) == [true, false, true, false])
+        await client.shutdown()
+    }
+
+    @Test func whatCanBeSentOnceOnlyIsNotSentAgain() async throws {
+        let server = Server()
+        let client = server.client()
+        let body = RequestBody.stream(isOneShot: true) { ByteStream([Data("x".utf8)]) }
+        await #expect(throws: PulseError.self) { try await client.request(Get(method: .post, body: body)) }
+        #expect(server.fields == [""])
+        // The next call knows the challenge.
+        _ = try await client.request(Get())
+        #expect(server.fields.count == 2)
+        await client.shutdown()
+    }
+
+    @Test func aNextNonceIsTheOneOfTheNextCall() async throws {
+        let nonces = Locked<[String]>([])
+        let transport = MockTransport { request in
+            let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
+            let told = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
+            nonces.withLock { $0.append((told["nonce"] ?? "") + (told["nc"] ?? "")) }
+            guard !field.isEmpty else {
+                return PulseResponse(
+                    statusCode: 401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="a", qop="auth""#],
+                    request: request)
+            }
+            return PulseResponse(
+                statusCode: 200, headers: ["Authentication-Info": #"nextnonce="b", qop=auth"#], request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            plugins: [.digest(username: "u", password: "p")], transport: transport, events: PulseEventBus())
+        for _ in 0..<3 { _ = try await client.request(Get()) }
+        #expect(nonces.withLock { $0 } == ["", "a00000001", "b00000001", "b00000002"])
+        await client.shutdown()
+    }
+
+    @Test func credentialsStayAtHomeAndBehindWhatACallBrings() async throws {
+        let server = Server()
+        let client = server.client()
+        _ = try await client.request(Get())
+        await #expect(throws: PulseError.self) { try await client.request(Get(path: "https://elsewhere.example/a")) }
+        #expect(server.fields.last == "")
+        _ = try? await client.request(Get(), options: RequestOptions().with(\.auth, value: .anonymous))
+        #expect(server.fields.last == "")
+        await client.shutdown()
+    }
+
+    @Test func itsNameIsTheAccountAndWhatWaitsForAnotherOneDoesNotLeave() async throws {
+        let plugin = DigestPlugin(username: "Mufasa", password: "p")
+        let context = PluginContext.mock()
+        _ = try await plugin.run(in: context) { PulseResponse(statusCode: 200, request: $0) }
+        #expect(context.store[AccountID.self] == "Mufasa")
+        for options in [RequestOptions(), RequestOptions().with(\.auth, value: .anonymous)] {
+            let context = PluginContext.mock(options: options)
+            context.store[ExpectedAccount.self] = "Scar"
+            let error = await #expect(throws: PulseError.self) {
+                try await plugin.run(in: context) { request in
+                    Issue.record("it was sent")
+                    return PulseResponse(statusCode: 200, request: request)
+                }
+            }
+            guard case .custom(let mismatch) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(mismatch is AccountMismatch)
+        }
+    }
+
+    @Test(arguments: ["a:b", "a\r\nb"])
+    func aNameThatCannotBeToldIsAnErrorOfEveryCall(name: String) async {
+        let client = Server().client([.digest(username: name, password: "p")])
+        let error = await #expect(throws: PulseError.self) { try await client.request(Get()) }
+        #expect(error?.kind == .invalidRequest)
+        await client.shutdown()
+    }
+
+    @Test func namesBeyondASCIIAndHashedNamesAreToldAsTheRFCSays() throws {
+        func field(_ extra: String) throws -> String {
+            let (_, parameters) = try #require(
+                AuthenticationField.challenges(in: "Digest realm=r, nonce=n, algorithm=SHA-256\(extra)").first)
+            let challenge = try #require(DigestChallenge(parameters))
+            var session = try #require(
+                DigestSession(challenge, username: "Jäsøn Doe", password: "p", clientNonce: "c"))
+            let authorization = session.authorization(method: "GET", target: "/")
+            return try #require(authorization)
+        }
+        #expect(try field("").contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe, "))
+        #expect(try !field(", userhash=true").contains("username*"))
+        #expect(try field(", userhash=true").contains("userhash=true"))
+    }
+
+    @Test func itsTextsShowNoSecret() {
+        let plugin = DigestPlugin(username: "Mufasa", password: "Circle of Life")
+        var dumped = ""
+        dump(plugin, to: &dumped)
+        for text in ["\(plugin)", String(reflecting: plugin), dumped] {
+            #expect(!text.contains("Mufasa") && !text.contains("Circle"))
+        }
+    }
+}

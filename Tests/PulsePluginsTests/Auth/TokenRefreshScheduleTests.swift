@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// A seeded random schedule of calls, ends, cancels and late results against a plain model; `PULSE_STEPS` sets its
+/// length.
+@Suite(.timeLimit(.minutes(5)))
+struct TokenRefreshScheduleTests {
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) {
+        let random = SeededRandomness(seed: seed)
+        var machine = TokenRefresh.StateMachine<Int>()
+        var model = Model()
+        var waiters = Set<Int>()
+        var ahead = 0
+        for step in 0..<Self.steps {
+            func pick(_ count: UInt64) -> Int { Int(random.next() % count) }
+            let label = Comment(rawValue: "seed \(seed), step \(step)")
+            switch pick(15) {
+            case 0...4:
+                let token = "t\(max(0, model.current - (pick(5) == 0 ? 1 : 0)))"
+                let version = max(0, machine.version - (pick(6) == 0 ? 1 : 0))
+                let waiter: (id: Int, value: Int)? = pick(8) == 0 ? nil : (step, step)
+                let answer = machine.request(token, seenAt: version, now: model.now, waiter: waiter)
+                let expected = model.request(token, version, waiter?.id)
+                #expect(Model.Answer(answer) == expected, label)
+                if waiter != nil, [.begin, .takeOver, .wait].contains(expected) { waiters.insert(step) }
+            case 5...6:
+                let asking = model.asked - (pick(4) == 0 ? 1 : 0)
+                let result = Self.result(pick(7), model.current)
+                let current: String? = pick(4) == 0 ? "t\(model.current + 7)" : nil
+                let lifetime: TimeInterval? = pick(3) == 0 ? nil : [-1, 0, 10, 90, 120, 3600][pick(6)]
+                let finish = machine.finish(asking, result, current: current, lifetime: lifetime, now: model.now)
+                let expected = model.finish(asking, result, current, lifetime)
+                #expect(Model.Finish(finish) == expected, label)
+                if case .ended(let ending) = finish { waiters.subtract(ending.waiters) }
+            case 10 where pick(4) == 0:
+                let run = model.runs - (pick(4) == 0 ? 1 : 0)
+                let ending = machine.expire(run, .noConnection, now: model.now)?.0
+                #expect(ending.map { Set($0.waiters) } == model.expire(run), label)
+                waiters.subtract(ending?.waiters ?? [])
+            case 7:
+                guard let id = waiters.randomElement(by: random) else { continue }
+                #expect(machine.leave(id) == id, label)
+                model.leave(id)
+                waiters.remove(id)
+                #expect(machine.leave(id) == nil, label)
+            case 8 where pick(5) == 0:
+                #expect(Set(machine.abandon()) == model.abandon(), label)
+                waiters = []
+            case 9 where pick(3) == 0:
+                // Somebody logs in anew; a call sees the token.
+                model.current += 1
+                #expect(
+                    machine.hasEnded("t\(model.current)", seenAt: machine.version)
+                        == model.hasEnded("t\(model.current)", model.version), label)
+            case 13...14:
+                // A call looks at its token's expiry, and begins a refresh ahead for which it does not wait.
+                let token = "t\(max(0, model.current - (pick(5) == 0 ? 1 : 0)))"
+                let remaining: TimeInterval = [-5, 0, 1, 5, 6, 45, 46, 60, 61, 600][pick(10)]
+                let validity = machine.validity(of: token, remaining: remaining)
+                #expect(validity == model.validity(token, remaining), label)
+                guard validity == .ending else { continue }
+                let answer = machine.request(token, seenAt: machine.version, now: model.now, waiter: nil)
+                let expected = model.request(token, model.version, nil)
+                #expect(Model.Answer(answer) == expected, label)
+                if expected == .begin { ahead += 1 }
+            default:
+                model.now += TimeInterval(pick(40)) / 4
+            }
+            #expect(machine.isRefreshing == (model.waiting != nil), label)
+            #expect(machine.isEnded == (model.ended != nil), label)
+            #expect(machine.version == model.version, label)
+            #expect(model.waiting ?? [] == waiters.intersection(model.waiting ?? []), label)
+        }
+        #expect(model.begun > Self.steps / 100)
+        #expect(model.takenOver > Self.steps / 1000)
+        #expect(ahead > Self.steps / 1000)
+    }
+
+    private static func result(_ choice: Int, _ current: Int) -> Result<String, PulseError> {
+        switch choice {
+        case 0...2: .success("t\(current + 1)")
+        case 3...4: .failure(.noConnection)
+        case 5: .failure(.cancelled)
+        default: .failure(.unauthorized())
+        }
+    }
+}
+
+extension Set<Int> {
+    fileprivate func randomElement(by random: SeededRandomness) -> Int? {
+        isEmpty ? nil : sorted()[Int(random.next() % UInt64(count))]
+    }
+}
+
+/// The rules as they are written down, with everything that ever happened kept in lists.
+private struct Model {
+    enum Answer: Equatable {
+        case begin, takeOver, wait, askAgain, refuse(PulseError.Kind), loop
+
+        init(_ answer: TokenRefresh.StateMachine<Int>.Answer) {
+            switch answer {
+            case .begin: self = .begin
+            case .takeOver: self = .takeOver
+            case .wait: self = .wait
+            case .askAgain: self = .askAgain
+            case .refuse(let error): self = .refuse(error.kind)
+            case .refuseLoop: self = .loop
+            }
+        }
+    }
+
+    enum Finish: Equatable {
+        case token(Set<Int>), failed(Set<Int>, PulseError.Kind), over(Set<Int>), superseded(Set<Int>)
+        case again, late(endsSession: Bool), ignored
+
+        init(_ finish: TokenRefresh.StateMachine<Int>.Finish) {
+            switch finish {
+            case .again: self = .again
+            case .late(let endsSession): self = .late(endsSession: endsSession)
+            case .ignored: self = .ignored
+            case .ended(let ending):
+                let waiters = Set(ending.waiters)
+                switch ending.outcome {
+                case .token: self = .token(waiters)
+                case .askAgain: self = .superseded(waiters)
+                case .failure(let error), .refused(let error):
+                    self = ending.endsSession ? .over(waiters) : .failed(waiters, error.kind)
+                }
+            }
+        }
+    }
+
+    var now: TimeInterval = 0
+    var current = 1
+    var version = 0
+    /// The number of the last refresh, and under which the provider was last asked.
+    var runs = 0
+    var asked = 0
+    var takenOver = 0
+    var waiting: Set<Int>?
+    /// Asked for a refresh that was given up: by a shutdown, or by its timer.
+    private var straggler: (token: String, byShutdown: Bool)?
+    /// The refresh of the moment waits for a question of another one.
+    private var waitsForStraggler = false
+    var ended: String?
+    /// The last token that a refresh brought, and how long it was good then.
+    private var fresh: (token: String, lifetime: TimeInterval?)?
+    var begun: Int { starts.count }
+    private var token = ""
+    private var starts: [TimeInterval] = []
+    /// When, and how many before it in a row.
+    private var failures: [(at: TimeInterval, kind: PulseError.Kind)] = []
+
+    mutating func hasEnded(_ token: String, _ seen: Int) -> Bool {
+        if ended == token { return true }
+        if seen == version { ended = nil }
+        return false
+    }
+
+    mutating func request(_ token: String, _ seen: Int, _ id: Int?) -> Answer {
+        if seen != version { return .askAgain }
+        if hasEnded(token, seen) { return .refuse(.sessionExpired) }
+        if waiting != nil {
+            if let id { waiting?.insert(id) }
+            return .wait
+        }
+        if let last = failures.last {
+            let cooldown = [1.0, 2, 4, 8, 16, 30][min(failures.count, 6) - 1]
+            if now < last.at + cooldown { return .refuse(last.kind) }
+        }
+        if straggler != nil {
+            (straggler, waitsForStraggler) = (nil, true)
+            runs = max(runs, asked) + 1
+            takenOver += 1
+            self.token = token
+            waiting = id.map { [$0] } ?? []
+            return .takeOver
+        }
+        if starts.filter({ $0 > now - 30 }).count >= 5 { return .loop }
+        starts.append(now)
+        runs = max(runs, asked) + 1
+        asked = runs
+        waitsForStraggler = false
+        self.token = token
+        waiting = id.map { [$0] } ?? []
+        return .begin
+    }
+
+    func validity(_ token: String, _ remaining: TimeInterval) -> TokenRefresh.StateMachine<Int>.Validity {
+        var ahead = 60.0
+        if let fresh, fresh.token == token, let lifetime = fresh.lifetime {
+            // One that was over when it came is the server's to judge.
+            if lifetime <= 0 { return .good }
+            if lifetime / 2 < ahead { ahead = lifetime / 2 }
+        }
+        if remaining > ahead { return .good }
+        return remaining > 0 ? .ending : .ended
+    }
+
+    mutating func leave(_ id: Int) {
+        waiting?.remove(id)
+    }
+
+    mutating func abandon() -> Set<Int> {
+        defer { waiting = nil }
+        if waiting != nil { straggler = (token, true) }
+        return waiting ?? []
+    }
+
+    mutating func expire(_ run: Int) -> Set<Int>? {
+        guard run == runs, let waiters = waiting else { return nil }
+        waiting = nil
+        straggler = (token, false)
+        failures.append((now, .noConnection))
+        return waiters
+    }
+
+    mutating func finish(
+        _ asking: Int, _ result: Result<String, PulseError>, _ shown: String?, _ lifetime: TimeInterval?
+    ) -> Finish {
+        guard asking == asked else { return .ignored }
+        guard let waiters = waiting else { return finishLate(result, shown, lifetime) }
+        if waitsForStraggler, case .failure(.cancelled) = result {
+            waitsForStraggler = false
+            asked = max(runs, asked) + 1
+            starts.append(now)
+            return .again
+        }
+        waiting = nil
+        switch result {
+        case .success(let token):
+            succeed(token, lifetime)
+            return .token(waiters)
+        case .failure(.unauthorized):
+            version += 1
+            if let shown, shown != token { return .superseded(waiters) }
+            ended = token
+            return .over(waiters)
+        case .failure(let error):
+            failures.append((now, error.kind == .cancelled ? .custom : error.kind))
+            return .failed(waiters, error.kind == .cancelled ? .custom : error.kind)
+        }
+    }
+
+    private mutating func finishLate(
+        _ result: Result<String, PulseError>, _ shown: String?, _ lifetime: TimeInterval?
+    ) -> Finish {
+        guard let straggler else { return .ignored }
+        self.straggler = nil
+        if straggler.byShutdown { return .ignored }
+        switch result {
+        case .success(let token):
+            succeed(token, lifetime)
+            return .late(endsSession: false)
+        case .failure(.unauthorized):
+            version += 1
+            if let shown, shown != straggler.token { return .late(endsSession: false) }
+            ended = straggler.token
+            return .late(endsSession: true)
+        case .failure:
+            return .ignored
+        }
+    }
+
+    private mutating func succeed(_ token: String, _ lifetime: TimeInterval?) {
+        fresh = (token, lifetime)
+        version += 1
+        current += 1
+        failures = []
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+@testable import PulseStorage
+
+/// The cache on disk under a client: over sockets, under a clock that stands still.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheDiskWireTests {
+    private static func run(_ body: (URL, CacheStage) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let cache = CachePlugin(policy: .rfc9111, storage: DiskCacheStorage(directory: folder))
+        try await CacheStage.run(cache) { try await body(folder, $0) }
+    }
+
+    private static func files(in folder: URL) -> [URL] {
+        (FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])?.allObjects ?? [])
+            .compactMap { $0 as? URL }
+            .filter { (try? $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true }
+    }
+
+    /// As on a Linux without libcrypto.
+    @Test(arguments: [true, false])
+    func withoutAHashFunctionItIsMemoryAloneAndApartByTheCredentialItself(isOnDisk: Bool) async throws {
+        try await CacheDigest.$isUnsupported.withValue(true) {
+            try await withStorage(onDisk: isOnDisk) { store in
+                let cache = CachePlugin(policy: .rfc9111, storage: store)
+                try await CacheStage.run(cache) { try await Self.askAsTwoUsers($0, isKept: !isOnDisk) }
+                #expect(await store.usage().entries == (isOnDisk ? 0 : 2))
+            }
+        }
+    }
+
+    private static func askAsTwoUsers(_ stage: CacheStage, isKept: Bool) async throws {
+        stage.serve(["Cache-Control": "max-age=60"])
+        let (ada, bob) = (["Authorization": "Bearer ada"], ["Authorization": "Bearer bob"])
+        try await stage.get("/a", ada)
+        try await stage.get("/a", bob)
+        #expect(try await stage.text("/a", ada) == (isKept ? "body 1 cache" : "body 3 network"))
+        #expect(try await stage.text("/a", bob) == (isKept ? "body 2 cache" : "body 4 network"))
+        #expect(stage.warnings.count == (isKept ? 0 : 1))
+    }
+
+    @Test func aDamagedEntryIsAMissNeverAnError() async throws {
+        try await Self.run { folder, stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            let file = try #require(Self.files(in: folder).first)
+            var bytes = try Data(contentsOf: file)
+            bytes[2] ^= 1
+            try bytes.write(to: file)
+            #expect(try await stage.text() == "body 2 network")
+            #expect(try await stage.text() == "body 2 cache")
+        }
+    }
+
+    @Test func aLargeDamagedBodyIsAMissForEveryForm() async throws {
+        try await Self.run { folder, stage in
+            let body = Data(repeating: 7, count: 600_000)
+            stage.server.on(.get, "/a") { request in
+                let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Date": stage.date()]
+                return request.headers["If-None-Match"] == nil
+                    ? .data(body, headers: headers) : .status(304, headers: headers)
+            }
+            func damage() throws {
+                let file = try #require(Self.files(in: folder).first)
+                var bytes = try Data(contentsOf: file)
+                bytes[300_000] ^= 1
+                try bytes.write(to: file)
+            }
+            try await stage.get()
+            try damage()
+            let buffered = try await stage.get()
+            #expect(buffered.origin == .network && buffered.data == body)
+            // Confirmed by the server, and yet not readable.
+            try damage()
+            let confirmed = try await stage.get("/a", cache: .revalidate)
+            #expect(confirmed.origin == .network && confirmed.data == body)
+            try damage()
+            let error = await #expect(throws: PulseError.self) { try await stage.get("/a", cache: .onlyIfCached) }
+            #expect(error?.kind == .cacheMiss)
+        }
+    }
+
+    @Test func anotherClientLaterFindsWhatThisOneKept() async throws {
+        try await Self.run { folder, stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
+            try await stage.get("/a", ["Authorization": "Bearer a", "Accept-Language": "en"])
+            let later = PulseClient(
+                configuration: PulseConfiguration(baseURL: stage.server.baseURL).with(\.clock, value: stage.clock),
+                plugins: [.cache(policy: .rfc9111, storage: .disk(directory: folder))])
+            let request = Request<String>(.get, "/a").header("Accept-Language", "en")
+            let own = try await later.response(for: request.header("Authorization", "Bearer a"))
+            #expect(own.response.origin == .cache && own.value == "body 1")
+            let other = try await later.response(for: request.header("Authorization", "Bearer b"))
+            #expect(other.response.origin == .network && other.value == "body 2")
+            await later.shutdown()
+        }
+    }
+
+    @Test func aStoreThatCannotBeWrittenSaysSoOnceAndCallsGoOn() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let cache = CachePlugin(policy: .rfc9111, storage: DiskCacheStorage(directory: file))
+        try await CacheStage.run(cache) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            for _ in 0..<3 { try await stage.get() }
+            #expect(stage.sent == 3)
+            #expect(stage.warnings.count == 1)
+        }
+    }
+
+    @Test func theAgeOfAnAnswerCountsFromTheAttemptThatBroughtIt() async throws {
+        let clock = TestClock(autoAdvances: true)
+        try await CacheStage.run(after: [.retry(maxAttempts: 2, strategy: .constant(50))], clock: clock) { stage in
+            stage.server.on(
+                .get, "/a",
+                script: [
+                    .status(503), .text("body", headers: ["Cache-Control": "max-age=60", "Age": "1"]),
+                ])
+            _ = try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"))
+            #expect(clock.sleeps == [50])
+            #expect(try await stage.age() == "1")
+        }
+    }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulseStorage
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// Whose request others may wait for, for how long, and what they are told. Over sockets, under a clock that stands still.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheFlightsWireTests {
+    private static let retry = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
+
+    private static func call(
+        _ stage: CacheStage, _ client: PulseClient? = nil, retry: RetryPolicy? = nil, deadline: TimeInterval? = nil,
+        timeout: TimeInterval = .infinity, plugins: [any PulsePlugin] = []
+    ) async throws -> PulseResponse {
+        let options = RequestOptions().with(\.retry, value: retry).with(\.deadline, value: deadline)
+            .with(\.timeout, value: timeout)
+        return try await (client ?? stage.client).rawRequest(GetA(plugins: plugins), options: options)
+    }
+
+    private struct GetA: Endpoint {
+        typealias Response = EmptyResponse
+
+        let path = "/a"
+        var plugins: [any PulsePlugin] = []
+    }
+
+    private struct Nothing: PulsePlugin {
+        let identifier = "com.pulse.tests.nothing"
+    }
+
+    // MARK: Deadlines
+
+    @Test func aSharedRequestDoesNotSleepPastItsCallersDeadline() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { _ in .status(503, headers: ["Retry-After": "50"]) }
+            let error = await #expect(throws: PulseError.self) {
+                try await Self.call(stage, retry: Self.retry, deadline: 5)
+            }
+            #expect(error?.statusCode == 503)
+            #expect(stage.sent == 1)
+        }
+    }
+
+    @Test func aDeadlineThatStrikesTellsWhatTheSharedRequestFailedWithBefore() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a", script: [.status(502), .raw([.stall])])
+            let call = Task { try await Self.call(stage, retry: Self.retry, deadline: 5) }
+            try await stage.server.requests(atLeast: 2)
+            await stage.clock.sleepers(atLeast: 1)
+            await stage.pass(5)
+            let error = await #expect(throws: PulseError.self) { try await call.value }
+            guard case .deadlineExceeded(let last?) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(last.statusCode == 502)
+        }
+    }
+
+    @Test func aSharedRequestTakesAsLongAsTheMostPatientOfItsCallersHasTime() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { _ in
+                let isFirst = gate.arrivals == 0
+                await gate.pass()
+                return isFirst
+                    ? .status(503, headers: ["Retry-After": "20"])
+                    : .text("body", headers: ["Cache-Control": "max-age=60"])
+            }
+            let calls = [TimeInterval(10), 40].map { deadline in
+                Task { try await Self.call(stage, retry: Self.retry, deadline: deadline) }
+            }
+            await stage.cache.keeper.flights.waitUntil(places: 2)
+            gate.open()
+            // The deadlines' sleeper, and the wait that the server asked for.
+            await stage.clock.sleepers(atLeast: 2)
+            await stage.pass(10)
+            let hasty = await #expect(throws: PulseError.self) { try await calls[0].value }
+            guard case .deadlineExceeded(let last?) = hasty else {
+                Issue.record("\(String(describing: hasty))")
+                return
+            }
+            #expect(last.statusCode == 503)
+            await stage.pass(10)
+            let patient = try await calls[1].value
+            #expect(patient.data == Data("body".utf8))
+        }
+    }
+
+    @Test func oneValidationBehindForAKeyOnWhateverTerms() {
+        var machine = CacheFlights.StateMachine()
+        func key(_ path: String, tag: String?) -> CacheFlightKey {
+            CacheFlightKey(key: CacheKey(url: path), delivery: .streamed, tag: tag)
+        }
+        #expect(machine.beginBehind(key("/a", tag: nil)) != nil)
+        #expect(machine.beginBehind(key("/a", tag: "t")) == nil)
+        #expect(machine.beginBehind(key("/b", tag: "t")) != nil)
+    }
+
+    // MARK: Terms
+
+    @Test func callsWhoseEndpointBringsPluginsGoAlone() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { _ in .raw([.stall]) }
+            let calls = (0..<2).map { _ in Task { try await Self.call(stage, plugins: [Nothing()]) } }
+            try await stage.server.requests(atLeast: 2)
+            #expect(stage.cache.keeper.flights.counts == (0, 0))
+            for call in calls {
+                call.cancel()
+                _ = await call.result
+            }
+        }
+    }
+
+    @Test func nobodyIsToldTheFailureOfACallOnOtherTerms() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { _ in .raw([.stall]) }
+            let calls = [
+                Task { try await Self.call(stage, retry: .never) },
+                Task { try await Self.call(stage, retry: Self.retry) },
+                Task { try await Self.call(stage, timeout: 1_000) },
+            ]
+            try await stage.server.requests(atLeast: 3)
+            #expect(stage.cache.keeper.flights.counts == (3, 3))
+            for call in calls {
+                call.cancel()
+                _ = await call.result
+            }
+        }
+    }
+
+    @Test func aCallThatIsPartOfARecoveryDoesNotWaitForItself() async throws {
+        let held = Locked<CacheStage?>(nil)
+        // What the recovery asks for is what the call that waits for it asks for, on the same terms.
+        let recovery = Recovery.task("renew") {
+            if let stage = held.withLock({ $0 }) { _ = try await Self.call(stage) }
+        }
+        let validator = Validator { _, response, _ in
+            response.statusCode == 203 ? .recover(recovery, otherwise: PulseError.cancelled) : .accept
+        }
+        try await CacheStage.run(CachePlugin(ttl: 60), after: [ValidatorPlugin([validator])]) { stage in
+            held.withLock { $0 = stage }
+            stage.server.on(.get, "/a", script: [.status(203), .text("renewed"), .text("body")])
+            let response = try await Self.call(stage)
+            #expect(response.data == Data("body".utf8))
+            #expect(stage.sent == 3)
+            held.withLock { $0 = nil }
+        }
+    }
+
+    @Test func whatIsPastItsLifetimeIsSaidToBeStaleToOneWhoWaitedForIt() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { _ in
+                await gate.pass()
+                return .text("body", headers: ["Cache-Control": "max-age=0", "Date": stage.date()])
+            }
+            let first = Task { try await stage.text() }
+            await stage.cache.keeper.flights.waitUntil(places: 1)
+            // It takes what is past its lifetime, and is to know that.
+            let second = Task { try await stage.text(cache: .staleWhileRevalidate) }
+            await stage.cache.keeper.flights.waitUntil(places: 2)
+            gate.open()
+            let texts = try await [first.value, second.value]
+            #expect(texts == ["body network", "body stale"])
+            let statistics = await stage.cache.statistics
+            #expect(statistics.staleHits == 1)
+            #expect(statistics.coalesced == 0)
+        }
+    }
+
+    @Test func theEndOfOneClientDoesNotEndTheCallsOfAnother() async throws {
+        try await CacheStage.run { stage in
+            let other = PulseClient(
+                configuration: stage.client.configuration, plugins: [stage.cache], events: PulseEventBus())
+            let count = Locked(0)
+            stage.server.on(.get, "/a") { _ in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                return number == 1 ? .raw([.stall]) : .text("body", headers: ["Cache-Control": "max-age=60"])
+            }
+            let call = Task { try await Self.call(stage) }
+            try await stage.server.requests(atLeast: 1)
+            await other.shutdown()
+            let answer = try await call.value
+            #expect(answer.data == Data("body".utf8))
+        }
+    }
+
+    @Test func allWhoWaitForAServerThatFailsAreServedWhatStandsIn() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            let count = Locked(0)
+            stage.server.on(.get, "/a") { _ in
+                let isFirst = count.withLock { count in
+                    count += 1
+                    return count == 1
+                }
+                guard !isFirst else {
+                    return .text(
+                        "body", headers: ["Cache-Control": "max-age=60, stale-if-error=99", "Date": stage.date()])
+                }
+                await gate.pass()
+                return .status(503)
+            }
+            try await stage.get()
+            await stage.pass(61)
+            let texts = try await stage.many(5, whenWaiting: { gate.open() }) { try await stage.text() }
+            #expect(texts == Array(repeating: "body stale", count: 5))
+            #expect(stage.sent == 2)
+        }
+    }
+
+    // MARK: Behind an answer
+
+    @Test func aStreamBehindAnAnswerIsReadNoFurtherThanItIsKept() async throws {
+        let store = MemoryCacheStorage(maximumBytes: 400_000)
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
+            let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=99", "Date": stage.date()]
+            let endless = MockServer.Response.data(Data(count: 2_000_000), headers: headers)
+                .fault(.stall, at: .body(1_000_000))
+            stage.server.on(.get, "/a", script: [.text("body", headers: headers), endless])
+            _ = try await stage.stream("/a")
+            await stage.pass(61)
+            let first = try await stage.stream("/a")
+            #expect(first.origin == .stale)
+            // Else it would hold its connection, and its place, for good.
+            try await stage.server.connectionsClosedByClient()
+        }
+    }
+
+    // MARK: A change
+
+    @Test func whoAsksAfterAChangeDoesNotFindWhatWasAskedBefore() async throws {
+        let store = HeldStorage()
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            let before = Task { try await stage.text() }
+            await store.gate.arrivals(atLeast: 1)
+            let url = stage.server.baseURL.appendingPathComponent("a")
+            let change = Task<Void, any Error>.startingNow { await stage.cache.invalidate(url: url) }
+            // The change is not over before what it makes invalid can be found, and taken away.
+            #expect(stage.cache.keeper.commits.waiterCount == 1)
+            store.gate.open()
+            try await change.value
+            #expect(await store.usage().entries == 0)
+            #expect(try await before.value == "body 1 network")
+        }
+    }
+
+    @Test func aChangeWhoseAnswerWasLostCountsAsOne() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            stage.server.on(.post, "/a", script: [.unanswered, .status(503)])
+            try await stage.get()
+            await #expect(throws: PulseError.self) { try await stage.get(method: .post) }
+            #expect(try await stage.text() == "body 2 network")
+            #expect(try await stage.get(method: .post).statusCode == 503)
+            #expect(try await stage.text() == "body 2 cache")
+        }
+    }
+
+    @Test func anInvalidationIsToldThoughThisClientHasStoredNothing() async throws {
+        let store = MemoryCacheStorage()
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+        }
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
+            let url = URL(string: "https://api.example.com/b")
+            let head = CachedHead(statusCode: 200, headers: [:], requestTime: Date(), responseTime: Date())
+            _ = try await store.store(
+                CachedResponse(head: head, body: CachedBody(Data())), for: CacheKey(url: "https://api.example.com/b"))
+            stage.serve("/c", ["Cache-Control": "no-store"])
+            try await stage.get("/c")
+            try await stage.cache.invalidate(url: #require(url))
+            #expect(stage.events.contains("cacheInvalidated"))
+        }
+    }
+}
+
+/// Takes answers when it is told to.
+private final class HeldStorage: CacheStorage {
+    let gate = Gate()
+    private let inner = MemoryCacheStorage()
+
+    func responses(for key: CacheKey) async -> [CachedResponse] { await inner.responses(for: key) }
+
+    func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
+        await gate.pass()
+        return try await inner.store(response, for: key)
+    }
+
+    func writer(for key: CacheKey) async throws -> any CacheWriter { try await inner.writer(for: key) }
+    func remove(_ selection: CacheSelection) async throws -> Int { try await inner.remove(selection) }
+    func usage() async -> CacheUsage { await inner.usage() }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// RFC 9111, section 4.2: how long an answer is used without asking. Over sockets, under a clock that stands still.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheFreshnessWireTests {
+    @Test func maxAgeKeepsAnAnswerFreshForThatLong() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            let first = try await stage.text()
+            #expect(first == "body 1 network")
+            await stage.pass(59)
+            #expect(try await stage.text() == "body 1 cache")
+            await stage.pass(1)
+            #expect(try await stage.text() == "body 2 network")
+            #expect(stage.events == ["cacheStored", "cacheMiss", "cacheHit", "cacheStored", "cacheMiss"])
+        }
+    }
+
+    @Test func withoutMaxAgeExpiresCounts() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Expires": stage.date(30)])
+            try await stage.get()
+            await stage.pass(29)
+            #expect(try await stage.text() == "body 1 cache")
+            await stage.pass(1)
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
+
+    @Test func maxAgeWinsOverExpires() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Expires": stage.date(-1000), "Cache-Control": "max-age=60"])
+            try await stage.get()
+            #expect(try await stage.text() == "body 1 cache")
+        }
+    }
+
+    @Test func withoutBothATenthOfTheTimeSinceTheLastChangeCounts() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Last-Modified": stage.date(-1000)])
+            try await stage.get()
+            await stage.pass(99)
+            #expect(try await stage.text() == "body 1 cache")
+            await stage.pass(1)
+            #expect(try await stage.isFromNetwork())
+        }
+    }
+
+    @Test func aHeuristicLifetimeIsADayAtMost() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Last-Modified": stage.date(-1e8)])
+            try await stage.get()
+            await stage.pass(86_399)
+            #expect(try await stage.text() == "body 1 cache")
+            await stage.pass(1)
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
+
+    @Test(arguments: [
+        "max-age=-1", "max-age=1.5", "max-age=x", "max-age=", "max-age", "max-age=60, max-age=61",
+    ])
+    func anInvalidMaxAgeMeansStale(value: String) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": value, "Expires": stage.date(100), "Last-Modified": stage.date(-1e6)])
+            try await stage.get()
+            #expect(try await stage.isFromNetwork())
+        }
+    }
+
+    @Test(arguments: ["0", "-1", "tomorrow"])
+    func anInvalidExpiresMeansStale(value: String) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Expires": value, "Last-Modified": stage.date(-1e6)])
+            try await stage.get()
+            #expect(try await stage.isFromNetwork())
+        }
+    }
+
+    @Test func sMaxageAndProxyRevalidateAreIgnored() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "s-maxage=0, max-age=60, proxy-revalidate"])
+            try await stage.get()
+            #expect(try await stage.text() == "body 1 cache")
+        }
+    }
+
+    // MARK: Age
+
+    @Test func theAgeFieldCountsAndTheAnswerCarriesOne() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Age": "50"])
+            let first = try await stage.age()
+            #expect(first == "50")
+            await stage.pass(4)
+            #expect(try await stage.age() == "54")
+            await stage.pass(6)
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
+
+    @Test func ofAListOfAgesTheFirstCounts() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Age": "7, 100"])
+            try await stage.get()
+            #expect(try await stage.age() == "7")
+        }
+    }
+
+    @Test(arguments: ["-50", "x", "1.5", "100s"])
+    func anAgeThatIsNoNumberIsIgnored(value: String) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Age": value])
+            try await stage.get()
+            #expect(try await stage.age() == "0")
+        }
+    }
+
+    @Test func aDateInThePastMakesAnAnswerOlder() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Date": stage.date(-40)])
+            try await stage.get()
+            await stage.pass(19)
+            #expect(try await stage.age() == "59")
+            await stage.pass(1)
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
+
+    @Test func theDelayOfTheAnswerCountsWithTheAgeField() async throws {
+        let clock = TestClock()
+        try await CacheStage.run(clock: clock) { stage in
+            stage.server.on(.get, "/slow") { _ in
+                clock.shiftWallClock(by: 20)
+                return .text("slow", headers: ["Cache-Control": "max-age=60", "Age": "5", "Date": stage.date()])
+            }
+            try await stage.get("/slow")
+            #expect(try await stage.age("/slow") == "25")
+        }
+    }
+
+    @Test func aClockSetBackMakesNoEntryImmortal() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            stage.clock.shiftWallClock(by: -1e7)
+            #expect(try await stage.text() == "body 2 network")
+            #expect(try await stage.text() == "body 2 cache")
+        }
+    }
+
+    // MARK: The request's directives
+
+    @Test func aRequestMayForbidUseWithoutValidation() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
+            try await stage.get()
+            #expect(try await stage.text("/a", ["Cache-Control": "no-cache"]) == "body 1 revalidated")
+            #expect(try await stage.text("/a", ["Pragma": "no-cache"]) == "body 1 revalidated")
+        }
+    }
+
+    @Test func pragmaCountsOnlyWithoutCacheControl() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            let headers = ["Pragma": "no-cache", "Cache-Control": "max-age=100"]
+            #expect(try await stage.text("/a", headers) == "body 1 cache")
+        }
+    }
+
+    @Test func aRequestMayAskForAYoungerAnswer() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            await stage.pass(10)
+            #expect(try await stage.text("/a", ["Cache-Control": "max-age=10"]) == "body 1 cache")
+            #expect(try await stage.text("/a", ["Cache-Control": "max-age=9"]) == "body 2 network")
+        }
+    }
+
+    @Test func aRequestMayAskForAnAnswerThatStaysFresh() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            await stage.pass(10)
+            #expect(try await stage.text("/a", ["Cache-Control": "min-fresh=50"]) == "body 1 cache")
+            #expect(try await stage.text("/a", ["Cache-Control": "min-fresh=51"]) == "body 2 network")
+        }
+    }
+
+    @Test func aRequestMayTakeAStaleAnswer() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            await stage.pass(70)
+            #expect(try await stage.text("/a", ["Cache-Control": "max-stale=10"]) == "body 1 stale")
+            #expect(try await stage.text("/a", ["Cache-Control": "max-stale"]) == "body 1 stale")
+            #expect(try await stage.text("/a", ["Cache-Control": "max-stale=9"]) == "body 2 network")
+        }
+    }
+
+    @Test func onlyIfCachedIsA504WithoutAnAnswer() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            let missing = try await stage.get("/a", ["Cache-Control": "only-if-cached"])
+            #expect(missing.statusCode == 504 && missing.origin == .cache)
+            #expect(stage.sent == 0)
+            try await stage.get()
+            #expect(try await stage.text("/a", ["Cache-Control": "only-if-cached"]) == "body 1 cache")
+        }
+    }
+
+    @Test(arguments: ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range"])
+    func conditionsAndRangesOfTheCallerBypassTheCache(name: String) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            #expect(try await stage.text("/a", [name: "x"]) == "body 2 network")
+            #expect(stage.lastSent?.headers[name] == "x")
+            #expect(try await stage.text() == "body 1 cache")
+        }
+    }
+
+    // MARK: The answer's directives
+
+    @Test func noCacheIsValidatedAlways() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""])
+            try await stage.get()
+            #expect(try await stage.text() == "body 1 revalidated")
+            #expect(try await stage.text("/a", ["Cache-Control": "max-stale"]) == "body 1 revalidated")
+        }
+    }
+
+    @Test func mustRevalidateIsNeverStale() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60, must-revalidate, stale-while-revalidate=99, stale-if-error=99"])
+            try await stage.get()
+            #expect(try await stage.text() == "body 1 cache")
+            await stage.pass(61)
+            #expect(try await stage.text("/a", ["Cache-Control": "max-stale"]) == "body 2 network")
+            await stage.pass(61)
+            #expect(try await stage.text("/a", cache: .cacheElseNetwork) == "body 3 network")
+            await stage.pass(61)
+            await stage.server.shutdown()
+            await #expect(throws: PulseError.self) { try await stage.get() }
+            let error = await #expect(throws: PulseError.self) { try await stage.get("/a", cache: .onlyIfCached) }
+            #expect(error?.kind == .cacheMiss)
+        }
+    }
+
+    @Test func immutableIsNotValidatedWhileFresh() async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", ["Cache-Control": "max-age=60, immutable", "ETag": "\"1\""])
+            stage.serve("/b", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
+            for path in ["/a", "/b"] { try await stage.get(path) }
+            #expect(try await stage.text("/a", cache: .revalidate) == "body 1 cache")
+            #expect(try await stage.text("/b", cache: .revalidate) == "body 1 revalidated")
+            await stage.pass(61)
+            #expect(try await stage.text("/a", cache: .revalidate) == "body 1 revalidated")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// Random requests, stored answers and answers, with headers that are right, odd and broken, against the reference.
+@Suite(.timeLimit(.minutes(10)))
+struct CachePolicyScheduleTests {
+    /// 20,000 in `swift test`, a million where `PULSE_STEPS` is 100,000.
+    private static let steps =
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 * 10 } ?? 20_000
+
+    @Test func decidesLikeTheReferenceOverRandomAnswersAndMutatedHeaders() async {
+        let seed: UInt64 = 9111
+        var random = RandomMessages(seed: seed)
+        var plans: [String: Int] = [:]
+        for step in 0..<Self.steps {
+            // Other tests want the thread as well.
+            if step % 20 == 0 { await Task.yield() }
+            let now = random.time()
+            let (method, headers) = random.request()
+            let mode = random.mode()
+            let stored = random.stored(for: method, headers)
+            let reference = ReferencePolicy(method: method, request: headers, mode: mode, stored: stored)
+            let request = CachedRequest(method: method, headers: headers)
+            let policy = CachePolicy.rfc9111
+
+            let plan = policy.plan(for: request, mode: mode, stored: stored, now: now)
+            let expected = reference.plan(now: now)
+            if plan != expected {
+                Issue.record(
+                    "seed \(seed), step \(step): \(plan) for \(expected), \(method) \(headers) \(mode) \(stored) \(now)"
+                )
+                return
+            }
+            plans[plan.name, default: 0] += 1
+            guard case .forward(let conditions) = plan else { continue }
+
+            let answer = random.answer(about: stored)
+            let verdict = policy.verdict(
+                on: answer, to: request, mode: mode, stored: stored, conditions: conditions)
+            let expectedVerdict = reference.verdict(on: answer, conditions: conditions)
+            if verdict != expectedVerdict {
+                Issue.record(
+                    """
+                    seed \(seed), step \(step): \(verdict) for \(expectedVerdict), \(method) \(headers) \(mode) \
+                    \(stored) answered by \(answer)
+                    """)
+                return
+            }
+            plans[verdict.name, default: 0] += 1
+            let isDisconnected = random.chance(2)
+            let use = policy.select(from: stored, for: request).flatMap {
+                policy.useAfterFailure(of: stored[$0], request, mode, isDisconnected: isDisconnected, now: now)
+            }
+            let expectedUse = reference.useAfterFailure(isDisconnected: isDisconnected, now: now)
+            if use != expectedUse {
+                Issue.record("seed \(seed), step \(step): \(String(describing: use)) after a failure")
+                return
+            }
+        }
+        // A generator that never meets a branch would compare nothing.
+        for name in [
+            "bypass", "serve", "forward", "gatewayTimeout", "cacheMiss", "pass", "store", "confirm", "serveStale",
+            "replace", "refetch",
+        ] {
+            #expect(plans[name, default: 0] > Self.steps / 2_000, "\(name) in \(plans)")
+        }
+    }
+}
+
+extension CachePlan {
+    fileprivate var name: String {
+        switch self {
+        case .bypass: "bypass"
+        case .serve: "serve"
+        case .forward: "forward"
+        case .gatewayTimeout: "gatewayTimeout"
+        case .cacheMiss: "cacheMiss"
+        }
+    }
+}
+
+extension CacheVerdict {
+    fileprivate var name: String {
+        switch self {
+        case .pass: "pass"
+        case .store: "store"
+        case .confirm: "confirm"
+        case .serveStale: "serveStale"
+        case .replace: "replace"
+        case .refetch: "refetch"
+        }
+    }
+}

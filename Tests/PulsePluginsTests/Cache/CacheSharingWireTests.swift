@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+@testable import PulsePlugins
+
+/// Whose answers are whose, what calls share, and streams. Over sockets, under a clock that stands still.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheSharingWireTests {
+    // MARK: Partitions
+
+    @Test(arguments: ["Authorization", "Cookie", "X-API-Key", "X-Session-Token"])
+    func answersOfDifferentCredentialsAreKeptApart(name: String) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            for user in ["alice", "bob"] { try await stage.get("/a", [name: user]) }
+            #expect(try await stage.text("/a", [name: "alice"]) == "body 1 cache")
+            #expect(try await stage.text("/a", [name: "bob"]) == "body 2 cache")
+            #expect(try await stage.text("/a") == "body 3 network")
+        }
+    }
+
+    @Test func anAccountsAnswersOutliveItsTokens() async throws {
+        let account = Locked<String?>("alice")
+        try await CacheStage.run(before: [AccountPlugin(account: account)]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get("/a", ["Authorization": "Bearer 1"])
+            #expect(try await stage.text("/a", ["Authorization": "Bearer 2"]) == "body 1 cache")
+            account.withLock { $0 = "bob" }
+            #expect(try await stage.text("/a", ["Authorization": "Bearer 2"]) == "body 2 network")
+            await stage.cache.clearAll(account: "alice")
+            #expect(try await stage.text("/a", ["Authorization": "Bearer 2"]) == "body 2 cache")
+            account.withLock { $0 = "alice" }
+            #expect(try await stage.text("/a", ["Authorization": "Bearer 2"]) == "body 3 network")
+        }
+    }
+
+    @Test func aCredentialThatTheCacheDidNotSeeIsNotStoredAndSaidOnce() async throws {
+        try await CacheStage.run(after: [HeadersPlugin(["X-API-Key": "inner"])]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            for _ in 0..<3 { try await stage.get() }
+            #expect(stage.sent == 3)
+            #expect(stage.warnings.count == 1)
+            #expect(stage.warnings.first?.contains("x-api-key") == true)
+            #expect(stage.warnings.first?.contains("inner") == false)
+        }
+    }
+
+    @Test func aSignatureIsNoCredential() async throws {
+        try await CacheStage.run(after: [HeadersPlugin(["X-Signature-256": "abc"])]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            #expect(try await stage.text() == "body 1 cache")
+            #expect(stage.warnings.isEmpty)
+        }
+    }
+
+    @Test func theValueOfASecretFieldThatVaryNamesIsNotKept() async throws {
+        let store = MemoryCacheStorage()
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "Authorization"])
+            try await stage.get("/a", ["Authorization": "Bearer secret"])
+            #expect(try await stage.text("/a", ["Authorization": "Bearer secret"]) == "body 1 cache")
+            let partition = CachePartition.name(account: nil, ["Authorization": "Bearer secret"]) { _ in true }
+            let key = CacheKey(partition: partition, url: "\(stage.server.baseURL)/a")
+            let found = try #require(await store.responses(for: key).first)
+            #expect(found.head.selectingFields.first?.name == "authorization")
+            #expect(found.head.selectingFields.first?.value?.contains("secret") == false)
+            #expect(!partition.contains("secret"))
+        }
+    }
+
+    // MARK: Collapsed misses
+
+    @Test func concurrentMissesForOneKeyMakeOneRequest() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { _ in
+                await gate.pass()
+                return .text("body", headers: ["Cache-Control": "max-age=60", "Date": stage.date()])
+            }
+            let texts = try await stage.many(20, whenWaiting: { gate.open() }) { try await stage.text() }
+            #expect(texts.filter { $0 == "body network" }.count == 1)
+            #expect(texts.filter { $0 == "body coalesced" }.count == 19)
+            #expect(stage.sent == 1)
+        }
+    }
+
+    @Test func followersGoAloneIfTheAnswerIsUncacheableForThem() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { _ in
+                await gate.pass()
+                return .text("body", headers: ["Cache-Control": "no-store"])
+            }
+            let texts = try await stage.many(5, whenWaiting: { gate.open() }) { try await stage.text() }
+            #expect(texts == Array(repeating: "body network", count: 5))
+            #expect(stage.sent == 5)
+            // And nobody waits for the next.
+            try await stage.get()
+            #expect(stage.cache.keeper.flights.counts == (0, 0))
+        }
+    }
+
+    @Test func followersOfAnotherVariantGoAlone() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { request in
+                await gate.pass()
+                return .text(
+                    request.headers["Accept-Language"] ?? "",
+                    headers: ["Cache-Control": "max-age=60", "Vary": "Accept-Language", "Date": stage.date()])
+            }
+            let languages = Locked(["en", "fr"][...])
+            let texts = try await stage.many(2, whenWaiting: { gate.open() }) {
+                let language = languages.withLock { $0.popFirst() } ?? ""
+                return try await language + " " + stage.text("/a", ["Accept-Language": language])
+            }
+            #expect(texts.sorted() == ["en en network", "fr fr network"])
+        }
+    }
+
+    @Test func aCancelledCallLeavesAloneAndTheLastOneEndsTheWire() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { _ in .raw([.stall]) }
+            let calls = (0..<3).map { _ in Task { try await stage.get() } }
+            try await stage.server.requests(atLeast: 1)
+            for call in calls.dropLast() {
+                call.cancel()
+                let error = await #expect(throws: PulseError.self) { try await call.value }
+                #expect(error?.kind == .cancelled)
+            }
+            #expect(stage.server.activity.connectionsClosedByClient.isEmpty)
+            calls[2].cancel()
+            _ = await calls[2].result
+            try await stage.server.connectionsClosedByClient()
+            #expect(stage.sent == 1)
+        }
+    }
+
+    @Test func aWaiterHasItsOwnDeadline() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { _ in .raw([.stall]) }
+            let patient = Task { try await stage.get() }
+            try await stage.server.requests(atLeast: 1)
+            var options = RequestOptions()
+            options.deadline = 5
+            let hasty = Task { [options] in
+                try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"), options: options)
+            }
+            await stage.clock.sleepers(atLeast: 1)
+            await stage.pass(5)
+            let error = await #expect(throws: PulseError.self) { try await hasty.value }
+            #expect(error?.kind == .deadlineExceeded)
+            patient.cancel()
+            _ = await patient.result
+        }
+    }
+
+    @Test func allWhoWaitGetTheSameError() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { _ in
+                await gate.pass()
+                return .raw([.close])
+            }
+            let failures = try await stage.many(4, whenWaiting: { gate.open() }) {
+                do {
+                    return try await stage.text()
+                } catch let error as PulseError {
+                    return "\(error.kind)"
+                }
+            }
+            #expect(Set(failures).count == 1)
+        }
+    }
+
+    @Test func aCallAfterAChangeDoesNotWaitForWhatWasAskedBefore() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            let count = Locked(0)
+            stage.server.on(.get, "/a") { _ in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == 1 { await gate.pass() }
+                return .text("body \(number)", headers: ["Cache-Control": "max-age=60", "Date": stage.date()])
+            }
+            stage.server.on(.post, "/a") { _ in .status(204) }
+            let before = Task { try await stage.text() }
+            try await stage.waitForFlight()
+            try await stage.get(method: .post)
+            #expect(try await stage.text() == "body 2 network")
+            gate.open()
+            let first = try await before.value
+            #expect(first == "body 1 network")
+            #expect(try await stage.text() == "body 2 cache")
+        }
+    }
+
+    // MARK: Streams
+
+    @Test(arguments: [true, false])
+    func aStreamThatEndedWholeIsStored(onDisk: Bool) async throws {
+        try await withStorage(onDisk: onDisk) { store in
+            try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
+                let body = Data(repeating: 7, count: 300_000)
+                stage.server.on(.get, "/a") { _ in
+                    .data(body, headers: ["Cache-Control": "max-age=60", "Date": stage.date()])
+                }
+                let first = try await stage.stream("/a")
+                #expect(first == .init(origin: .network, body: body))
+                let again = try await stage.stream("/a")
+                #expect(again == .init(origin: .cache, body: body))
+                let buffered = try await stage.get()
+                #expect(buffered.origin == .cache && buffered.data == body)
+                #expect(stage.sent == 1)
+            }
+        }
+    }
+
+    @Test func aStreamThatIsLeftOrCutIsNotStored() async throws {
+        try await CacheStage.run { stage in
+            let whole: MockServer.Response = .data(
+                Data(repeating: 7, count: 1_000_000), headers: ["Cache-Control": "max-age=60", "Date": stage.date()])
+            stage.server.on(.get, "/a", script: [whole, whole.truncated(after: 500_000), whole])
+            let left = try await stage.open("/a")
+            for try await _ in try #require(left.bytes) { break }
+            #expect(await stage.cache.statistics.entries == 0)
+            let cut = try await stage.open("/a")
+            await #expect(throws: PulseError.self) { for try await _ in try #require(cut.bytes) {} }
+            #expect(await stage.cache.statistics.entries == 0)
+            let kept = try await stage.stream("/a")
+            #expect(kept.body.count == 1_000_000)
+            #expect(await stage.cache.statistics.entries == 1)
+        }
+    }
+
+    @Test func aStreamTooLargeForTheStorePassesWhole() async throws {
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: MemoryCacheStorage(maximumBytes: 100_000))) {
+            stage in
+            let body = Data(repeating: 7, count: 300_000)
+            stage.server.on(.get, "/a") { _ in
+                .data(body, headers: ["Cache-Control": "max-age=60", "Date": stage.date()])
+            }
+            let first = try await stage.stream("/a")
+            #expect(first.body == body)
+            #expect(await stage.cache.statistics.entries == 0)
+        }
+    }
+
+    @Test func aStoredBodyOverACallsLimitIsTooLargeForIt() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            var options = RequestOptions()
+            options.maximumBufferedBodySize = 3
+            let error = await #expect(throws: PulseError.self) {
+                try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"), options: options)
+            }
+            #expect(error?.kind == .responseTooLarge)
+        }
+    }
+}
+
+/// Says whose call it is, as authentication does.
+struct AccountPlugin: PulsePlugin {
+    let identifier = "com.pulse.tests.account"
+    let scope = PluginScope.call
+    let account: Locked<String?>
+
+    func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+        context.store[AccountID.self] = account.withLock { $0 }
+    }
+}
+
+/// A stream that was read to its end.
+struct ReadStream: Equatable {
+    let origin: PulseResponse.Origin
+    let body: Data
+}
+
+extension CacheStage {
+    func open(_ path: String) async throws -> PulseResponse {
+        try await client.send(Request<EmptyResponse>(.get, PathTemplate(path)), RequestOptions(), delivery: .streamed) {
+            _, _ in
+        }
+    }
+
+    func stream(_ path: String) async throws -> ReadStream {
+        let response = try await open(path)
+        let body = try await response.bytes?.collect(upTo: .max)
+        return ReadStream(origin: response.origin, body: body ?? response.data)
+    }
+
+    /// Suspends until a request of the cache's own has reached the server.
+    func waitForFlight() async throws {
+        try await server.wait { $0.connections.contains { $0.requestCount > 0 } }
+    }
+
+    /// Runs calls together; once all of them wait for one request, `body` lets the server go on.
+    func many(
+        _ count: Int, whenWaiting body: () -> Void, _ call: @escaping @Sendable () async throws -> String
+    ) async throws -> [String] {
+        let tasks = (0..<count).map { _ in Task { try await call() } }
+        await cache.keeper.flights.waitUntil(places: count)
+        body()
+        var texts: [String] = []
+        for task in tasks { texts.append(try await task.value) }
+        return texts
+    }
+}
+
+func withStorage(onDisk: Bool, _ body: (any CacheStorage) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(onDisk ? DiskCacheStorage(directory: folder) : MemoryCacheStorage())
+}

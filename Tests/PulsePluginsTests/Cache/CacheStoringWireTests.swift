@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseStorage
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// RFC 9111, section 3, and what leaves the cache again (section 4.4). Over sockets, under a clock that stands still.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheStoringWireTests {
+    @Test func noStoreOnEitherSideStoresNothing() async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", ["Cache-Control": "no-store, max-age=60"])
+            stage.serve("/b", ["Cache-Control": "max-age=60"])
+            try await stage.get("/a")
+            #expect(try await stage.text("/a") == "body 2 network")
+            try await stage.get("/b", ["Cache-Control": "no-store"])
+            #expect(try await stage.text("/b") == "body 2 network")
+        }
+    }
+
+    @Test(arguments: [200, 203, 300, 404, 405, 410, 414, 501])
+    func aHeuristicallyCacheableStatusIsStored(status: Int) async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", status: status, ["Last-Modified": stage.date(-10_000)])
+            try await stage.get()
+            #expect(try await stage.text() == "body 1 cache")
+        }
+    }
+
+    @Test(arguments: [201, 302, 400, 403, 429, 500, 503])
+    func anyOtherStatusIsStoredOnlyIfItIsExplicitlyFresh(status: Int) async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", status: status, ["Last-Modified": stage.date(-10_000)])
+            stage.serve("/b", status: status, ["Cache-Control": "max-age=60"])
+            for path in ["/a", "/b"] { try await stage.get(path) }
+            #expect(try await stage.text("/a") == "body 2 network")
+            #expect(try await stage.text("/b") == "body 1 cache")
+        }
+    }
+
+    /// An account's entries outlive its tokens: the answer to an old one would meet the new one.
+    @Test(arguments: [401, 407])
+    func whatIsSaidOfACredentialIsNotStored(status: Int) async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", status: status, ["Cache-Control": "max-age=60"])
+            try await stage.get("/a")
+            #expect(try await stage.text("/a") == "body 2 network")
+        }
+    }
+
+    @Test func mustUnderstandOverridesNoStoreForAnUnderstoodStatus() async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", ["Cache-Control": "must-understand, no-store, max-age=60"])
+            stage.serve("/b", status: 299, ["Cache-Control": "must-understand, max-age=60"])
+            for path in ["/a", "/b"] { try await stage.get(path) }
+            #expect(try await stage.text("/a") == "body 1 cache")
+            #expect(try await stage.text("/b") == "body 2 network")
+        }
+    }
+
+    @Test func a206PassesAndIsNotStored() async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", status: 206, ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-5/6"])
+            try await stage.get()
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
+
+    @Test func anIncompleteBodyIsNotStored() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(
+                .get, "/a",
+                script: [
+                    .text("a whole body", headers: ["Cache-Control": "max-age=60"]).truncated(after: 5),
+                    .text("again", headers: ["Cache-Control": "max-age=60"]),
+                ])
+            await #expect(throws: PulseError.self) { try await stage.get() }
+            let again = try await stage.text()
+            #expect(again == "again network")
+        }
+    }
+
+    @Test func hopByHopAndConnectionListedFieldsAreNotStored() async throws {
+        try await CacheStage.run { stage in
+            stage.serve([
+                "Cache-Control": "max-age=60", "Connection": "X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5",
+                "X-Own": "1",
+            ])
+            try await stage.get()
+            let hit = try await stage.get()
+            #expect(hit.origin == .cache)
+            for name in ["Connection", "X-Hop", "Keep-Alive"] { #expect(!hit.headers.contains(name)) }
+            #expect(hit.headers["X-Own"] == "1")
+        }
+    }
+
+    @Test func anAnswerWithoutADateCountsFromWhenItCame() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { _ in .text("a", headers: ["Cache-Control": "max-age=60"]) }
+            try await stage.get()
+            await stage.pass(59)
+            let hit = try await stage.get()
+            #expect(hit.origin == .cache && hit.headers["Date"] == stage.date(-59))
+        }
+    }
+
+    // MARK: Key and Vary
+
+    @Test func headIsAnsweredFromGET() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "X-Own": "1"])
+            try await stage.get()
+            let head = try await stage.get(method: .head)
+            #expect(head.origin == .cache && head.data.isEmpty && head.headers["X-Own"] == "1")
+            #expect(stage.sent == 1)
+        }
+    }
+
+    @Test func anAnswerToHeadToldOtherwiseReplacesTheStoredOne() async throws {
+        try await CacheStage.run { stage in
+            let tag = Locked("\"1\"")
+            let respond: @Sendable (RecordedRequest) async throws -> MockServer.Response = { _ in
+                .text(
+                    "body", headers: ["Cache-Control": "max-age=60", "ETag": tag.withLock { $0 }, "Date": stage.date()])
+            }
+            stage.server.on(.get, "/a", respond)
+            try await stage.get()
+            await stage.pass(100)
+            // The same: fresh again.
+            try await stage.get(method: .head)
+            #expect(try await stage.text() == "body cache")
+            await stage.pass(100)
+            tag.withLock { $0 = "\"2\"" }
+            try await stage.get(method: .head)
+            #expect(try await stage.text() == "body network")
+        }
+    }
+
+    @Test func aFragmentAndTheSpellingOfAURLDoNotCount() {
+        let spellings = [
+            "http://example.com/", "HTTP://EXAMPLE.com", "http://example.com:80/#a", "http://example.com:/",
+        ]
+        #expect(Set(spellings.map { CacheURL.normalized($0) }) == ["http://example.com/"])
+        #expect(CacheURL.normalized("https://a.b:443/%7euser/%2f%zz?q=%41#f") == "https://a.b/~user/%2F%zz?q=A")
+        #expect(CacheURL.normalized("http://a.b:8080?q") == "http://a.b:8080/?q")
+        #expect(CacheURL.normalized("http://U:P@[::1]:80/A") == "http://U:P@[::1]/A")
+        #expect(CacheURL.normalized("http://a.b/a/") != CacheURL.normalized("http://a.b/a"))
+    }
+
+    @Test func aQueryIsKnownByItsBody() async throws {
+        try await CacheStage.run { stage in
+            let count = Locked(0)
+            stage.server.on(HTTPMethod.query, "/search") { request in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                return .text(
+                    "\(number) \(request.text)", headers: ["Cache-Control": "max-age=60", "Date": stage.date()])
+            }
+            func search(_ text: String) async throws -> String {
+                let endpoint = Request<String>(.query, "/search").body(.text(text))
+                return try await stage.client.request(endpoint)
+            }
+            let texts = try await [search("a"), search("b"), search("a")]
+            #expect(texts == ["1 a", "2 b", "1 a"])
+        }
+    }
+
+    @Test func aGETWithABodyBypasses() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            let endpoint = Request<String>(.get, "/a").body(.text("x"))
+            let text = try await stage.client.request(endpoint)
+            #expect(text == "body 2")
+        }
+    }
+
+    @Test func variantsAreKeptByTheStoredAnswersVary() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-Absent"])
+            for language in ["en", "fr"] { try await stage.get("/a", ["Accept-Language": language]) }
+            #expect(try await stage.text("/a", ["Accept-Language": "en"]) == "body 1 cache")
+            #expect(try await stage.text("/a", ["accept-language": "fr"]) == "body 2 cache")
+            #expect(try await stage.text("/a") == "body 3 network")
+            // Absent matches absent, and only absent.
+            #expect(try await stage.text("/a") == "body 3 cache")
+            #expect(try await stage.text("/a", ["Accept-Language": "en", "X-Absent": ""]) == "body 4 network")
+        }
+    }
+
+    @Test func valuesOfVaryAreComparedCombinedAndTrimmed() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
+            try await stage.get("/a", ["Accept-Language": "en, fr"])
+            #expect(try await stage.text("/a", ["Accept-Language": "en,fr "]) == "body 1 cache")
+        }
+    }
+
+    @Test func varyOnEverythingNeverMatches() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "*"])
+            try await stage.get()
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
+
+    @Test func aHeaderThatVaryDoesNotNameDisablesNothing() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get("/a", ["traceparent": "00-1"])
+            #expect(try await stage.text("/a", ["traceparent": "00-2"]) == "body 1 cache")
+        }
+    }
+
+    @Test func aHitCarriesTheNewCallersRequest() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get("/a", ["X-Call": "1"])
+            let hit = try await stage.get("/a", ["X-Call": "2"])
+            #expect(hit.origin == .cache)
+            #expect(hit.request.value(forHTTPHeaderField: "X-Call") == "2")
+        }
+    }
+
+    // MARK: Invalidation
+
+    @Test(arguments: [HTTPMethod.post, .put, .delete, .patch, HTTPMethod(rawValue: "ARCHIVE")!])
+    func anUnsafeMethodThatSucceedsInvalidatesTheTarget(method: HTTPMethod) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            stage.server.on(method, "/a") { _ in .status(204) }
+            try await stage.get()
+            try await stage.get(method: method)
+            #expect(try await stage.text() == "body 2 network")
+            #expect(stage.events.contains("cacheInvalidated"))
+        }
+    }
+
+    /// A sink of the application's prints what it likes.
+    @Test func anInvalidationTellsNoSecretOfItsURL() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            stage.server.on(.post, "/a") { _ in .status(204) }
+            try await stage.get("/a?token=hunter2")
+            try await stage.get("/a?token=hunter2", method: .post)
+            try await stage.get("/a?token=hunter2")
+            let base = stage.server.baseURL
+            try await stage.cache.invalidate(url: #require(URL(string: "\(base)/a?token=hunter2#hunter3")))
+            try await stage.get("/a?token=hunter2")
+            try await stage.cache.invalidate(prefix: #require(URL(string: "\(base)/a?token=hunt")))
+            #expect(stage.events.count { $0 == "cacheInvalidated" } == 3)
+            #expect(stage.raw.contains("\(base)/a"))
+            #expect(!stage.raw.contains("hunt"))
+        }
+        let userInfo = try #require(URL(string: "https://ada:hunter2@example.com:8443/a%20b?c=d#e"))
+        #expect(CacheURL.told(userInfo).absoluteString == "https://example.com:8443/a%20b")
+    }
+
+    @Test(arguments: [400, 404, 500])
+    func anUnsafeMethodThatFailsInvalidatesNothing(status: Int) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            stage.server.on(.post, "/a") { _ in .status(status) }
+            try await stage.get()
+            try await stage.get(method: .post)
+            #expect(try await stage.text() == "body 1 cache")
+        }
+    }
+
+    @Test func locationAndContentLocationOfTheSameOriginAreInvalidated() async throws {
+        try await CacheStage.run { stage in
+            for path in ["/b", "/c", "/d"] { stage.serve(path, ["Cache-Control": "max-age=60"]) }
+            stage.server.on(.post, "/a") { _ in
+                .status(201, headers: ["Location": "/b", "Content-Location": "\(stage.server.baseURL)/c"])
+            }
+            for path in ["/b", "/c", "/d"] { try await stage.get(path) }
+            try await stage.get(method: .post)
+            #expect(try await stage.text("/b") == "body 2 network")
+            #expect(try await stage.text("/c") == "body 2 network")
+            #expect(try await stage.text("/d") == "body 1 cache")
+        }
+    }
+
+    @Test func locationElsewhereInvalidatesNothing() throws {
+        let url = try #require(URL(string: "https://a.example/x"))
+        let headers: HTTPHeaders = ["Location": "https://b.example/y", "Content-Location": "http://a.example/z"]
+        #expect(CachePolicy.rfc9111.invalidated(byStatus: 201, headers, to: .post, url) == [url])
+        #expect(CachePolicy.rfc9111.invalidated(byStatus: 200, headers, to: .get, url).isEmpty)
+    }
+
+    @Test func invalidatesByURLPrefixTagAndAll() async throws {
+        try await CacheStage.run { stage in
+            let url = stage.server.baseURL
+            for path in ["/a", "/a/b", "/c"] { stage.serve(path, ["Cache-Control": "max-age=60"]) }
+            func fill() async throws {
+                for path in ["/a", "/a/b", "/c"] { try await stage.get(path, tag: path == "/c" ? "feed" : nil) }
+            }
+            func cached() async -> [String] {
+                var paths: [String] = []
+                for path in ["/a", "/a/b", "/c"] {
+                    if (try? await stage.get(path, cache: .onlyIfCached)) != nil { paths.append(path) }
+                }
+                return paths
+            }
+            try await fill()
+            await stage.cache.invalidate(url: url.appendingPathComponent("a"))
+            #expect(await cached() == ["/a/b", "/c"])
+            try await fill()
+            await stage.cache.invalidate(prefix: url.appendingPathComponent("a"))
+            #expect(await cached() == ["/c"])
+            try await fill()
+            await stage.cache.invalidate(tag: "feed")
+            #expect(await cached() == ["/a", "/a/b"])
+            try await fill()
+            #expect(await cached().count == 3)
+            await stage.cache.clearAll()
+            #expect(await cached().isEmpty)
+            #expect(await stage.cache.statistics.entries == 0)
+        }
+    }
+
+    @Test func anAnswerThatAnInvalidationOvertookIsNotStored() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { _ in
+                await gate.pass()
+                return .text("before", headers: ["Cache-Control": "max-age=60"])
+            }
+            let call = Task { try await stage.get() }
+            try await stage.server.requests(atLeast: 1)
+            await stage.cache.clearAll()
+            gate.open()
+            #expect(try await call.value.data == Data("before".utf8))
+            #expect(await stage.cache.statistics.entries == 0)
+            #expect(stage.cache.keeper.flights.counts == (0, 0))
+        }
+    }
+
+    @Test func whatTheServerNowSaysMayNotBeKeptTakesThePlaceOfWhatWas() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(
+                .get, "/a",
+                script: [
+                    .text("old", headers: ["Cache-Control": "max-age=60, stale-if-error=9999"]),
+                    .text("new", headers: ["Cache-Control": "no-store"]), .status(503),
+                ])
+            try await stage.get()
+            await stage.pass(61)
+            #expect(try await stage.text() == "new network")
+            #expect(try await stage.get().statusCode == 503)
+        }
+    }
+}

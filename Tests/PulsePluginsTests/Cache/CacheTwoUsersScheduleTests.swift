@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulseStorage
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// Random traces of several users through one cache, against a model without a cache: every answer is one that the origin
+/// gave to that very user for that very request, and its directives allow it at that time.
+@Suite(.timeLimit(.minutes(15)))
+struct CacheTwoUsersScheduleTests {
+    private static let steps =
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 50 } ?? 500
+
+    enum Identity: String, CaseIterable { case token, rotatingTokenOfAnAccount }
+
+    @Test(arguments: [false, true], Identity.allCases)
+    func nobodyIsGivenAnothersAnswerNorOneThatIsPast(onDisk: Bool, identity: Identity) async throws {
+        try await withStorage(onDisk: onDisk) { store in
+            let trace = UserTrace(store, identity: identity, seed: 6)
+            for step in 0..<Self.steps {
+                await trace.step(step)
+                if trace.hasFailed { return }
+            }
+            // Whether callers meet, or an answer goes stale before them, is up to their tasks: here they do.
+            await trace.meet(Self.steps)
+            await trace.client.shutdown()
+            let wanted: Set<PulseResponse.Origin> = [.mock, .cache, .revalidated, .coalesced, .stale]
+            #expect(trace.origins.isSuperset(of: wanted), "\(trace.origins)")
+        }
+    }
+}
+
+/// Each task has its own: what the others draw beside it changes nothing, so that a seed gives the same calls again.
+private enum Chance {
+    @TaskLocal static var own = SeededRandomness(seed: 0)
+}
+
+private final class UserTrace: Sendable {
+    let client: PulseClient
+    private let random: SeededRandomness
+    private let clock = TestClock()
+    private let origin: ModelOrigin
+    private let cache: CachePlugin
+    private let state = Locked((origins: Set<PulseResponse.Origin>(), hasFailed: false))
+
+    init(_ store: any CacheStorage, identity: CacheTwoUsersScheduleTests.Identity, seed: UInt64) {
+        random = SeededRandomness(seed: seed)
+        origin = ModelOrigin(clock: clock)
+        cache = CachePlugin(policy: .rfc9111, storage: store)
+        client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
+            plugins: [UserPlugin(identity: identity), cache],
+            transport: MockTransport(recordsRequests: false) { [origin] in try await origin.answer($0) },
+            events: PulseEventBus())
+    }
+
+    var origins: Set<PulseResponse.Origin> { state.withLock { $0.origins } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    private func pick<Value>(_ values: [Value]) -> Value { values[Int(random.next() % UInt64(values.count))] }
+
+    func step(_ number: Int) async {
+        switch random.next() % 16 {
+        case 0: origin.change(pick(ModelOrigin.conditions))
+        case 1...4: clock.shiftWallClock(by: TimeInterval(random.next() % 30))
+        case 5: await post(pick(["/a", "/b"]), user: pick(UserPlugin.users))
+        case 6 where random.next() % 8 == 0: await cache.clearAll()
+        default:
+            // Several at a time, of the same or of different users.
+            let calls = (0..<pick([1, 1, 2, 3])).map { _ in
+                Wish(
+                    path: pick(["/a", "/b"]), user: pick(UserPlugin.users), language: pick(["en", "fr"]),
+                    mode: mode())
+            }
+            await get(calls, number)
+        }
+        // A request behind an answer would meet the next step's clock and changes.
+        await cache.keeper.flights.waitUntilIdle()
+    }
+
+    /// Two callers for one request, and one who is served while the server fails.
+    func meet(_ number: Int) async {
+        let gate = Gate()
+        origin.change(.well)
+        origin.prescribe("max-age=10, stale-if-error=40", gate)
+        let wish = Wish(path: "/met", user: "alice", language: "en", mode: .default)
+        let opener = Task { [cache] in
+            await cache.keeper.flights.waitUntil(places: 2)
+            gate.open()
+        }
+        await get([wish, wish], number)
+        await opener.value
+        clock.shiftWallClock(by: 15)
+        origin.change(.failing)
+        await get([wish], number + 1)
+    }
+
+    private struct Wish: Sendable {
+        let path: String
+        let user: String
+        let language: String
+        let mode: RequestOptions.Cache
+    }
+
+    private func get(_ wishes: [Wish], _ step: Int) async {
+        let started = origin.moment
+        await withTaskGroup(of: Void.self) { group in
+            for wish in wishes {
+                let chance = SeededRandomness(seed: random.next())
+                group.addTask {
+                    await Chance.$own.withValue(chance) { await self.get(wish, since: started, step) }
+                }
+            }
+        }
+    }
+
+    private func mode() -> RequestOptions.Cache {
+        random.next() % 2 == 0
+            ? .default : pick([.reload, .revalidate, .cacheElseNetwork, .onlyIfCached, .staleWhileRevalidate])
+    }
+
+    private func options(_ user: String, _ language: String, _ mode: RequestOptions.Cache) -> RequestOptions {
+        RequestOptions().with(\.headers, value: ["X-Test-User": user, "Accept-Language": language])
+            .with(\.cache, value: mode).with(\.acceptedStatuses, value: .any)
+    }
+
+    private func post(_ path: String, user: String) async {
+        let response = await Chance.$own.withValue(SeededRandomness(seed: random.next())) {
+            try? await client.rawRequest(
+                Request<EmptyResponse>(.post, PathTemplate(path)), options: options(user, "en", .default))
+        }
+        if response?.statusCode == 200 { origin.invalidate(path) }
+    }
+
+    private func get(_ wish: Wish, since started: Int, _ step: Int) async {
+        let (path, user, language, mode) = (wish.path, wish.user, wish.language, wish.mode)
+        let response: PulseResponse
+        do {
+            response = try await client.rawRequest(
+                Request<EmptyResponse>(.get, PathTemplate(path)), options: options(user, language, mode))
+        } catch {
+            return
+        }
+        state.withLock { _ = $0.origins.insert(response.origin) }
+        guard response.statusCode == 200 else { return }
+        let problem = origin.problem(with: response, path, user, language, mode, since: started)
+        guard let problem else { return }
+        let isFirst = state.withLock { state in
+            defer { state.hasFailed = true }
+            return !state.hasFailed
+        }
+        if isFirst {
+            Issue.record("seed \(random.seed), step \(step): \(user) \(path) \(language) \(mode): \(problem)")
+        }
+    }
+}
+
+/// Sets the credentials of the user that a test header names, and takes that header away.
+private struct UserPlugin: PulsePlugin {
+    static let users = ["alice", "bob", "nobody"]
+
+    let identifier = "com.pulse.tests.user"
+    let scope = PluginScope.call
+    let identity: CacheTwoUsersScheduleTests.Identity
+
+    func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+        let user = request.value(forHTTPHeaderField: "X-Test-User") ?? ""
+        request.setValue(nil, forHTTPHeaderField: "X-Test-User")
+        guard user != "nobody" else { return }
+        switch identity {
+        case .token:
+            request.setValue("Bearer \(user)", forHTTPHeaderField: "Authorization")
+        case .rotatingTokenOfAnAccount:
+            context.store[AccountID.self] = user
+            request.setValue("Bearer \(user).\(Chance.own.next() % 3)", forHTTPHeaderField: "Authorization")
+        }
+    }
+}
+
+/// A server that remembers every answer it gave, to whom and when.
+private final class ModelOrigin: Sendable {
+    enum Condition: Sendable { case well, failing, unreachable, offline }
+
+    static let conditions: [Condition] = [.well, .well, .well, .failing, .unreachable, .offline]
+
+    private struct Given: Sendable {
+        let user: String
+        let path: String
+        /// Nil if the answer is the same in all.
+        let language: String?
+        let directives: String
+        /// When it was given or last confirmed, by the clock, and in the order of all that happened.
+        var time: Date
+        var moment: Int
+    }
+
+    private struct State {
+        var condition = Condition.well
+        var given: [Given] = []
+        var moment = 0
+        var invalidated: [String: Int] = [:]
+        var lastTrouble = -1
+        /// What it says instead of what chance has it say, and who lets it.
+        var prescribed: (directives: String, gate: Gate)?
+
+        mutating func next() -> Int {
+            moment += 1
+            return moment
+        }
+    }
+
+    private static let directives = [
+        "max-age=20", "max-age=20, must-revalidate", "no-store", "max-age=10, stale-while-revalidate=20",
+        "max-age=10, stale-if-error=40", "no-cache", "max-age=0", "max-age=15, private", "",
+    ]
+
+    private let clock: TestClock
+    private let state = Locked(State())
+
+    init(clock: TestClock) {
+        self.clock = clock
+    }
+
+    var moment: Int { state.withLock { $0.moment } }
+
+    func change(_ condition: Condition) {
+        state.withLock { $0.condition = condition }
+    }
+
+    func prescribe(_ directives: String, _ gate: Gate) {
+        state.withLock { $0.prescribed = (directives, gate) }
+    }
+
+    func invalidate(_ path: String) {
+        state.withLock { $0.invalidated[path] = $0.next() }
+    }
+
+    func answer(_ request: URLRequest) async throws -> PulseResponse {
+        for _ in 0..<(Chance.own.next() % 4) { await Task.yield() }
+        await state.withLock { $0.prescribed?.gate }?.pass()
+        let condition = state.withLock { state in
+            if state.condition != .well { state.lastTrouble = state.next() }
+            return state.condition
+        }
+        switch condition {
+        case .offline: throw PulseError.noConnection
+        case .unreachable:
+            throw TransportFailure(
+                code: .cannotConnectToHost, phase: .beforeSend, underlying: URLError(.cannotConnectToHost))
+        case .failing: return PulseResponse(statusCode: 503, request: request)
+        case .well: break
+        }
+        guard request.httpMethod != "POST" else { return PulseResponse(statusCode: 200, request: request) }
+        return give(request)
+    }
+
+    private func give(_ request: URLRequest) -> PulseResponse {
+        let path = request.url?.path ?? ""
+        let bearer = request.value(forHTTPHeaderField: "Authorization")?.dropFirst("Bearer ".count)
+        let user = bearer.map { String($0.split(separator: ".")[0]) } ?? "nobody"
+        let language = request.value(forHTTPHeaderField: "Accept-Language") ?? ""
+        return state.withLock { state in
+            let (moment, now) = (state.next(), clock.now)
+            // Half the time what was given before still holds.
+            if let tags = request.value(forHTTPHeaderField: "If-None-Match"), Chance.own.next() % 2 == 0 {
+                let last = state.given.indices.last { index in
+                    tags.contains("\"\(index)\"") && state.given[index].language ?? language == language
+                }
+                if let last, state.given[last].user == user {
+                    state.given[last].time = now
+                    state.given[last].moment = moment
+                    return PulseResponse(
+                        statusCode: 304, headers: headers(last, state.given[last], now), request: request)
+                }
+            }
+            let varies = path == "/b"
+            state.given.append(
+                Given(
+                    user: user, path: path, language: varies ? language : nil,
+                    directives: state.prescribed?.directives
+                        ?? Self.directives[Int(Chance.own.next() % UInt64(Self.directives.count))],
+                    time: now, moment: moment))
+            let number = state.given.count - 1
+            return PulseResponse(
+                statusCode: 200, headers: headers(number, state.given[number], now), data: Data("\(number)".utf8),
+                request: request)
+        }
+    }
+
+    private func headers(_ number: Int, _ given: Given, _ now: Date) -> HTTPHeaders {
+        var headers: HTTPHeaders = ["ETag": "\"\(number)\"", "Date": HTTPDate.format(now)]
+        if !given.directives.isEmpty { headers["Cache-Control"] = given.directives }
+        if given.language != nil { headers["Vary"] = "Accept-Language" }
+        return headers
+    }
+
+    /// Why that user must not have been given that answer; nil if it is as it should be.
+    func problem(
+        with response: PulseResponse, _ path: String, _ user: String, _ language: String, _ mode: RequestOptions.Cache,
+        since start: Int
+    ) -> String? {
+        guard let number = Int(String(decoding: response.data, as: UTF8.self)) else { return "no answer of the origin" }
+        let (given, invalidated, lastTrouble) = state.withLock { state in
+            (state.given[number], state.invalidated[path] ?? -1, state.lastTrouble)
+        }
+        guard given.user == user else { return "that of \(given.user)" }
+        guard given.path == path else { return "that of \(given.path)" }
+        guard given.language ?? language == language else { return "that in \(given.language ?? "")" }
+        // Given to this very call, or confirmed for it: the server's own word.
+        if given.moment > start, response.origin == .mock || response.origin == .revalidated { return nil }
+        guard given.moment > invalidated else { return "past since the change \(invalidated)" }
+        guard !given.directives.contains("no-store") else { return "one that must not be stored" }
+        guard mode != .reload, mode != .revalidate else { return "one that was not asked for" }
+        guard !given.directives.contains("no-cache") else { return "one to be confirmed" }
+        let staleness = clock.now.timeIntervalSince(given.time) - (Self.seconds("max-age", given.directives) ?? 0)
+        if staleness < 0 { return nil }
+        guard response.origin == .stale else { return "stale by \(staleness) as \(response.origin)" }
+        guard !given.directives.contains("must-revalidate") else { return "stale by \(staleness), never to be" }
+        if [.cacheElseNetwork, .onlyIfCached, .staleWhileRevalidate].contains(mode) { return nil }
+        if staleness <= Self.seconds("stale-while-revalidate", given.directives) ?? -1 { return nil }
+        // Offline everything goes, while the server fails what it permits.
+        if lastTrouble > start {
+            let isOffline = state.withLock { $0.condition == .offline }
+            if isOffline || staleness <= Self.seconds("stale-if-error", given.directives) ?? -1 { return nil }
+        }
+        return "stale by \(staleness) without permission"
+    }
+
+    private static func seconds(_ name: String, _ directives: String) -> TimeInterval? {
+        directives.components(separatedBy: ", ").first { $0.hasPrefix(name + "=") }
+            .flatMap { TimeInterval($0.dropFirst(name.count + 1)) }
+    }
+}

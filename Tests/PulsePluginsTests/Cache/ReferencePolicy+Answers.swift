@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+@testable import PulsePlugins
+
+extension ReferencePolicy {
+    // MARK: RFC 9111, section 3: may it be stored?
+
+    func mayStore(status: Int, _ headers: HTTPHeaders) -> Bool {
+        // "the request method is understood by the cache"
+        guard method == .get || method == .query, !Self.has("no-store", requestDirectives) else { return false }
+        return isStorable(status: status, headers)
+    }
+
+    func isStorable(status: Int, _ headers: HTTPHeaders) -> Bool {
+        // "the response status code is final"; 206 and 304 are not understood.
+        guard status >= 200, status < 600, status != 206, status != 304 else { return false }
+        // Ours: what is said of a credential is not kept for the account that it stands for.
+        if status == 401 || status == 407 { return false }
+        if headers["content-range"] != nil { return false }
+        let directives = Self.directives(of: headers)
+        let understood =
+            [200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 305, 307, 308, 421, 422, 426]
+            + Array(400...417) + Array(500...505)
+        // "if the response contains must-understand, the cache … ignores no-store" for a status it understands.
+        if Self.has("must-understand", directives) {
+            if !understood.contains(status) { return false }
+        } else if Self.has("no-store", directives) {
+            return false
+        }
+        if Self.names(in: headers["vary"]).contains("*") { return false }
+        // Ours: "private" by itself is no reason to store.
+        return Self.has("public", directives)
+            || Self.argument("max-age", directives) != nil || headers["expires"] != nil
+            || Self.heuristic.contains(status)
+    }
+
+    // MARK: RFC 9111, section 3.1: what is stored
+
+    static func endToEnd(_ headers: HTTPHeaders) -> HTTPHeaders {
+        let connection = names(in: headers["connection"])
+        let never = [
+            "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+            "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+        ]
+        var kept = HTTPHeaders()
+        for field in headers where !never.contains(field.name.lowercased()) {
+            if !connection.contains(field.name.lowercased()) { kept.add(name: field.name, value: field.value) }
+        }
+        return kept
+    }
+
+    static func dated(_ headers: HTTPHeaders, at time: Date) -> HTTPHeaders {
+        var headers = headers
+        if HTTPDate.parse(headers["date"] ?? "", now: time) == nil { headers["Date"] = HTTPDate.format(time) }
+        return headers
+    }
+
+    func selecting(_ headers: HTTPHeaders) -> [CachedHead.SelectingField]? {
+        let names = Set(Self.names(in: headers["vary"]))
+        if names.contains("*") { return nil }
+        return names.sorted().map { .init(name: $0, value: value($0)) }
+    }
+
+    // MARK: What to do with an answer
+
+    func verdict(on answer: CachedAnswer, conditions: CacheConditions?) -> CacheVerdict {
+        let headers = Self.dated(Self.endToEnd(answer.headers), at: answer.responseTime)
+        if answer.statusCode == 304, let conditions {
+            return confirmation(headers, answer, conditions)
+        }
+        if [500, 502, 503, 504].contains(answer.statusCode), let selected,
+            let use = useAfterFailure(isDisconnected: false, now: answer.responseTime)
+        {
+            return .serveStale(selected, use)
+        }
+        if method == .head { return afterHead(headers, answer) }
+        if mayStore(status: answer.statusCode, answer.headers), let fields = selecting(headers) {
+            return .store(
+                CachedHead(
+                    statusCode: answer.statusCode, headers: headers, requestTime: answer.requestTime,
+                    responseTime: answer.responseTime, selectingFields: fields))
+        }
+        if selected != nil, answer.statusCode < 500,
+            ![206, 304, 401, 407, 408, 425, 429].contains(answer.statusCode), !Self.has("no-store", requestDirectives)
+        {
+            return .replace
+        }
+        return .pass
+    }
+
+    /// RFC 9111, section 4.3.4.
+    func confirmation(
+        _ headers: HTTPHeaders, _ answer: CachedAnswer, _ conditions: CacheConditions
+    ) -> CacheVerdict {
+        var candidates: [Int] = []
+        for index in stored.indices {
+            if let tag = Self.tag(stored[index].headers), conditions.entityTags.contains(tag) {
+                candidates.append(index)
+            } else if index == selected, conditions.lastModified != nil {
+                candidates.append(index)
+            }
+        }
+        if let tag = Self.tag(answer.headers) {
+            func opaque(_ tag: String?) -> String? { tag.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
+            candidates = candidates.filter { index in
+                let own = Self.tag(stored[index].headers)
+                return tag.hasPrefix("W/") ? own != nil && opaque(own) == opaque(tag) : own == tag
+            }
+        } else if answer.headers["etag"] != nil {
+            candidates = []
+        } else if let changed = answer.headers["last-modified"] {
+            candidates = candidates.filter { stored[$0].headers["last-modified"] == changed }
+        } else if candidates.count != 1 {
+            candidates = []
+        }
+        var chosen: Int?
+        for index in candidates {
+            if let chosen, stored[index].responseTime < stored[chosen].responseTime { continue }
+            chosen = index
+        }
+        if let selected, candidates.contains(selected) { chosen = selected }
+        guard let chosen else { return .refetch }
+        var head = stored[chosen]
+        head.headers = Self.freshened(head.headers, by: headers)
+        head.requestTime = answer.requestTime
+        head.responseTime = answer.responseTime
+        let fields = selecting(head.headers)
+        if let fields { head.selectingFields = fields }
+        return .confirm(
+            chosen, head, keeps: fields != nil && mayStore(status: head.statusCode, head.headers))
+    }
+
+    /// RFC 9111, section 3.2.
+    static func freshened(_ old: HTTPHeaders, by new: HTTPHeaders) -> HTTPHeaders {
+        let ofTheBody = ["content-encoding", "content-length", "content-range", "transfer-encoding"]
+        let updates = new.filter { !ofTheBody.contains($0.name.lowercased()) }
+        var result = HTTPHeaders()
+        for field in old where field.name.lowercased() != "age" {
+            if updates.contains(where: { $0.name.lowercased() == field.name.lowercased() }) { continue }
+            result.add(name: field.name, value: field.value)
+        }
+        for field in updates { result.add(name: field.name, value: field.value) }
+        return result
+    }
+
+    /// RFC 9111, section 4.3.5.
+    func afterHead(_ headers: HTTPHeaders, _ answer: CachedAnswer) -> CacheVerdict {
+        guard let selected, answer.statusCode == 200, stored[selected].statusCode == 200 else { return .pass }
+        let old = stored[selected].headers
+        for name in ["etag", "last-modified", "content-length"] {
+            if let new = headers[name], new != old[name] { return .replace }
+        }
+        if headers["etag"] == nil, headers["last-modified"] == nil { return .pass }
+        // "no-store … MUST NOT store any part of either this request or any response to it".
+        if Self.has("no-store", requestDirectives) { return .pass }
+        var head = stored[selected]
+        head.headers = Self.freshened(old, by: headers)
+        head.requestTime = answer.requestTime
+        head.responseTime = answer.responseTime
+        let fields = selecting(head.headers)
+        if let fields { head.selectingFields = fields }
+        return .confirm(
+            selected, head, keeps: fields != nil && isStorable(status: head.statusCode, head.headers))
+    }
+
+    /// RFC 9111, section 4.2.4, and RFC 5861, section 4.
+    func useAfterFailure(isDisconnected: Bool, now: Date) -> CacheUse? {
+        guard let selected, mode != .reload, mode != .revalidate, !Self.has("no-cache", requestDirectives) else {
+            return nil
+        }
+        let judgement = Self.judge(stored[selected], now: now)
+        if Self.has("no-cache", judgement.directives) { return nil }
+        if !judgement.isFresh, Self.has("must-revalidate", judgement.directives) { return nil }
+        // Ours: a failure stands in for nothing.
+        if !judgement.isFresh, stored[selected].statusCode >= 500 { return nil }
+        // RFC 5861: "regardless of other freshness information".
+        if case .seconds(let window) = Self.argument("stale-if-error", requestDirectives), judgement.pastBy <= window {
+            return judgement.use(false)
+        }
+        if let maxAge = Self.argument("max-age", requestDirectives) {
+            if judgement.clockWentBack { return nil }
+            let isSettled = judgement.isFresh && Self.has("immutable", judgement.directives)
+            var limit = 0.0
+            if case .seconds(let seconds) = maxAge { limit = seconds }
+            if judgement.age > limit, !isSettled { return nil }
+        }
+        if let minFresh = Self.argument("min-fresh", requestDirectives) {
+            guard case .seconds(let seconds) = minFresh, judgement.age + seconds <= judgement.lifetime else {
+                return nil
+            }
+        }
+        if isDisconnected { return judgement.use(false) }
+        if case .seconds(let window) = Self.argument("stale-if-error", judgement.directives), judgement.pastBy <= window
+        {
+            return judgement.use(false)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct CircuitBreakerPluginTests {
+    private typealias Outcome = Result<PulseResponse, any Error>
+
+    private let clock = TestClock()
+    private let events = BreakerEvents()
+    private static let home = "https://api.example.com"
+
+    /// One call through the plugin; its error, or nil.
+    @discardableResult
+    private func call(
+        _ plugin: CircuitBreakerPlugin, _ outcome: Outcome, _ target: String = "/", options: RequestOptions = .init()
+    ) async -> PulseError? {
+        let request = URLRequest.mock(.get, target)
+        let context = PluginContext.mock(for: request, options: options, clock: clock, events: events)
+        do {
+            _ = try await plugin.run(request, in: context) { _ in try outcome.get() }
+            return nil
+        } catch {
+            return error as? PulseError
+        }
+    }
+
+    private static func answer(
+        _ status: Int, _ headers: HTTPHeaders = [:], origin: PulseResponse.Origin = .network
+    ) -> Outcome {
+        .success(PulseResponse(statusCode: status, headers: headers, request: .mock(), origin: origin))
+    }
+
+    private static func lost(_ code: URLError.Code) -> Outcome { .failure(URLError(code)) }
+
+    @Test func failsAtOnceWhileItIsOpen() async throws {
+        let plugin = CircuitBreakerPlugin()
+        for _ in 0..<5 {
+            #expect(plugin.state(for: Self.home) == .closed)
+            #expect(await call(plugin, Self.answer(503)) == nil, "the answer passes as it is")
+        }
+        #expect(plugin.state(for: Self.home) == .open)
+        await clock.advance(by: 10)
+        let sent = Locked(0)
+        let error = await #expect(throws: PulseError.self) {
+            try await plugin.run(in: .mock(clock: clock)) { request in
+                sent.withLock { $0 += 1 }
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+        guard case .circuitOpen(name: Self.home, retryAfter: 20) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(sent.withLock { $0 } == 0)
+        await clock.advance(by: 20)
+        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(plugin.state(for: Self.home) == .closed)
+        #expect(events.names == ["opened \(Self.home)", "halfOpened \(Self.home)", "closed \(Self.home)"])
+    }
+
+    @Test func aCooldownIsAsLongAsTheServerAsksAtLeast() async {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 5)
+        await call(plugin, Self.answer(503, ["Retry-After": "Thu, 01 Jan 2026 00:02:00 GMT"]))
+        await clock.advance(by: 119)
+        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
+        await clock.advance(by: 1)
+        #expect(await call(plugin, Self.answer(200)) == nil)
+    }
+
+    // MARK: What counts as what
+
+    private enum Meaning { case failure, success, nobodys }
+
+    /// Between two failures of three: a success makes it one, a failure makes it three.
+    private func meaning(_ outcome: Outcome, options: RequestOptions = .init()) async -> Meaning {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 3)
+        await call(plugin, Self.answer(500))
+        await call(plugin, outcome, options: options)
+        await call(plugin, Self.answer(500))
+        if plugin.state(for: Self.home) == .open { return .failure }
+        await call(plugin, Self.answer(500))
+        return plugin.state(for: Self.home) == .open ? .nobodys : .success
+    }
+
+    @Test(arguments: [500, 502, 503, 504])
+    func theseStatusesAreFailures(status: Int) async {
+        #expect(await meaning(Self.answer(status)) == .failure)
+        #expect(await meaning(.failure(PulseError.http(.init(statusCode: status, request: .mock())))) == .failure)
+    }
+
+    @Test(arguments: [200, 204, 304, 400, 401, 403, 404, 408, 409, 422, 425, 501, 505, 511])
+    func otherAnswersAreSuccesses(status: Int) async {
+        #expect(await meaning(Self.answer(status)) == .success)
+    }
+
+    @Test func aRedirectThatIsFollowedIsASuccessOfTheHostThatAnswered() async {
+        #expect(await meaning(Self.answer(302, ["Location": "/next"])) == .success)
+    }
+
+    @Test(arguments: [
+        URLError.Code.timedOut, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .networkConnectionLost,
+        .secureConnectionFailed,
+    ])
+    func connectErrorsAndTimeoutsAreFailures(code: URLError.Code) async {
+        #expect(await meaning(Self.lost(code)) == .failure)
+    }
+
+    @Test func aDeadlineThatStrikesTheWireIsATimeout() async {
+        #expect(await meaning(.failure(PulseError.deadlineExceeded(last: nil))) == .failure)
+        #expect(await meaning(.failure(PulseError.timeout(.mock()))) == .failure)
+    }
+
+    @Test func whatTheLimiterAndTheNetworkAndTheCallerDoIsNobodys() async {
+        for outcome in [
+            Self.answer(429), .failure(PulseError.rateLimited(retryAfter: 1)), .failure(PulseError.noConnection),
+            .failure(CancellationError()), Self.lost(.serverCertificateUntrusted),
+            .failure(PulseError.sslPinningFailed(host: "a")), .failure(PulseError.invalidRequest(reason: "a")),
+            .failure(PulseError.circuitOpen(name: "another", retryAfter: 1)), .failure(PulseError.cacheMiss),
+        ] {
+            #expect(await meaning(outcome) == .nobodys, "\(outcome)")
+        }
+        for origin in [PulseResponse.Origin.cache, .stale, .coalesced] {
+            #expect(await meaning(Self.answer(200, origin: origin)) == .nobodys)
+            #expect(await meaning(Self.answer(504, origin: origin)) == .nobodys)
+        }
+    }
+
+    @Test func aStatusThatTheCallExpectsIsNoFailure() async {
+        let options = RequestOptions().with(\.acceptedStatuses, value: .successful(and: 503))
+        #expect(await meaning(Self.answer(503), options: options) == .success)
+        #expect(await meaning(Self.answer(500), options: options) == .failure)
+    }
+
+    @Test func anErrorThatAPluginMadeOfAnAnswerIsJudgedByTheAnswer() async {
+        for error in [PulseError.unauthorized(), .emptyBody, .graphQL([])] {
+            #expect(await meaning(.failure(error)) == .success)
+        }
+        #expect(await meaning(.failure(PulseError.retryExhausted(last: .timeout(.mock()), attempts: 2))) == .failure)
+    }
+
+    @Test func slownessIsMeasuredByTheClientsClock() async throws {
+        let plugin = CircuitBreakerPlugin(
+            policy: .init(trip: .rate(.init(minimumCalls: 2, slowCallDuration: 1, slowCallRate: 1))))
+        for _ in 0..<2 {
+            _ = try await plugin.run(in: .mock(clock: clock)) { request in
+                await clock.advance(by: 1)
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+        #expect(plugin.state(for: Self.home) == .open)
+    }
+
+    /// A line for a token or a permit further in is as long as this side makes it.
+    @Test func whatACallWaitsForOnThisSideMakesNoHostSlow() async throws {
+        let plugin = CircuitBreakerPlugin(
+            policy: .init(trip: .rate(.init(minimumCalls: 2, slowCallDuration: 1, slowCallRate: 1))))
+        func call(repeats: Int = 0, latency: TimeInterval) async throws {
+            let waiting = Waiting(repeats: repeats) { await clock.advance(by: 5) }
+            let chain = PluginChain.mock([plugin, waiting], context: .mock(clock: clock)) { request in
+                await clock.advance(by: latency)
+                return PulseResponse(statusCode: 200, request: request)
+            }
+            _ = try await chain(.mock())
+        }
+        for repeats in 0..<4 {
+            try await call(repeats: repeats, latency: 0.5)
+            #expect(plugin.state(for: Self.home) == .closed)
+        }
+        for _ in 0..<4 where plugin.state(for: Self.home) == .closed { try await call(repeats: 1, latency: 1) }
+        #expect(plugin.state(for: Self.home) == .open)
+    }
+
+    // MARK: Probes
+
+    private func opened(_ policy: CircuitBreakerPolicy = .init(trip: .consecutiveFailures(1))) async
+        -> CircuitBreakerPlugin
+    {
+        let plugin = CircuitBreakerPlugin(policy: policy)
+        while plugin.state(for: Self.home) == .closed { await call(plugin, Self.answer(500)) }
+        await clock.advance(by: 30)
+        return plugin
+    }
+
+    @Test func aProbeThatIsCancelledLetsTheNextOnePass() async {
+        let plugin = await opened()
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        let probe = Task {
+            try await plugin.run(in: .mock(clock: clock)) { request in
+                arrival.yield()
+                try await clock.sleep(1000)
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+        for await _ in arrivals { break }
+        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
+        probe.cancel()
+        await #expect(throws: PulseError.self) { try await probe.value }
+        #expect(plugin.state(for: Self.home) == .halfOpen, "a cancelled probe closes nothing")
+        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(plugin.state(for: Self.home) == .closed)
+    }
+
+    @Test func aStreamedAnswerIsJudgedAtItsHead() async throws {
+        let plugin = await opened()
+        let stream = ByteStream { throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted) }
+        var answer = PulseResponse(statusCode: 200, request: .mock())
+        answer.bytes = stream
+        let response = try await plugin.run(in: .mock(delivery: .streamed, clock: clock)) { [answer] _ in answer }
+        #expect(plugin.state(for: Self.home) == .closed)
+        await #expect(throws: PulseError.self) { try await response.bytes?.collect(upTo: 10) }
+        #expect(plugin.state(for: Self.home) == .closed)
+    }
+
+    @Test func anAnswerOfAnEarlierStateCountsNowhere() async throws {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 1)
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        let late = Task {
+            try await plugin.run(in: .mock(clock: clock)) { request in
+                arrival.yield()
+                try await clock.sleep(100)
+                return PulseResponse(statusCode: 500, request: request)
+            }
+        }
+        for await _ in arrivals { break }
+        await call(plugin, Self.answer(500))
+        await clock.advance(by: 1)
+        await call(plugin, Self.answer(200))
+        #expect(plugin.state(for: Self.home) == .closed)
+        await clock.advance(by: 100)
+        #expect(try await late.value.statusCode == 500)
+        #expect(plugin.state(for: Self.home) == .closed)
+    }
+
+    // MARK: Keys
+
+    @Test func originsHaveCircuitsOfTheirOwn() async throws {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 1)
+        await call(plugin, Self.answer(500), "https://api.example.com:8443/a")
+        #expect(plugin.state(for: "https://api.example.com:8443") == .open)
+        #expect(plugin.state(for: try #require(URL(string: "HTTPS://API.example.com:8443/b?c"))) == .open)
+        #expect(plugin.state(for: Self.home) == .closed)
+        #expect(await call(plugin, Self.answer(200)) == nil)
+    }
+
+    @Test func routesCanHaveThem() async {
+        let plugin = CircuitBreakerPlugin(policy: .init(trip: .consecutiveFailures(1), key: .route))
+        await call(plugin, Self.answer(500), options: .init().with(\.route, value: "a"))
+        #expect(plugin.state(for: "a") == .open)
+        #expect(await call(plugin, Self.answer(200), options: .init().with(\.route, value: "b")) == nil)
+        guard
+            case .circuitOpen(name: "a", _) = await call(
+                plugin, Self.answer(200), options: .init().with(\.route, value: "a"))
+        else {
+            Issue.record("not refused")
+            return
+        }
+    }
+
+    @Test func aKeyOfOnesOwnNamesThem() async {
+        let plugin = CircuitBreakerPlugin(
+            policy: .init(
+                trip: .consecutiveFailures(1), key: .custom { request, _ in request.url?.path == "/a" ? "A" : nil }))
+        await call(plugin, Self.answer(500), "/a")
+        await call(plugin, Self.answer(500), "/b")
+        #expect(plugin.state(for: "A") == .open)
+        #expect(await call(plugin, Self.answer(200), "/b") == nil, "without a name a call passes uncounted")
+    }
+
+    @Test func keepsTheCircuitsThatWereUsedLast() {
+        var circuits = Circuits(.init())
+        for host in 0..<5000 {
+            let key = CircuitKey.name("host-\(host)")
+            guard case .admitted(let permit) = circuits.admit(key, at: 0, nil).0 else { continue }
+            _ = circuits.settle(permit, of: key, .failure(retryAfter: nil), at: 0)
+        }
+        #expect(circuits.count == Circuits.capacity)
+    }
+
+    @Test func anOpenCircuitIsKeptHoweverManyHostsAreCalledWhileItIsOpen() async {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 1)
+        await call(plugin, Self.answer(500))
+        for host in 0..<3000 { await call(plugin, Self.answer(200), "https://host-\(host).example.com/") }
+        #expect(plugin.state(for: Self.home) == .open)
+        #expect(plugin.circuits.withLock { $0.count } <= Circuits.capacity + 1)
+    }
+
+    @Test func evenCircuitsThatAreAllOpenAreKeptInABoundedNumber() {
+        var circuits = Circuits(.init(trip: .consecutiveFailures(1)))
+        let isolated = CircuitKey.name("isolated")
+        _ = circuits.isolate(isolated)
+        for host in 0..<20_000 {
+            let key = CircuitKey.name("host-\(host)")
+            guard case .admitted(let permit) = circuits.admit(key, at: 0, nil).0 else { continue }
+            _ = circuits.settle(permit, of: key, .failure(retryAfter: nil), at: 0)
+        }
+        #expect(circuits.count <= Circuits.limit + 1)
+        #expect(circuits.state(of: .name("host-19999")) == .open)
+        #expect(circuits.state(of: isolated) == .isolated)
+    }
+
+    // MARK: By hand
+
+    @Test func oneCircuitCanBeIsolatedAndReset() async {
+        let plugin = CircuitBreakerPlugin()
+        await call(plugin, Self.answer(200))
+        plugin.isolate(Self.home)
+        #expect(plugin.state(for: Self.home) == .isolated)
+        await clock.advance(by: 1e6)
+        guard case .circuitOpen(name: Self.home, retryAfter: .infinity) = await call(plugin, Self.answer(200)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(await call(plugin, Self.answer(200), "https://other.example.com/") == nil)
+        plugin.reset(Self.home)
+        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(events.names == ["opened \(Self.home)", "closed \(Self.home)"])
+    }
+
+    @Test func everythingCanBeIsolatedAndReset() async {
+        let plugin = CircuitBreakerPlugin()
+        await call(plugin, Self.answer(200))
+        plugin.isolate()
+        plugin.isolate()
+        plugin.reset(Self.home)
+        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
+        #expect(await call(plugin, Self.answer(200), "https://new.example.com/")?.kind == .circuitOpen)
+        #expect(plugin.state(for: "https://never.example.com") == .isolated)
+        plugin.reset()
+        #expect(await call(plugin, Self.answer(200), "https://new.example.com/") == nil)
+        #expect(plugin.state(for: Self.home) == .closed)
+        #expect(events.names == ["opened \(Self.home)", "closed \(Self.home)"])
+    }
+
+    @Test func aResetClosesAnOpenCircuitAndForgetsWhatWasCounted() async {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 2)
+        for _ in 0..<2 { await call(plugin, Self.answer(500)) }
+        plugin.reset()
+        await call(plugin, Self.answer(500))
+        #expect(plugin.state(for: Self.home) == .closed)
+        #expect(events.names == ["opened \(Self.home)", "closed \(Self.home)"])
+    }
+
+    @Test func anIsolatedCircuitIsKeptHoweverManyOthersCome() async {
+        let plugin = CircuitBreakerPlugin()
+        plugin.isolate(Self.home)
+        for host in 0..<2000 { await call(plugin, Self.answer(200), "https://host-\(host).example.com/") }
+        #expect(plugin.state(for: Self.home) == .isolated)
+    }
+
+    // MARK: In the chain
+
+    @Test func theRetryLoopOutsideDoesNotRetryARefusal() async throws {
+        let sent = Locked(0)
+        let breaker = CircuitBreakerPlugin(failureThreshold: 2)
+        let clock = TestClock(autoAdvances: true)
+        let chain = PluginChain.mock(
+            [.retry(maxAttempts: 9, strategy: .constant(1), shouldRetry: { _ in true }), breaker],
+            context: .mock(clock: clock)
+        ) { request in
+            sent.withLock { $0 += 1 }
+            return PulseResponse(statusCode: 503, request: request)
+        }
+        let error = await #expect(throws: PulseError.self) { try await chain(.mock()) }
+        #expect(error?.kind == .circuitOpen)
+        #expect(sent.withLock { $0 } == 2)
+        #expect(clock.sleeps == [1, 1])
+    }
+}
+
+/// Keeps the breaker's events, by name.
+private final class BreakerEvents: EventSink {
+    private let recorded = Locked<[String]>([])
+
+    var isActive: Bool { true }
+    var names: [String] { recorded.withLock { $0 } }
+
+    func emit(_ event: NetworkEvent) {
+        let name: String? =
+            switch event {
+            case .circuitBreakerOpened(let endpoint): "opened \(endpoint)"
+            case .circuitBreakerHalfOpened(let endpoint): "halfOpened \(endpoint)"
+            case .circuitBreakerClosed(let endpoint): "closed \(endpoint)"
+            default: nil
+            }
+        if let name { recorded.withLock { $0.append(name) } }
+    }
+}

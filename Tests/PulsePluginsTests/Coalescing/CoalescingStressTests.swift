@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct CoalescingStressTests {
+    private struct Numbered: Endpoint {
+        typealias Response = String
+
+        var number: Int
+        var path: String { "/items/\(number)" }
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func whoeverStaysGetsTheAnswerToItsOwnQuestionAndNothingIsLeft(seed: UInt64) async throws {
+        let random = SeededRandomness(seed: seed)
+        let plugin = CoalescingPlugin()
+        let transport = MockTransport(recordsRequests: false) { request in
+            for _ in 0..<3 { await Task.yield() }
+            return PulseResponse(
+                statusCode: 200, data: Data((request.url?.lastPathComponent ?? "").utf8), request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")), plugins: [plugin],
+            transport: transport, events: PulseEventBus())
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<4_000 {
+                let number = Int(random.next() % 20)
+                let isCancelled = random.next() % 3 == 0
+                group.addTask {
+                    let call = Task { try await client.request(Numbered(number: number)) }
+                    if isCancelled { call.cancel() }
+                    switch await call.result {
+                    case .success(let text): #expect(text == "\(number)", "seed \(seed)")
+                    case .failure(let error):
+                        #expect(isCancelled && (error as? PulseError)?.kind == .cancelled, "seed \(seed): \(error)")
+                    }
+                }
+                if index % 100 == 99 { await Task.yield() }
+            }
+        }
+        await client.shutdown()
+        #expect(plugin.waiterCount == 0)
+        #expect(plugin.runCount == 0)
+    }
+
+    /// The rule's million is measured with the plugin alone in ``CoalescingKeysTests``.
+    @Test func distinctCallsLeaveNothing() async throws {
+        let plugin = CoalescingPlugin()
+        for number in 0..<2_000 {
+            let request = URLRequest.mock(.get, "/items/\(number)")
+            _ = try await plugin.run(request) { PulseResponse(statusCode: 200, request: $0) }
+        }
+        #expect(plugin.waiterCount == 0)
+        #expect(plugin.runCount == 0)
+    }
+
+    @Test func aShutdownUnderLoadLosesNobody() async throws {
+        let plugin = CoalescingPlugin()
+        let transport = MockTransport(recordsRequests: false) { request in
+            for _ in 0..<3 { await Task.yield() }
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")), plugins: [plugin],
+            transport: transport, events: PulseEventBus())
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<2_000 {
+                group.addTask {
+                    if index % 200 == 100 { return await plugin.shutdown() }
+                    _ = try? await client.rawRequest(Numbered(number: index % 7))
+                }
+            }
+        }
+        await client.shutdown()
+        #expect(plugin.waiterCount == 0)
+        #expect(plugin.runCount == 0)
+    }
+}

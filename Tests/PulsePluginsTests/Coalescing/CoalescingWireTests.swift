@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// Over real sockets: the server counts.
+@Suite(.timeLimit(.minutes(5)))
+struct CoalescingWireTests {
+    private struct Item: Endpoint {
+        typealias Response = String
+
+        var headers: [String: String] = [:]
+        var path: String { "/item" }
+    }
+
+    private struct Stage {
+        let server: MockServer
+        let plugin = CoalescingPlugin()
+        let client: PulseClient
+        let gate = Gate()
+
+        /// - Parameter status: of every answer, whose body is the request's `Authorization`.
+        init(_ server: MockServer, status: Int = 200) {
+            self.server = server
+            server.on(.get, "/item") { [gate] request in
+                await gate.pass()
+                return status == 200 ? .text(request.headers["Authorization"] ?? "") : .status(status)
+            }
+            client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
+                plugins: [plugin], events: PulseEventBus())
+        }
+
+        /// Calls that have all joined by the time this returns, each with its own request id.
+        func start(_ count: Int, _ headers: [String: String] = [:]) -> [Task<String, any Error>] {
+            (0..<count).map { number in
+                let headers = headers.merging(["X-Request-ID": "\(number)"]) { $1 }
+                return Task.startingNow { try await client.request(Item(headers: headers)) }
+            }
+        }
+    }
+
+    @Test func aHundredEqualCallsAreOneRequest() async throws {
+        try await MockServer.run { server in
+            let stage = Stage(server)
+            let calls = stage.start(100)
+            #expect(stage.plugin.waiterCount == 100)
+            stage.gate.open()
+            for call in calls {
+                let answer = try await call.value
+                #expect(answer == "")
+            }
+            #expect(server.requests.count == 1)
+            await stage.client.shutdown()
+        }
+    }
+
+    @Test func with99OfThemCancelledTheLastStillSucceeds() async throws {
+        try await MockServer.run { server in
+            let stage = Stage(server)
+            let calls = stage.start(100)
+            await stage.gate.arrivals(atLeast: 1)
+            for call in calls.dropLast() { call.cancel() }
+            for call in calls.dropLast() {
+                let error = await #expect(throws: PulseError.self) { try await call.value }
+                #expect(error?.kind == .cancelled)
+            }
+            stage.gate.open()
+            let last = try await calls[99].value
+            #expect(last == "")
+            #expect(server.requests.count == 1)
+            await stage.client.shutdown()
+        }
+    }
+
+    @Test func aFailureFailsAllOnce() async throws {
+        try await MockServer.run { server in
+            let stage = Stage(server, status: 500)
+            let calls = stage.start(100)
+            stage.gate.open()
+            for call in calls {
+                let error = await #expect(throws: PulseError.self) { try await call.value }
+                #expect(error?.statusCode == 500)
+            }
+            #expect(server.requests.count == 1)
+            await stage.client.shutdown()
+        }
+    }
+
+    @Test func noTwoCredentialsEverShare() async throws {
+        try await MockServer.run { server in
+            let stage = Stage(server)
+            let calls = (0..<10).map { user in
+                (user, stage.start(10, ["Authorization": "Bearer user-\(user)"]))
+            }
+            #expect(stage.plugin.waiterCount == 100)
+            stage.gate.open()
+            for (user, calls) in calls {
+                for call in calls {
+                    let answer = try await call.value
+                    #expect(answer == "Bearer user-\(user)")
+                }
+            }
+            #expect(server.requests.count == 10)
+            await stage.client.shutdown()
+        }
+    }
+}

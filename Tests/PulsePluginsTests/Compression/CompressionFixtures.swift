@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulsePlugins
+import PulseTesting
+
+/// A server that sends back each body with the coding that it came with: the client's libcurl undoes it, checks its checksum,
+/// and is nobody of ours.
+enum GzipEcho {
+    static func run(
+        _ plugins: [any PulsePlugin], _ body: (PulseClient, MockServer) async throws -> Void
+    ) async throws {
+        try await MockServer.run { server in
+            for method in [HTTPMethod.post, .put] {
+                server.on(method, "/{path...}") { request in
+                    let coding = request.headers["Content-Encoding"].map { ["Content-Encoding": $0] } ?? [:]
+                    return .data(request.body, headers: HTTPHeaders(coding))
+                }
+            }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL)
+                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
+                plugins: plugins)
+            try await body(client, server)
+            await client.shutdown()
+        }
+    }
+
+    /// Bytes of that many different values: 1 shrinks to nothing, 256 does not shrink.
+    static func bytes(_ count: Int, values: UInt64, seed: UInt64 = 1) -> Data {
+        let chance = SeededRandomness(seed: seed)
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            // One number is eight bytes: chance is slow under a sanitizer.
+            let bits = chance.next()
+            for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8((bits >> shift & 0xFF) % values)) }
+        }
+        return Data(bytes.prefix(count))
+    }
+}
+
+/// A file that is removed with the fixture.
+final class TemporaryFile: Sendable {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("test-\(UUID().uuidString)")
+
+    init(_ data: Data) throws {
+        try data.write(to: url)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+}

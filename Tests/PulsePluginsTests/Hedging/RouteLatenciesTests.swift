@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct RouteLatenciesTests {
+    @Test func saysNothingBeforeTwentyCalls() {
+        var latencies = RouteLatencies()
+        for _ in 0..<19 { latencies.add(1) }
+        #expect(latencies.usualDelay == nil)
+        latencies.add(1)
+        #expect(latencies.usualDelay == 1)
+    }
+
+    @Test func theDelayIsWhatNinetyFivePercentStayedWithin() throws {
+        var latencies = RouteLatencies()
+        for call in 1...100 { latencies.add(TimeInterval(call)) }
+        // Looked at every 16 calls: the last time at 100 = 20 + 5 · 16.
+        #expect(latencies.usualDelay == 95)
+    }
+
+    @Test func theDelayIsFiftyMillisecondsAtLeast() {
+        var latencies = RouteLatencies()
+        for _ in 0..<50 { latencies.add(0.001) }
+        #expect(latencies.usualDelay == 0.05)
+    }
+
+    @Test func onlyTheLatestCallsCount() throws {
+        var latencies = RouteLatencies()
+        for _ in 0..<500 { latencies.add(9) }
+        for _ in 0..<160 { latencies.add(1) }
+        #expect(latencies.usualDelay == 1)
+    }
+
+    @Test(arguments: [TimeInterval.nan, .infinity, -1])
+    func ignoresWhatIsNoTime(latency: TimeInterval) {
+        var latencies = RouteLatencies()
+        for _ in 0..<50 { latencies.add(latency) }
+        #expect(latencies.usualDelay == nil)
+    }
+
+    @Test func twentyCallsPayForOneCopyAndTenAreSaved() {
+        var latencies = RouteLatencies()
+        for _ in 0..<19 { latencies.countCall() }
+        var taken = [latencies.takeCopy()]
+        latencies.countCall()
+        taken += [latencies.takeCopy(), latencies.takeCopy()]
+        #expect(taken == [false, true, false])
+        for _ in 0..<10_000 { latencies.countCall() }
+        let saved = (0..<20).count { _ in latencies.takeCopy() }
+        #expect(saved == 10)
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct ConcurrencyLimitPluginTests {
+    private static func start(
+        _ plugin: ConcurrencyLimitPlugin, _ target: String, _ priority: RequestPriority? = nil,
+        through gate: Turnstile
+    ) async -> Task<PulseResponse, any Error> {
+        let request = URLRequest.mock(.get, target)
+        let context = PluginContext.mock(for: request, options: RequestOptions().with(\.priority, value: priority))
+        // At the gate or in line when its start returns.
+        return Task.startingNow {
+            try await plugin.run(request, in: context) { request in
+                try await gate.pass(request.url?.lastPathComponent ?? "")
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+    }
+
+    private static let key = LimitKey.host.value(.mock(), .mock())
+
+    @Test func urgentCallsGoFirstAndWithinAPriorityTheFirstToCome() async throws {
+        let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
+        var calls = [await Self.start(plugin, "/first", through: gate)]
+        for (name, priority) in [
+            ("/low", RequestPriority.low), ("/a", nil), ("/high", .high), ("/b", .normal), ("/high2", .high),
+        ] {
+            calls.append(await Self.start(plugin, name, priority, through: gate))
+        }
+        #expect(gate.arrivals == ["first"])
+        gate.open()
+        for call in calls { _ = try await call.value }
+        #expect(gate.arrivals == ["first", "high", "high2", "a", "b", "low"])
+        #expect(plugin.keyCount == 0)
+    }
+
+    @Test func aCancelledWaiterLeavesNoHole() async throws {
+        let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
+        let first = await Self.start(plugin, "/first", through: gate)
+        let second = await Self.start(plugin, "/second", through: gate)
+        let third = await Self.start(plugin, "/third", through: gate)
+        second.cancel()
+        await #expect(throws: PulseError.self) { try await second.value }
+        gate.release("first")
+        _ = try await first.value
+        await gate.arrived(2)
+        #expect(gate.arrivals == ["first", "third"])
+        gate.open()
+        _ = try await third.value
+        #expect(plugin.keyCount == 0)
+    }
+
+    @Test func aCallThatIsCancelledOnTheWireGivesItsPermitBack() async throws {
+        let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
+        let first = await Self.start(plugin, "/first", through: gate)
+        let second = await Self.start(plugin, "/second", through: gate)
+        first.cancel()
+        await #expect(throws: PulseError.self) { try await first.value }
+        await gate.arrived(2)
+        gate.open()
+        _ = try await second.value
+    }
+
+    @Test func hostsDoNotWaitForEachOther() async throws {
+        let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
+        let calls = [
+            await Self.start(plugin, "https://a.example/a", through: gate),
+            await Self.start(plugin, "https://b.example/b", through: gate),
+            await Self.start(plugin, "https://a.example:444/c", through: gate),
+            await Self.start(plugin, "https://a.example/d", through: gate),
+        ]
+        #expect(gate.arrivals == ["a", "b", "c"])
+        #expect(plugin.keyCount == 3)
+        gate.open()
+        for call in calls { _ = try await call.value }
+        #expect(plugin.keyCount == 0)
+    }
+
+    @Test func theRoutesOfAHostMayHaveLimitsOfTheirOwn() async throws {
+        let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1, by: .route), Turnstile())
+        let calls = [
+            await Self.start(plugin, "/a", through: gate), await Self.start(plugin, "/b", through: gate),
+            await Self.start(plugin, "/a", through: gate),
+        ]
+        #expect(gate.arrivals == ["a", "b"])
+        gate.open()
+        for call in calls { _ = try await call.value }
+    }
+
+    // MARK: When a permit is given back
+
+    private enum End: CaseIterable {
+        case read, dropped, cancelled, failed
+    }
+
+    @Test(arguments: End.allCases)
+    private func aStreamedAnswerHoldsItsPermitUntilItsStreamEnds(_ end: End) async throws {
+        let plugin = ConcurrencyLimitPlugin(limit: 1)
+        let chain = PluginChain.mock([plugin]) { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            let rest = Locked([Data("a".utf8), Data("b".utf8)][...])
+            response.bytes = ByteStream {
+                if end == .failed { throw URLError(.networkConnectionLost) }
+                return rest.withLock { $0.popFirst() }
+            }
+            return response
+        }
+        var response: PulseResponse? = try await chain(.mock())
+        let key = try #require(Self.key)
+        #expect(plugin.activeCount(key) == 1)
+        switch end {
+        case .read: _ = try await response?.bytes?.collect(upTo: 10)
+        case .dropped: break
+        case .cancelled: response?.bytes?.cancel()
+        case .failed: await #expect(throws: PulseError.self) { try await response?.bytes?.collect(upTo: 10) }
+        }
+        if end == .dropped { response = nil }
+        #expect(plugin.activeCount(key) == 0)
+        #expect(response?.statusCode == (end == .dropped ? nil : 200))
+    }
+
+    @Test func aFailureGivesThePermitBack() async throws {
+        let plugin = ConcurrencyLimitPlugin(limit: 1)
+        for _ in 0..<3 {
+            await #expect(throws: PulseError.self) {
+                try await plugin.run { _ in throw URLError(.networkConnectionLost) }
+            }
+        }
+        #expect(plugin.keyCount == 0)
+    }
+
+    @Test func noPermitIsHeldWhileTheRetryLoopWaits() async throws {
+        let clock = TestClock()
+        let failing = Stub(.get, "/failing").reply(.status(503), .text("at last"))
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock)
+                .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .constant(5))),
+            plugins: [.concurrencyLimit(1)],
+            transport: MockTransport(stubs: [failing, Stub(.get, "/other").reply(.text("other"))]))
+        let call = Task { try await client.request(Request<String>(.get, "/failing")) }
+        await clock.sleepers(atLeast: 1)
+        #expect(try await client.request(Request<String>(.get, "/other")) == "other")
+        await clock.advance(by: 5)
+        #expect(try await call.value == "at last")
+        await client.shutdown()
+    }
+
+    @Test func aDeadlineThatStrikesInLineGivesTheDeadlinesError() async throws {
+        let (clock, gate) = (TestClock(), Turnstile())
+        let plugin = ConcurrencyLimitPlugin(limit: 1)
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock),
+            plugins: [plugin],
+            transport: MockTransport { request in
+                try await gate.pass("")
+                return PulseResponse(statusCode: 204, request: request)
+            })
+        let first = Task { try await client.request(Request<EmptyResponse>(.get, "/")) }
+        await gate.arrived(1)
+        let late = Task { await client.result(of: Request<EmptyResponse>(.get, "/").option(\.deadline, 3)) }
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 3)
+        guard case .failure(.deadlineExceeded) = await late.value else {
+            Issue.record("another outcome")
+            return
+        }
+        #expect(gate.arrivals.count == 1)
+        gate.open()
+        _ = try await first.value
+        #expect(plugin.keyCount == 0)
+        await client.shutdown()
+    }
+
+    // MARK: Calls within calls
+
+    /// Makes a call of its own for each that passes, as one that renews a session does.
+    private struct CallingPlugin: PulsePlugin {
+        let identifier = "com.example.calling"
+        let call: @Sendable (PluginContext) async throws -> Void
+
+        func intercept(
+            _ request: URLRequest, for context: PluginContext, next: PluginChain
+        ) async throws -> PulseResponse {
+            try await call(context)
+            return try await next(request)
+        }
+    }
+
+    @Test func aCallWithinACallGoesUnderItsPermit() async throws {
+        let client = Locked<PulseClient?>(nil)
+        let plugin = ConcurrencyLimitPlugin(limit: 1)
+        let made = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            plugins: [
+                plugin,
+                CallingPlugin { context in
+                    guard context.endpointPath == "/outer" else { return }
+                    // In a task of its own too: it is still the outer call's work.
+                    try await Task {
+                        _ = try await client.withLock { $0 }?.request(Request<EmptyResponse>(.get, "/inner"))
+                    }.value
+                },
+            ], transport: MockTransport(stubs: [Stub().reply(.status(204))]))
+        client.withLock { $0 = made }
+        _ = try await made.request(Request<EmptyResponse>(.get, "/outer"))
+        #expect(plugin.keyCount == 0)
+        client.withLock { $0 = nil }
+        await made.shutdown()
+    }
+
+    @Test func workThatOutlivesItsCallHasNoPermitOfIt() async throws {
+        let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
+        let left = Locked<Task<Void, any Error>?>(nil)
+        let outer = CallingPlugin { _ in
+            left.withLock {
+                $0 = Task {
+                    try await gate.pass("left behind")
+                    _ = try await plugin.run { request in
+                        try await gate.pass("its call")
+                        return PulseResponse(statusCode: 200, request: request)
+                    }
+                }
+            }
+        }
+        _ = try await PluginChain.mock([plugin, outer]) { PulseResponse(statusCode: 200, request: $0) }(.mock())
+        let holder = await Self.start(plugin, "/holder", through: gate)
+        gate.release("left behind")
+        await TestClock().advance(by: 0)
+        #expect(!gate.arrivals.contains("its call"))
+        gate.open()
+        _ = try await holder.value
+        try await left.withLock { $0 }?.value
+        #expect(gate.arrivals.last == "its call")
+    }
+}

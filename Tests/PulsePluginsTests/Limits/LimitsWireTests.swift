@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// The limits and the validator over real sockets, by the server's own count.
+@Suite(.timeLimit(.minutes(5)))
+struct LimitsWireTests {
+    private struct Ended: Error {}
+
+    @Test func theServerNeverSeesMoreThanTheLimitAtATime() async throws {
+        try await MockServer.run { server in
+            let inside = Locked((now: 0, most: 0))
+            // Nobody leaves before as many are inside as may be.
+            let full = Turnstile()
+            server.on(.get, "/work") { _ in
+                inside.withLock { inside in
+                    inside.now += 1
+                    inside.most = max(inside.most, inside.now)
+                }
+                try? await full.pass("work")
+                inside.withLock { $0.now -= 1 }
+                return .text("done")
+            }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [.concurrencyLimit(3)])
+            let done = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<60 { group.addTask { try await client.get("/work") } }
+                await full.arrived(3)
+                full.open()
+                return try await group.reduce(into: 0) { count, _ in count += 1 }
+            }
+            #expect(done == 60)
+            #expect(inside.withLock { $0.most } == 3)
+            await client.shutdown()
+        }
+    }
+
+    @Test func aPOSTWithoutAKeyIsSentOnceThoughAValidatorAsksForMore() async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/orders") { _ in .text(#"{"fault": 1}"#) }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL),
+                plugins: [
+                    .concurrencyLimit(1),
+                    .validator(Validator { _, _, _ in .retry(otherwise: Ended()) }, maxRepeats: 5),
+                ])
+            for _ in 0..<3 {
+                let result = await client.result(of: Request<String>(.post, "/orders"))
+                guard case .failure(.custom(let error)) = result else {
+                    Issue.record("\(result)")
+                    continue
+                }
+                #expect(error is Ended)
+            }
+            // Whatever the validator asked for, each POST was sent once.
+            #expect(server.requests.count == 3)
+            await client.shutdown()
+        }
+    }
+}

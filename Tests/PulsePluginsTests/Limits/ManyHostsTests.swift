@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// What is kept for each host does not grow with the number of hosts that were ever seen.
+///
+/// It is the memory of the whole process that is measured: run it with `--no-parallel`.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct ManyHostsTests {
+    private static let hosts = 1_000_000
+    private static let limit = 10 << 20
+
+    /// Bytes by which the process grows over a million hosts, after some that fill what may be kept. Nil where that cannot be
+    /// told.
+    private static func growth(_ visit: (String) async throws -> Void) async rethrows -> Int? {
+        for host in 0..<20_000 { try await visit("warm-\(host).example.com") }
+        let before = residentBytes
+        for host in 0..<hosts { try await visit("host-\(host).example.com") }
+        return before.flatMap { before in residentBytes.map { $0 - before } }
+    }
+
+    /// The second number is the resident pages, see proc(5).
+    private static var residentBytes: Int? {
+        let numbers = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return numbers.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * 4096 }
+    }
+
+    @Test func theBreakerKeepsItsBound() async throws {
+        var circuits = Circuits(CircuitBreakerPolicy(trip: .consecutiveFailures(1)))
+        var count = 0
+        let growth = await Self.growth { host in
+            let key = CircuitKey.name(host)
+            guard case .admitted(let permit) = circuits.admit(key, at: 0, nil).0 else { return }
+            count += 1
+            // Every tenth circuit opens.
+            _ = circuits.settle(
+                permit, of: key, count % 10 == 0 ? .failure(retryAfter: nil) : .success(isSlow: false), at: 0)
+        }
+        #expect(circuits.count <= Circuits.limit + 1)
+        #expect(growth ?? 0 < Self.limit)
+    }
+
+    @Test func theRetryBudgetsKeepTheirBound() async throws {
+        let budgets = RetryBudgets()
+        let growth = await Self.growth { host in
+            budgets.countCall(to: host, at: 0)
+            _ = budgets.takeRetry(of: host, at: 0)
+        }
+        #expect(budgets.count <= RetryBudgets.capacity)
+        #expect(growth ?? 0 < Self.limit)
+    }
+
+    @Test func theConcurrencyLimitKeepsNobodyWhoHasLeft() async throws {
+        let permits = Permits<LimitKey.Value>(limit: 2)
+        let growth = try await Self.growth { host in
+            try await permits.acquire(.name(host))
+            permits.release(.name(host))
+        }
+        #expect(permits.keyCount == 0)
+        #expect(growth ?? 0 < Self.limit)
+    }
+
+    @Test func theCoalescerKeepsNobodyWhoHasGone() async {
+        var machine = SharedCalls.StateMachine<String>()
+        let growth = await Self.growth { host in
+            let ticket = machine.join(host)
+            if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) } else { _ = machine.finish(ticket.run, host) }
+        }
+        #expect(machine.runCount == 0)
+        #expect(growth ?? 0 < Self.limit)
+    }
+
+    @Test func hedgingKeepsItsBound() async {
+        let plugin = HedgingPlugin()
+        let growth = await Self.growth { host in
+            _ = plugin.delayOfCall(of: .name(host))
+            plugin.learn(0.1, of: .name(host))
+        }
+        #expect(plugin.routeCount <= 1024)
+        #expect(growth ?? 0 < Self.limit)
+    }
+
+    @Test func recoveriesKeepTheirBound() async {
+        var ledger = RecoveryLedger<Int>()
+        let growth = await Self.growth { name in
+            guard case .start(let run) = ledger.ask(name, sentAt: 0) else { return }
+            _ = ledger.join(name, 1, id: 1)
+            _ = ledger.end(name, run: run, isSuccess: run % 2 == 0)
+        }
+        #expect(ledger.runCount == 0)
+        #expect(growth ?? 0 < Self.limit)
+    }
+
+    @Test func theRateLimiterKeepsItsBound() async throws {
+        let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maximumWait: 60)
+        let context = PluginContext.mock(clock: TestClock())
+        let growth = try await Self.growth { host in try await limiter.enter(.name(host), for: context) }
+        #expect(limiter.bucketCount <= 4096)
+        #expect(growth ?? 0 < Self.limit)
+    }
+}

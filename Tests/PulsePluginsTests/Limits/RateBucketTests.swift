@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct RateBucketTests {
+    /// Two a second, two at once after a rest.
+    private static let rate = Rate(requests: 2, per: 1, burst: 2)
+
+    @Test func letsABurstThroughAndThenOneAtATime() {
+        var bucket = RateBucket<Int>(Self.rate)
+        #expect(bucket.enter(now: 10) == nil)
+        #expect(bucket.enter(now: 10) == nil)
+        #expect(bucket.enter(now: 10) == 10.5)
+        #expect(bucket.enter(now: 10.5) == nil)
+        #expect(bucket.enter(now: 10.5) == 11)
+        // A rest fills it, and no fuller.
+        #expect(bucket.enter(now: 100) == nil)
+        #expect(bucket.enter(now: 100) == nil)
+        #expect(bucket.enter(now: 100) == 100.5)
+    }
+
+    @Test func servesThoseWhoWaitInTheirOrderAndBeforeNewcomers() {
+        var bucket = RateBucket<Int>(Self.rate)
+        for _ in 0..<2 { #expect(bucket.enter(now: 0) == nil) }
+        for id in 1...3 {
+            #expect(bucket.enter(now: 0) == 0.5 * Double(id))
+            bucket.join(id, id: UInt64(id), latest: 9)
+        }
+        #expect(bucket.due(now: 0) == 0.5)
+        #expect(bucket.admit(now: 0.25) == [])
+        // Though there is a token.
+        #expect(bucket.enter(now: 0.5) == 2)
+        #expect(bucket.admit(now: 0.5) == [1])
+        #expect(bucket.admit(now: 1.5) == [2, 3])
+        #expect(bucket.due(now: 1.5) == nil)
+    }
+
+    @Test func aCancelledWaiterTakesNoTokenAndThoseBehindMoveUp() {
+        var bucket = RateBucket<Int>(Self.rate)
+        for _ in 0..<2 { #expect(bucket.enter(now: 0) == nil) }
+        for id in 1...3 { bucket.join(id, id: UInt64(id), latest: 9) }
+        #expect(bucket.leave(id: 2) == 2)
+        #expect(bucket.leave(id: 2) == nil)
+        #expect(bucket.admit(now: 0.5) == [1])
+        #expect(bucket.admit(now: 1) == [3])
+    }
+
+    @Test func aPauseHoldsEverybodyAndNeverEndsEarlierThanAnotherSaid() {
+        var bucket = RateBucket<Int>(Self.rate)
+        let late = bucket.pause(until: 5, now: 0) + bucket.pause(until: 3, now: 0)
+        #expect(late.isEmpty)
+        #expect(bucket.enter(now: 4) == 5)
+        // The bucket is full then: two at once.
+        #expect(bucket.enter(now: 5) == nil)
+        #expect(bucket.enter(now: 5) == nil)
+        #expect(bucket.enter(now: 5) == 5.5)
+    }
+
+    @Test func aPauseSendsThoseAwayWhoCannotGoInTimeAnyMore() {
+        var bucket = RateBucket<Int>(Rate(requests: 1, per: 1, burst: 1))
+        #expect(bucket.enter(now: 0) == nil)
+        for (id, latest) in [(1, 9.0), (2, 4.0), (3, 6.0), (4, 7.0)] {
+            bucket.join(id, id: UInt64(id), latest: latest)
+        }
+        let late = bucket.pause(until: 5, now: 0)
+        // 2 cannot wait for 5, so 3 goes at 6 and 4 at 7.
+        #expect(late.map(\.waiter) == [2])
+        #expect(late.map(\.due) == [6])
+        #expect((5...7).map { bucket.admit(now: Double($0)) } == [[1], [3], [4]])
+    }
+
+    @Test func strangeRatesAreNoLimitOrAVeryStrictOne() {
+        for period in [0, -1, .nan] as [TimeInterval] {
+            var bucket = RateBucket<Int>(Rate(requests: 0, per: period, burst: -5))
+            for _ in 0..<100 { #expect(bucket.enter(now: 1) == nil) }
+        }
+        var strict = RateBucket<Int>(Rate(requests: Int.min, per: .infinity, burst: 0))
+        #expect(strict.enter(now: 1) == nil)
+        #expect(strict.enter(now: 2) == 3e9 + 1)
+        var wide = RateBucket<Int>(Rate(requests: .max, per: 1, burst: .max))
+        for _ in 0..<100 { #expect(wide.enter(now: 1) == nil) }
+    }
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct RateLimitPluginTests {
+    private typealias Sent = (name: String, at: TimeInterval)
+
+    /// A plugin, its clock, and what reached the wire.
+    private struct Bench: Sendable {
+        let plugin: RateLimitPlugin
+        let clock = TestClock()
+        let events = EventLog()
+        let sent = Locked<[Sent]>([])
+        var answer: @Sendable (URLRequest) -> PulseResponse = { PulseResponse(statusCode: 200, request: $0) }
+
+        init(_ plugin: RateLimitPlugin) {
+            self.plugin = plugin
+        }
+
+        var names: [String] { sent.withLock { $0.map(\.name) } }
+        var times: [TimeInterval] { sent.withLock { $0.map(\.at) } }
+
+        func send(
+            _ target: String = "/", deadline: TimeInterval? = nil, route: String? = nil
+        ) async throws -> PulseResponse {
+            let request = URLRequest.mock(.get, target)
+            let options = RequestOptions().with(\.route, value: route)
+            let context = PluginContext.mock(
+                for: request, options: options, deadline: deadline, clock: clock, events: events)
+            return try await plugin.run(request, in: context) { request in
+                sent.withLock { $0.append((request.url?.path ?? "", clock.uptime)) }
+                return answer(request)
+            }
+        }
+
+        /// Starts a call and lets it come to rest, in line or at its end.
+        func start(
+            _ target: String = "/", deadline: TimeInterval? = nil, route: String? = nil
+        ) async -> Task<PulseResponse, any Error> {
+            let task = Task.startingNow { try await send(target, deadline: deadline, route: route) }
+            await clock.advance(by: 0)
+            return task
+        }
+    }
+
+    private static func kind(_ task: Task<PulseResponse, any Error>) async -> PulseError.Kind? {
+        do {
+            _ = try await task.value
+            return nil
+        } catch {
+            return PulseError(wrapping: error).kind
+        }
+    }
+
+    // MARK: The rate
+
+    @Test func aTokenBucketLetsABurstThroughAndThenKeepsTheRateFirstComeFirstServed() async throws {
+        let bench = Bench(RateLimitPlugin(requests: 2, per: 1))
+        var calls: [Task<PulseResponse, any Error>] = []
+        for index in 0..<6 { calls.append(await bench.start("/\(index)")) }
+        #expect(bench.names == ["/0", "/1"])
+        await bench.clock.sleepers(atLeast: 1)
+        await bench.clock.advance(by: 1)
+        await bench.clock.sleepers(atLeast: 1)
+        #expect(bench.names == ["/0", "/1", "/2", "/3"])
+        await bench.clock.advance(by: 5)
+        for call in calls { _ = try await call.value }
+        #expect(bench.names == (0..<6).map { "/\($0)" })
+        #expect(bench.times == [0, 0, 0.5, 1, 1.5, 2])
+    }
+
+    @Test func oneTimerServesAllWhoWaitAndNoneIsLeft() async throws {
+        let bench = Bench(RateLimitPlugin(requests: 1, per: 1))
+        _ = try await bench.send()
+        #expect(bench.clock.sleeps.isEmpty)
+        var calls: [Task<PulseResponse, any Error>] = []
+        for _ in 0..<10 { calls.append(await bench.start()) }
+        await bench.clock.sleepers(atLeast: 1)
+        #expect(bench.clock.sleeperCount == 1)
+        for call in calls.prefix(9) { call.cancel() }
+        await bench.clock.advance(by: 0)
+        #expect(bench.clock.sleeperCount == 1)
+        calls[9].cancel()
+        for call in calls { #expect(await Self.kind(call) == .cancelled) }
+        await bench.clock.advance(by: 0)
+        #expect(bench.clock.sleeperCount == 0)
+        // The bucket is as if none of them had come.
+        await bench.clock.advance(by: 1)
+        _ = try await bench.send()
+        #expect(bench.times == [0, 1])
+    }
+
+    @Test func aCancelledCallLeavesTheLineAndThoseBehindMoveUp() async throws {
+        let bench = Bench(RateLimitPlugin(requests: 1, per: 1))
+        _ = try await bench.send("/0")
+        let first = await bench.start("/1")
+        let second = await bench.start("/2")
+        first.cancel()
+        #expect(await Self.kind(first) == .cancelled)
+        await bench.clock.sleepers(atLeast: 1)
+        await bench.clock.advance(by: 1)
+        _ = try await second.value
+        #expect(bench.names == ["/0", "/2"])
+        #expect(bench.times == [0, 1])
+    }
+
+    @Test func hostsRoutesAndNamesHaveBucketsOfTheirOwn() async throws {
+        let host = Bench(RateLimitPlugin(requests: 1, per: 1, maximumWait: 0))
+        for target in ["https://a.example/", "https://b.example/", "https://a.example:8443/", "http://a.example/"] {
+            _ = try await host.send(target)
+        }
+        await #expect(throws: PulseError.self) { try await host.send("https://A.example:443/other") }
+
+        let route = Bench(RateLimitPlugin(requests: 1, per: 1, by: .route, maximumWait: 0))
+        _ = try await route.send("https://a.example/", route: "one")
+        _ = try await route.send("https://a.example/", route: "two")
+        await #expect(throws: PulseError.self) { try await route.send("https://b.example/", route: "one") }
+
+        let all = Bench(RateLimitPlugin(requests: 1, per: 1, by: .all, maximumWait: 0))
+        _ = try await all.send("https://a.example/")
+        await #expect(throws: PulseError.self) { try await all.send("https://b.example/") }
+
+        let custom = Bench(
+            RateLimitPlugin(
+                requests: 1, per: 1, by: .custom { request, _ in request.url?.query }, maximumWait: 0))
+        _ = try await custom.send("/?a")
+        _ = try await custom.send("/?b")
+        await #expect(throws: PulseError.self) { try await custom.send("/other?a") }
+        for _ in 0..<3 { _ = try await custom.send("/") }
+    }
+
+    // MARK: Waits that would be in vain
+
+    @Test func neverWaitsPastTheDeadlineButFailsAtOnce() async throws {
+        let bench = Bench(RateLimitPlugin(requests: 1, per: 10))
+        _ = try await bench.send()
+        do {
+            _ = try await bench.send(deadline: 10)
+            Issue.record("no error")
+        } catch PulseError.rateLimited(let retryAfter) {
+            #expect(retryAfter == 10)
+        }
+        #expect(bench.clock.sleeps.isEmpty)
+        #expect(bench.events.rateLimits == [10])
+        let call = await bench.start(deadline: 10.5)
+        await bench.clock.sleepers(atLeast: 1)
+        await bench.clock.advance(by: 10)
+        _ = try await call.value
+        #expect(bench.times == [0, 10])
+    }
+
+    @Test func failsAtOnceBeyondTheLongestWait() async throws {
+        let bench = Bench(RateLimitPlugin(requests: 1, per: 1, maximumWait: 2))
+        _ = try await bench.send()
+        let calls = [await bench.start(), await bench.start()]
+        await #expect(throws: PulseError.self) { try await bench.send() }
+        await bench.clock.sleepers(atLeast: 1)
+        await bench.clock.advance(by: 2)
+        for call in calls { _ = try await call.value }
+        #expect(bench.times == [0, 1, 2])
+    }
+
+    @Test func aPauseFailsThoseInLineWhoCannotGoInTimeAnyMore() async throws {
+        let bench = Bench(RateLimitPlugin(requests: 2, per: 2, burst: 1))
+        let gate = Turnstile()
+        let plugin = bench.plugin
+        let first = Task { [clock = bench.clock] in
+            try await plugin.run(in: .mock(clock: clock)) { request in
+                try await gate.pass("first")
+                return PulseResponse(statusCode: 503, headers: ["Retry-After": "5"], request: request)
+            }
+        }
+        await gate.arrived(1)
+        let impatient = await bench.start("/impatient", deadline: 4)
+        let patient = await bench.start("/patient")
+        gate.open()
+        _ = try await first.value
+        #expect(await Self.kind(impatient) == .rateLimited)
+        await bench.clock.advance(by: 5)
+        _ = try await patient.value
+        #expect(bench.names == ["/patient"])
+        #expect(bench.times == [5])
+    }
+
+    // MARK: What the server says
+
+    @Test(arguments: [
+        (429, ["Retry-After": "5"], 5.0),
+        (503, ["Retry-After": "5"], 5),
+        (403, ["retry-after": "5"], 5),
+        (429, ["Retry-After": "Thu, 01 Jan 2026 00:00:07 GMT"], 7),
+        (429, ["Retry-After": "Thu, 01 Jan 2026 00:01:07 GMT", "Date": "Thu, 01 Jan 2026 00:01:00 GMT"], 7),
+        (429, ["RateLimit-Reset": "4"], 4),
+        (429, ["X-RateLimit-Reset": "1767225603"], 3),
+        (200, ["RateLimit-Remaining": "0", "RateLimit-Reset": "6"], 6),
+        (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1767225608"], 8),
+        (404, ["X-RateLimit-Remaining": " 0 ", "X-RateLimit-Reset": "6"], 6),
+        (429, ["Retry-After": "999999999"], 3600),
+        (200, ["RateLimit-Remaining": "1", "RateLimit-Reset": "6"], 0),
+        (200, ["RateLimit-Remaining": "10", "RateLimit-Reset": "6"], 0),
+        (200, ["RateLimit-Reset": "6"], 0),
+        (500, ["RateLimit-Reset": "6"], 0),
+        (200, ["RateLimit-Remaining": "0"], 0),
+        (200, ["Retry-After": "5"], 0),
+        (301, ["Retry-After": "5"], 0),
+        (429, ["Retry-After": "soon"], 0),
+        (429, ["Retry-After": "-5"], 0),
+        (429, [:], 0),
+        (503, [:], 0),
+    ])
+    func otherRequestsWaitForAsLongAsTheServerAsks(
+        _ status: Int, _ headers: [String: String], _ wait: TimeInterval
+    ) async throws {
+        var bench = Bench(RateLimitPlugin(maximumWait: 7200))
+        bench.answer = { PulseResponse(statusCode: status, headers: HTTPHeaders(headers), request: $0) }
+        #expect(try await bench.send("/first").statusCode == status)
+        let other = await bench.start("/other")
+        #expect(bench.names.count == (wait == 0 ? 2 : 1))
+        if wait > 0 { await bench.clock.sleepers(atLeast: 1) }
+        await bench.clock.advance(by: wait)
+        _ = try await other.value
+        #expect(bench.times == [0, wait])
+        let elsewhere = await bench.start("https://elsewhere.example/")
+        _ = try await elsewhere.value
+    }
+
+    @Test func heedsWhatAValidatorFurtherInSays() async throws {
+        let bench = Bench(RateLimitPlugin(maximumWait: 0))
+        await #expect(throws: PulseError.self) {
+            try await bench.plugin.run(in: .mock(clock: bench.clock)) { _ in
+                throw PulseError.rateLimited(retryAfter: 3)
+            }
+        }
+        await #expect(throws: PulseError.self) { try await bench.send() }
+        await bench.clock.advance(by: 3)
+        _ = try await bench.send()
+        #expect(bench.times == [3])
+    }
+
+    @Test func whatALimiterFurtherInRefusesIsNoWordOfTheServers() async throws {
+        let clock = TestClock()
+        let outer = RateLimitPlugin(by: .host)
+        let inner = RateLimitPlugin(requests: 1, per: 100, by: .route, maximumWait: 1)
+        func send(_ route: String) async throws -> PulseResponse {
+            let context = PluginContext.mock(options: RequestOptions().with(\.route, value: route), clock: clock)
+            return try await PluginChain.mock([outer, inner], context: context) {
+                PulseResponse(statusCode: 200, request: $0)
+            }(.mock())
+        }
+        _ = try await send("a")
+        let error = await #expect(throws: PulseError.self) { try await send("a") }
+        #expect(error?.kind == .rateLimited)
+        // The outer one holds nobody else for it.
+        #expect(try await send("b").statusCode == 200)
+    }
+
+    @Test func tellsWhoHadToWaitAndWhatTheServerRefused() async throws {
+        var bench = Bench(RateLimitPlugin())
+        bench.answer = { PulseResponse(statusCode: 429, headers: ["Retry-After": "5"], request: $0) }
+        _ = try await bench.send()
+        #expect(bench.events.rateLimits == [5])
+        let other = await bench.start()
+        #expect(bench.events.rateLimits == [5, 5])
+        other.cancel()
+        #expect(await Self.kind(other) == .cancelled)
+    }
+
+    // MARK: Bounds
+
+    @Test func keepsNoMoreBucketsThanItMay() async throws {
+        let limiter = RateLimiter(Rate(requests: 1, per: 3600, burst: 1), maximumWait: 60)
+        let clock = TestClock()
+        for index in 0..<20_000 {
+            try await limiter.enter(.name("\(index)"), for: .mock(clock: clock))
+        }
+        #expect(limiter.bucketCount == 4096)
+        await #expect(throws: PulseError.self) { try await limiter.enter(.name("19999"), for: .mock(clock: clock)) }
+    }
+
+    @Test func aBucketThatIsWaitedForStays() async throws {
+        let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maximumWait: 60, maximumKeys: 2)
+        let clock = TestClock()
+        try await limiter.enter(.name("waited for"), for: .mock(clock: clock))
+        let waiter = Task { try await limiter.enter(.name("waited for"), for: .mock(clock: clock)) }
+        await clock.sleepers(atLeast: 1)
+        for index in 0..<10 { try await limiter.enter(.name("\(index)"), for: .mock(clock: clock)) }
+        #expect(limiter.waiterCount(.name("waited for")) == 1)
+        await clock.advance(by: 1)
+        try await waiter.value
+    }
+
+    // MARK: In a client
+
+    @Test func theRetryOfA429FindsItsWayFreeWhenItsWaitIsOver() async throws {
+        let clock = TestClock()
+        let stub = Stub(.get, "/").reply(.status(429, headers: ["Retry-After": "5"]), .text("at last"))
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock)
+                .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)),
+            plugins: [.rateLimit(requests: 10, per: 1)], transport: MockTransport(stubs: [stub]))
+        let call = Task { try await client.request(Request<String>(.get, "/")) }
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 5)
+        #expect(try await call.value == "at last")
+        #expect(clock.sleeps == [5])
+        await client.shutdown()
+    }
+
+    @Test func aCallWhoseDeadlineIsTooNearFailsWithoutASleepAndIsNotRetried() async throws {
+        let clock = TestClock()
+        let stub = Stub(.get, "/").reply(.status(204))
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock),
+            plugins: [.rateLimit(requests: 1, per: 10)], transport: MockTransport(stubs: [stub]))
+        _ = try await client.request(Request<EmptyResponse>(.get, "/"))
+        let result = await client.result(of: Request<EmptyResponse>(.get, "/").option(\.deadline, 5))
+        guard case .failure(.rateLimited(let retryAfter)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(retryAfter == 10)
+        #expect(stub.count == 1)
+        await client.shutdown()
+    }
+
+    @Test func aClientThatCancelsItsCallsEmptiesTheLine() async throws {
+        let clock = TestClock()
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock),
+            plugins: [.rateLimit(requests: 1, per: 8)], transport: MockTransport(stubs: [Stub().reply(.status(204))]))
+        _ = try await client.request(Request<EmptyResponse>(.get, "/"))
+        let waiting = Task { await client.result(of: Request<EmptyResponse>(.get, "/").option(\.deadline, 20)) }
+        await clock.sleepers(atLeast: 2)  // the bucket's timer, and the deadline
+        client.cancelAll()
+        guard case .failure(.cancelled) = await waiting.value else {
+            Issue.record("not cancelled")
+            return
+        }
+        await client.shutdown()
+        await clock.advance(by: 0)
+        #expect(clock.sleeperCount == 0)
+    }
+}

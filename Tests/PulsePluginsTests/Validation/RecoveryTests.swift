@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(5)))
+struct RecoveryTests {
+    private struct Fault: Error {}
+    private struct LoginFailed: Error {}
+
+    /// A server whose session may be renewed.
+    private final class Session: Sendable {
+        let isGood = Locked(false)
+        let sent = Locked<[URLRequest]>([])
+
+        func answer(_ request: URLRequest) -> PulseResponse {
+            sent.withLock { $0.append(request) }
+            if request.url?.path == "/login" {
+                isGood.withLock { $0 = true }
+                return PulseResponse(statusCode: 204, request: request)
+            }
+            let body = isGood.withLock { $0 } ? "good" : "bad"
+            return PulseResponse(statusCode: 200, data: Data(body.utf8), request: request)
+        }
+
+        func count(_ path: String) -> Int {
+            sent.withLock { $0.count { $0.url?.path == path } }
+        }
+    }
+
+    private static func plugin(
+        _ recovery: Recovery, maxRepeats: Int = 2, timeout: TimeInterval = 30
+    ) -> ValidatorPlugin {
+        let validator = Validator { _, response, _ in
+            String(decoding: response.data, as: UTF8.self) == "bad" ? .recover(recovery, otherwise: Fault()) : .accept
+        }
+        return ValidatorPlugin([validator], maxRepeats: maxRepeats, recoveryTimeout: timeout)
+    }
+
+    private static func cause(_ task: Task<PulseResponse, any Error>) async -> (any Error)? {
+        do {
+            _ = try await task.value
+            return nil
+        } catch PulseError.custom(let error) {
+            return error
+        } catch {
+            return error
+        }
+    }
+
+    @Test func anAlternateRequestIsSentOnceAndThenTheRequestAgain() async throws {
+        let session = Session()
+        var login = URLRequest.mock(.post, "/login", body: Data("secret".utf8))
+        login.setValue("1", forHTTPHeaderField: "X-Login")
+        let response = try await Self.plugin(.request(login)).run(.mock(.get, "/data")) { session.answer($0) }
+        #expect(response.data == Data("good".utf8))
+        #expect(session.sent.withLock { $0.map { $0.url?.path } } == ["/data", "/login", "/data"])
+        #expect(session.sent.withLock { $0[1].httpBody } == Data("secret".utf8))
+    }
+
+    @Test func theAnswerToAnAlternateRequestIsNotWrittenWhereTheCallsOwnGoes() async throws {
+        let session = Session()
+        let deliveries = Locked<[TransportRequest.Delivery]>([])
+        let file = TransportRequest.Delivery.file(URL(fileURLWithPath: "/nowhere"), resumeOffset: 0)
+        let context = PluginContext.mock(
+            for: .mock(.put, "/data"), delivery: file, body: .file(URL(fileURLWithPath: "/a-body")))
+        let bodies = Locked<[Bool]>([])
+        let plugins: [any PulsePlugin] = [
+            Self.plugin(.request(.mock(.post, "/login"))),
+            WatchingPlugin { context in
+                deliveries.withLock { $0.append(context.delivery) }
+                bodies.withLock { $0.append(context.body.isInRequest) }
+            },
+        ]
+        _ = try await PluginChain.mock(plugins, context: context) { session.answer($0) }(.mock(.put, "/data"))
+        #expect(deliveries.withLock { $0 } == [file, .buffered(limit: 1 << 20), file])
+        #expect(bodies.withLock { $0 } == [false, true, false])
+    }
+
+    private struct WatchingPlugin: PulsePlugin {
+        let identifier = "com.example.watching"
+        let note: @Sendable (PluginContext) -> Void
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws { note(context) }
+    }
+
+    @Test func anAlternateRequestThatFailsFailsTheCall() async throws {
+        let plugin = Self.plugin(.request(.mock(.post, "/login")))
+        let error = await #expect(throws: PulseError.self) {
+            try await plugin.run(.mock(.get, "/data")) { request in
+                PulseResponse(
+                    statusCode: request.url?.path == "/login" ? 401 : 200, data: Data("bad".utf8), request: request)
+            }
+        }
+        #expect(error?.kind == .unauthorized)
+    }
+
+    @Test func oneRunServesAllCallsThatAskForIt() async throws {
+        let (session, gate, runs) = (Session(), Turnstile(), Locked(0))
+        let plugin = Self.plugin(
+            .task("login") {
+                runs.withLock { $0 += 1 }
+                try await gate.pass("login")
+                session.isGood.withLock { $0 = true }
+            })
+        let calls = (0..<50).map { _ in Task.startingNow { try await plugin.run { session.answer($0) } } }
+        await gate.arrived(1)
+        #expect(plugin.recoverer.waiterCount("login") == 50)
+        gate.open()
+        for call in calls { #expect(try await call.value.data == Data("good".utf8)) }
+        #expect(runs.withLock { $0 } == 1)
+    }
+
+    @Test func aLateAnswerToARequestSentBeforeTheRecoveryDoesNotAskForAnother() async throws {
+        let (session, gate, runs) = (Session(), Turnstile(), Locked(0))
+        let plugin = Self.plugin(
+            .task("login") {
+                runs.withLock { $0 += 1 }
+                session.isGood.withLock { $0 = true }
+            })
+        let late = Task {
+            try await plugin.run { request in
+                let response = session.answer(request)
+                try await gate.pass("late")
+                return response
+            }
+        }
+        await gate.arrived(1)
+        _ = try await plugin.run { session.answer($0) }
+        gate.open()
+        #expect(try await late.value.data == Data("good".utf8))
+        #expect(runs.withLock { $0 } == 1)
+    }
+
+    @Test func aFailedRunFailsAllWhoWaitedOnceAndTheNextCallStartsAnother() async throws {
+        let (session, gate, runs) = (Session(), Turnstile(), Locked(0))
+        let plugin = Self.plugin(
+            .task("login") {
+                runs.withLock { $0 += 1 }
+                try await gate.pass("login")
+                throw LoginFailed()
+            })
+        let calls = (0..<5).map { _ in Task.startingNow { try await plugin.run { session.answer($0) } } }
+        await gate.arrived(1)
+        gate.open()
+        for call in calls { #expect(await Self.cause(call) is LoginFailed) }
+        #expect(runs.withLock { $0 } == 1)
+        await #expect(throws: PulseError.self) { try await plugin.run { session.answer($0) } }
+        #expect(runs.withLock { $0 } == 2)
+    }
+
+    @Test func aCancelledCallLeavesAloneAndTheWorkGoesOn() async throws {
+        let (session, gate) = (Session(), Turnstile())
+        let plugin = Self.plugin(
+            .task("login") {
+                try await gate.pass("login")
+                session.isGood.withLock { $0 = true }
+            })
+        let first = Task { try await plugin.run { session.answer($0) } }
+        await gate.arrived(1)
+        let second = Task.startingNow { try await plugin.run { session.answer($0) } }
+        first.cancel()
+        #expect((await Self.cause(first) as? PulseError)?.kind == .cancelled)
+        gate.open()
+        #expect(try await second.value.data == Data("good".utf8))
+    }
+
+    @Test func aRecoveryThatHelpsNotIsTriedNoMoreOftenThanARepeat() async throws {
+        let (session, runs) = (Session(), Locked(0))
+        let plugin = Self.plugin(.task("login") { runs.withLock { $0 += 1 } }, maxRepeats: 3)
+        let call = Task { try await plugin.run { session.answer($0) } }
+        #expect(await Self.cause(call) is Fault)
+        #expect(runs.withLock { $0 } == 3)
+        #expect(session.count("/") == 4)
+    }
+
+    @Test func aPOSTIsNotRecoveredForUnlessItMayBeSentAgain() async throws {
+        let (session, runs) = (Session(), Locked(0))
+        let plugin = Self.plugin(.task("login") { runs.withLock { $0 += 1 } })
+        let call = Task { try await plugin.run(.mock(.post)) { session.answer($0) } }
+        #expect(await Self.cause(call) is Fault)
+        #expect(runs.withLock { $0 } == 0)
+    }
+
+    @Test func workThatTakesTooLongIsGivenUpThoughItHeedsNothing() async throws {
+        let (session, clock, gate) = (Session(), TestClock(), Turnstile())
+        let plugin = Self.plugin(
+            .task("login") {
+                // Deaf to its cancellation.
+                await Task.detached { try? await gate.pass("login") }.value
+            }, timeout: 10)
+        let call = Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+        await gate.arrived(1)
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 10)
+        let error = await #expect(throws: PulseError.self) { try await call.value }
+        #expect(error?.isRetryable == true)
+        gate.open()
+        await plugin.shutdown()
+    }
+
+    @Test func noAlarmIsLeftWhenTheWorkIsDone() async throws {
+        let (session, clock) = (Session(), TestClock())
+        let plugin = Self.plugin(.task("login") { session.isGood.withLock { $0 = true } })
+        _ = try await plugin.run(in: .mock(clock: clock)) { session.answer($0) }
+        await clock.advance(by: 0)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func aCallThatIsPartOfARecoveryDoesNotWaitForItself() async throws {
+        let client = Locked<PulseClient?>(nil)
+        let session = Session()
+        let plugin = Self.plugin(
+            .task("login") {
+                // Its answer is "bad" as well, and this call is not recovered for.
+                let made = client.withLock { $0 }
+                _ = try await made?.request(Request<String>(.get, "/check"))
+                _ = try await made?.request(Request<EmptyResponse>(.post, "/login"))
+            })
+        let made = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            plugins: [.concurrencyLimit(1), plugin], transport: MockTransport { session.answer($0) })
+        client.withLock { $0 = made }
+        #expect(try await made.request(Request<String>(.get, "/data")) == "good")
+        #expect(session.sent.withLock { $0.map { $0.url?.path } } == ["/data", "/check", "/login", "/data"])
+        client.withLock { $0 = nil }
+        await made.shutdown()
+    }
+
+    /// A client whose recovery logs in through itself, once the gate is open.
+    private static func client(
+        _ session: Session, _ outer: [any PulsePlugin], clock: TestClock = TestClock(), gate: Gate = Gate(isOpen: true),
+        tried: Gate = Gate(isOpen: true),
+        answering respond: @escaping @Sendable (URLRequest) -> PulseResponse? = { _ in nil }
+    ) -> (client: PulseClient, break: @Sendable () -> Void) {
+        let client = Locked<PulseClient?>(nil)
+        let plugin = Self.plugin(
+            .task("login") {
+                await gate.pass()
+                let result = await client.withLock { $0 }?.result(of: Request<EmptyResponse>(.post, "/login"))
+                await tried.pass()
+                _ = try result?.get()
+            })
+        let made = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
+            plugins: outer + [plugin], transport: MockTransport { respond($0) ?? session.answer($0) })
+        client.withLock { $0 = made }
+        return (made, { client.withLock { $0 = nil } })
+    }
+
+    @Test func aProbeWhoseRecoveryCallsThroughTheSameClientClosesTheCircuit() async throws {
+        let (session, clock, fails) = (Session(), TestClock(), Locked(true))
+        let breaker = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 30)
+        let (client, end) = Self.client(session, [breaker], clock: clock) { request in
+            fails.withLock { $0 } ? PulseResponse(statusCode: 500, request: request) : nil
+        }
+        await #expect(throws: PulseError.self) { try await client.request(Request<String>(.get, "/data")) }
+        #expect(breaker.state(for: "https://api.example.com") == .open)
+        fails.withLock { $0 = false }
+        await clock.advance(by: 30)
+        #expect(try await client.request(Request<String>(.get, "/data")) == "good")
+        #expect(breaker.state(for: "https://api.example.com") == .closed)
+        #expect(session.count("/login") == 1)
+        end()
+        await client.shutdown()
+    }
+
+    @Test func anOpenCircuitRefusesWhatAnEarlierProbeStillWantsToSend() async throws {
+        let (session, clock, gate, tried) = (Session(), TestClock(), Gate(), Gate(isOpen: true))
+        let fails = Locked(true)
+        let breaker = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 30)
+        let (client, end) = Self.client(session, [breaker], clock: clock, gate: gate, tried: tried) { request in
+            fails.withLock { $0 } ? PulseResponse(statusCode: 500, request: request) : nil
+        }
+        await #expect(throws: PulseError.self) { try await client.request(Request<String>(.get, "/data")) }
+        fails.withLock { $0 = false }
+        await clock.advance(by: 30)
+        let probe = Task { try await client.request(Request<String>(.get, "/data")) }
+        await gate.arrivals(atLeast: 1)
+        probe.cancel()
+        _ = await probe.result
+        // Another probe fails, and the circuit is open again.
+        fails.withLock { $0 = true }
+        await #expect(throws: PulseError.self) { try await client.request(Request<String>(.get, "/other")) }
+        #expect(breaker.state(for: "https://api.example.com") == .open)
+        fails.withLock { $0 = false }
+        gate.open()
+        await tried.arrivals(atLeast: 1)
+        await client.shutdown()
+        #expect(session.count("/login") == 0)
+        end()
+    }
+
+    @Test func aRecoveryWhoseFirstCallHasLeftKeepsThatCallsPermit() async throws {
+        let (session, gate) = (Session(), Gate())
+        let limit = ConcurrencyLimitPlugin(limit: 1)
+        let (client, end) = Self.client(session, [limit], gate: gate)
+        let first = Task { try await client.request(Request<String>(.get, "/data")) }
+        await gate.arrivals(atLeast: 1)
+        let second = Task<String, any Error>.startingNow { try await client.request(Request<String>(.get, "/data")) }
+        first.cancel()
+        await #expect(throws: PulseError.self) { try await first.value }
+        gate.open()
+        // It would hold the one permit that the recovery needs, and wait for the recovery.
+        #expect(try await second.value == "good")
+        #expect(session.count("/login") == 1)
+        await client.shutdown()
+        #expect(limit.keyCount == 0)
+        end()
+    }
+
+    @Test(arguments: [0, -1, .nan, -.infinity] as [TimeInterval])
+    func whatIsNoTimeoutIsThirtySeconds(timeout: TimeInterval) async throws {
+        let (session, clock) = (Session(), TestClock())
+        let plugin = Self.plugin(
+            .task("login") {
+                await clock.sleepers(atLeast: 1)
+                session.isGood.withLock { $0 = true }
+            }, timeout: timeout)
+        let response = try await plugin.run(in: .mock(clock: clock)) { session.answer($0) }
+        #expect(response.data == Data("good".utf8))
+        #expect(clock.sleeps == [30])
+    }
+
+    @Test(arguments: [CancellationError(), PulseError.cancelled, URLError(.cancelled)] as [any Error])
+    func aRecoveryThatIsCancelledWithinHasFailedForWhoWaits(error: any Error) async throws {
+        let session = Session()
+        let plugin = Self.plugin(.task("login") { throw error })
+        let call = Task { try await plugin.run { session.answer($0) } }
+        #expect(await Self.cause(call) is RecoveryCancelled)
+    }
+
+    @Test func shutdownEndsTheWorkOfTheMomentAndThePluginStaysUsable() async throws {
+        let (session, gate) = (Session(), Turnstile())
+        let plugin = Self.plugin(
+            .task("login") {
+                try await gate.pass("login")
+                session.isGood.withLock { $0 = true }
+            })
+        let call = Task { try await plugin.run { session.answer($0) } }
+        await gate.arrived(1)
+        await plugin.shutdown()
+        #expect((await Self.cause(call) as? PulseError)?.kind == .cancelled)
+        #expect(gate.count == 0)
+        gate.open()
+        #expect(try await plugin.run { session.answer($0) }.data == Data("good".utf8))
+    }
+}
+
+extension BodySource {
+    fileprivate var isInRequest: Bool {
+        if case .inRequest = self { return true }
+        return false
+    }
+}

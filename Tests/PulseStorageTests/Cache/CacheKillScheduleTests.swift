@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+/// Processes that are killed while they write, two at a time in one folder: 20 rounds in `swift test`, 1,000
+/// where `PULSE_STEPS` is 100,000.
+@Suite(.timeLimit(.minutes(20)))
+struct CacheKillScheduleTests {
+    private static let rounds =
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { max(20, $0 / 100) } ?? 20
+
+    /// Rounds beside each other, each on a folder of its own.
+    private static let lanes = 4
+
+    @Test(arguments: 0..<lanes)
+    func whateverIsFoundAfterAKillIsWholeAndRight(lane: Int) async throws {
+        let rounds = Self.rounds / Self.lanes
+        try await TestFolder.run { folder in
+            let random = SeededRandomness(seed: UInt64(9 + lane))
+            var found = 0
+            for round in 0..<rounds {
+                let what: Comment = "seed \(random.seed), round \(round)"
+                let victims = try (0..<2).map { _ in
+                    try Victim(folder.url, seed: random.next() >> 1, lifetime: 1_000 + random.next() % 30_000)
+                }
+                for victim in victims { #expect(await victim.end() == SIGKILL, what) }
+                let store = DiskCacheStorage(directory: folder.url, maximumBytes: 4 << 20, maximumEntries: 30)
+                let usage = await store.usage()
+                #expect(usage.entries <= 30 && usage.bytes <= 4 << 20, what)
+                #expect(try DiskDirectory.names(in: store.folder.temporaryPath).isEmpty, what)
+                for number in 0..<40 {
+                    for partition in ["0", "1"] {
+                        let key = CacheKey(partition: partition, url: "/\(number)")
+                        for response in await store.responses(for: key) {
+                            let nonce = try #require(response.head.headers["X-Nonce"].flatMap(Int.init))
+                            #expect("/\(nonce % 40)" == key.url && "\(nonce % 2)" == partition, what)
+                            #expect(try await response.body.data() == Self.body(key.url, nonce), what)
+                            found += 1
+                        }
+                    }
+                }
+            }
+            #expect(found > rounds)
+        }
+    }
+
+    private static func body(_ path: String, _ nonce: Int) -> Data {
+        Data(String(repeating: "\(path) \(nonce)\n", count: nonce % 9_000).utf8)
+    }
+}
+
+/// A process that kills itself.
+private final class Victim: Sendable {
+    private let ended: AsyncStream<Int32>
+
+    init(_ folder: URL, seed: UInt64, lifetime: UInt64) throws {
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = [folder.path, "\(seed)", "\(lifetime)"]
+        let (ended, ending) = AsyncStream<Int32>.makeStream()
+        self.ended = ended
+        process.terminationHandler = { process in
+            // An exit of its own accord is no kill: its text is on standard error.
+            ending.yield(process.terminationReason == .uncaughtSignal ? process.terminationStatus : -1)
+            ending.finish()
+        }
+        try process.run()
+    }
+
+    /// The signal that ended it.
+    func end() async -> Int32? {
+        for await signal in ended { return signal }
+        return nil
+    }
+
+    /// Beside what runs the tests.
+    private static var executable: URL {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(
+            "cache-victim")
+    }
+}

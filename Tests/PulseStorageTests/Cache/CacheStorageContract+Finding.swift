@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseStorage
+
+extension CacheStorageContract {
+    func checkFinding(_ store: any CacheStorage) async throws {
+        let key = CacheKey.test("/a")
+        switch self {
+        case .givesBackWhatItKeeps:
+            let head = CachedHead.test(
+                ["Content-Type": "text/plain", "ETag": "\"1\""], language: "en", tags: ["t", "u"])
+            #expect(try await store.put("hello", key, head))
+            let found = try #require(await store.responses(for: key).first)
+            #expect(found.head == head)
+            #expect(found.body.count == 5)
+            #expect(try await found.body.data() == Data("hello".utf8))
+            #expect(try await found.body.stream().collect(upTo: 5) == Data("hello".utf8))
+        case .knowsNothingOfAnotherKey:
+            try await store.put("a", key)
+            #expect(await store.responses(for: .test("/b")).isEmpty)
+            #expect(await store.responses(for: .test("/a", partition: "p")).isEmpty)
+            #expect(await store.responses(for: .test("/a", digest: "d")).isEmpty)
+        case .replacesTheAnswerWithTheSameSelectingFields:
+            try await store.put("old", key)
+            try await store.put("new", key)
+            #expect(try await store.texts(key) == ["new"])
+        case .keepsAnswersApartThatVaryByTheRequest:
+            try await store.put("none", key)
+            try await store.put("en", key, .test(language: "en"))
+            try await store.put("fr", key, .test(language: "fr"))
+            try await store.put("en2", key, .test(language: "en"))
+            #expect(try await store.texts(key) == ["en2", "fr", "none"])
+        default:
+            for number in 0..<12 { try await store.put("\(number)", key, .test(language: "\(number)")) }
+            let texts = try await store.texts(key)
+            #expect(texts.count == 8)
+            #expect(texts.contains("11"))
+        }
+    }
+
+    func checkContents(_ store: any CacheStorage) async throws {
+        let key = CacheKey.test("/a")
+        switch self {
+        case .keepsQueriesApartByTheirBody:
+            try await store.put("get", key)
+            try await store.put("one", .test("/a", digest: "1"))
+            try await store.put("two", .test("/a", digest: "2"))
+            #expect(try await store.texts(key) == ["get"])
+            #expect(try await store.texts(.test("/a", digest: "1")) == ["one"])
+            _ = try await store.remove(.key(.test("/a", digest: "1")))
+            #expect(try await store.texts(.test("/a", digest: "1")).isEmpty)
+            #expect(try await store.texts(.test("/a", digest: "2")) == ["two"])
+            _ = try await store.remove(.url(key.url))
+            #expect(try await store.texts(.test("/a", digest: "2")).isEmpty)
+        case .keepsHeadersInOrderAndRepeated:
+            let head = CachedHead.test(["X-B": "1", "x-a": "2", "X-B": "", "Set-Cookie": "a=1", "Set-Cookie": "b=2"])
+            try await store.put("", key, head)
+            let found = await store.responses(for: key).first?.head.headers.map { "\($0.name)=\($0.value)" }
+            #expect(found == ["X-B=1", "x-a=2", "X-B=", "Set-Cookie=a=1", "Set-Cookie=b=2"])
+        case .keepsAnEmptyBody:
+            #expect(try await store.put("", key))
+            let found = try #require(await store.responses(for: key).first)
+            #expect(found.body.count == 0)
+            #expect(try await found.body.data().isEmpty)
+            #expect(try await found.body.stream().collect(upTo: 1).isEmpty)
+        default:
+            let texts = [
+                "/\u{0}", "/../../etc/passwd", "/é\u{301}👩‍👩‍👧", "/\r\n", "/" + String(repeating: "x", count: 5_000),
+            ]
+            for text in texts {
+                let hostile = CacheKey(partition: text, url: text)
+                try await store.put(text, hostile, .test(["X": text], language: text, tags: [text]))
+                let found = try #require(await store.responses(for: hostile).first)
+                #expect(found.head == .test(["X": text], language: text, tags: [text]))
+                #expect(try await store.texts(hostile) == [text])
+            }
+            #expect(try await store.remove(.tag(texts[1])) == 1)
+            #expect(try await store.remove(.partition(texts[2])) == 1)
+            #expect(try await store.remove(.url(texts[3])) == 1)
+        }
+    }
+}

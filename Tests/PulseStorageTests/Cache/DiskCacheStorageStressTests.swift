@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct DiskCacheStorageStressTests {
+    /// Many tasks and two stores over one folder: whatever is found is what somebody stored there.
+    @Test func whatIsFoundIsWholeWhoeverWrites() async throws {
+        try await TestFolder.run { folder in
+            let stores = (0..<2).map { _ in
+                DiskCacheStorage(directory: folder.url, maximumBytes: 2 << 20, maximumEntries: 20)
+            }
+            let random = SeededRandomness(seed: 8)
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<12 {
+                    group.addTask {
+                        for step in 0..<40 {
+                            let store = stores[Int(random.next() % 2)]
+                            let key = CacheKey.test("/\(random.next() % 10)", partition: "\(random.next() % 2)")
+                            do {
+                                switch random.next() % 8 {
+                                case 0: _ = try await store.remove(.key(key))
+                                case 1: _ = try await store.remove(.url(key.url))
+                                case 2: _ = try await store.remove(.partition(key.partition))
+                                case 3, 4:
+                                    for response in await store.responses(for: key) {
+                                        let text = String(decoding: try await response.body.data(), as: UTF8.self)
+                                        #expect(text.hasPrefix("\(key.partition) \(key.url) "))
+                                        #expect(text.hasSuffix(" end"))
+                                    }
+                                default:
+                                    let filling = String(repeating: "x", count: Int(random.next() % 30_000))
+                                    let text = "\(key.partition) \(key.url) \(task) \(step) \(filling) end"
+                                    try await store.put(text, key, .test(language: "\(random.next() % 3)"))
+                                }
+                            } catch {
+                                Issue.record(error)
+                            }
+                        }
+                    }
+                }
+            }
+            // Which of the two counted last does not matter: one that looks anew sees what is there.
+            let usage = await DiskCacheStorage(directory: folder.url, maximumBytes: 2 << 20, maximumEntries: 20).usage()
+            #expect(usage.entries <= 20 && usage.bytes <= 2 << 20)
+            #expect(folder.files.count == usage.entries)
+        }
+    }
+
+    /// As another process does that has just removed what was in them.
+    @Test func foldersThatGoForBeingEmptyFailNobodyWhoStores() async throws {
+        try await TestFolder.run { folder in
+            let store = DiskCacheStorage(directory: folder.url)
+            let key = CacheKey.test("/a", partition: "p")
+            let partition = try #require(DiskName.Half(of: "p"))
+            let isOver = Locked(false)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    while !isOver.withLock({ $0 }) {
+                        store.folder.removeEmptyFolders(of: partition)
+                        await Task.yield()
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<100 {
+                        await #expect(throws: Never.self) {
+                            try await store.put("text", key, .test())
+                            _ = try await store.remove(.key(key))
+                        }
+                    }
+                    isOver.withLock { $0 = true }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct DiskCacheStorageTests {
+    @Test func aWrittenFileThatIsGoneIsNoReasonToMakeFolders() async throws {
+        try await TestFolder.run { folder in
+            let name = try #require(DiskName(CacheKey.test("/a")))
+            #expect(throws: DiskFailure.self) {
+                try DiskFolder(folder.url).place(folder.url.path + "/gone", as: name, 0)
+            }
+            #expect(folder.everything.isEmpty)
+        }
+    }
+
+    @Test(arguments: CacheStorageContract.allCases)
+    func keepsTheContract(_ rule: CacheStorageContract) async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            // Count what is there before anything is: so it is in every case known.
+            _ = await store.usage()
+            try await rule.check(store)
+        }
+    }
+
+    @Test func anotherProcessFindsWhatThisOneKept() async throws {
+        try await TestFolder.run { folder in
+            try await folder.store().put("hello", .test("/a", partition: "p"))
+            let other = folder.store()
+            #expect(try await other.texts(.test("/a", partition: "p")) == ["hello"])
+            #expect(await other.usage().entries == 1)
+        }
+    }
+
+    @Test func whatOneProcessRemovesTheOtherDoesNotFind() async throws {
+        try await TestFolder.run { folder in
+            let (one, other) = (folder.store(), folder.store())
+            try await one.put("hello", .test("/a"))
+            #expect(try await other.texts(.test("/a")) == ["hello"])
+            #expect(try await other.remove(.url(CacheKey.test("/a").url)) == 1)
+            #expect(try await one.texts(.test("/a")).isEmpty)
+        }
+    }
+
+    @Test func makesNothingBeforeItsFirstUse() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            _ = await store.responses(for: .test("/a"))
+            #expect(!FileManager.default.fileExists(atPath: folder.url.path))
+        }
+    }
+
+    @Test func filesAreTheirOwnersAloneAndTellNothingByTheirNames() async throws {
+        try await TestFolder.run { folder in
+            try await folder.store().put("hello", .test("/secret-path", partition: "account:alice"))
+            let files = folder.files
+            #expect(files.count == 1)
+            for file in folder.everything {
+                let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+                let mode = attributes[.posixPermissions] as? Int
+                let isFolder = attributes[.type] as? FileAttributeType == .typeDirectory
+                #expect(mode == (isFolder ? 0o700 : 0o600), "\(file.path)")
+                #expect(!file.path.contains("secret") && !file.path.contains("alice"))
+            }
+            let bytes = try Data(contentsOf: files[0])
+            #expect(bytes.range(of: Data("alice".utf8)) == nil)
+        }
+    }
+
+    @Test func boundsWhatItFindsAndLetsGoOfTheLeastRecentlyUsed() async throws {
+        try await TestFolder.run { folder in
+            let first = folder.store()
+            for number in 0..<20 { try await first.put("\(number)", .test("/\(number)")) }
+            // Of the same second or not: the order of use is that of the times set here.
+            for (index, number) in (0..<20).reversed().enumerated() {
+                let path = first.folder.path(of: try #require(DiskName(.test("/\(number)"))), 0)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: 1_000_000 + TimeInterval(index))],
+                    ofItemAtPath: path)
+            }
+            let second = DiskCacheStorage(directory: folder.url, maximumBytes: 1_000_000, maximumEntries: 5)
+            #expect(await second.usage().entries == 5)
+            for number in 0..<20 {
+                #expect(try await second.texts(.test("/\(number)")) == (number < 5 ? ["\(number)"] : []))
+            }
+        }
+    }
+
+    @Test func aUseTellsProcessesToCome() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            try await store.put("a", .test("/a"))
+            let path = store.folder.path(of: try #require(DiskName(.test("/a"))), 0)
+            let old = Date(timeIntervalSince1970: 1_000_000)
+            try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: path)
+            _ = await store.responses(for: .test("/a"))
+            let date = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+            #expect(try #require(date) > old)
+        }
+    }
+
+    @Test func removesWhatKilledProcessesLeftAndNothingElse() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            try await store.put("a", .test("/a"))
+            let temporary = URL(fileURLWithPath: store.folder.temporaryPath)
+            try Data("x".utf8).write(to: temporary.appendingPathComponent("2147483646-0123456789abcdef"))
+            try Data("x".utf8).write(to: temporary.appendingPathComponent("\(getpid())-0123456789abcdef"))
+            let writer = try await store.writer(for: .test("/b"))
+            _ = try await writer.write(Data("under way".utf8))
+            _ = await folder.store().usage()
+            #expect(try DiskDirectory.names(in: temporary.path).count == 1)
+            #expect(try await writer.commit(.test()))
+            #expect(try await store.texts(.test("/b")) == ["under way"])
+        }
+    }
+
+    @Test(arguments: [1, 5, 100, 300])
+    func afterAFullDiskTheStoreIsAsItWas(limit: Int) async throws {
+        try await TestFolder.run { folder in
+            try await folder.store().put("old", .test("/a"))
+            let full = DiskCacheStorage(
+                directory: folder.url, maximumBytes: 1_000_000, maximumEntries: 100,
+                refuses: { $0 > limit ? ENOSPC : nil })
+            let body = String(repeating: "n", count: 400)
+            await #expect(throws: PulseError.self) { try await full.put(body, .test("/a")) }
+            await #expect(throws: PulseError.self) {
+                let writer = try await full.writer(for: .test("/a"))
+                for _ in 0..<400 { _ = try await writer.write(Data("n".utf8)) }
+                _ = try await writer.commit(.test())
+            }
+            #expect(try await full.texts(.test("/a")) == ["old"])
+            #expect(folder.files.count == 1)
+            #expect(try DiskDirectory.names(in: full.folder.temporaryPath).isEmpty)
+        }
+    }
+
+    @Test func aLargeBodyIsReadPieceByPieceAndVerifiedFirst() async throws {
+        try await TestFolder.run { folder in
+            let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
+            let body = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+            _ = try await store.store(CachedResponse(head: .test(), body: CachedBody(body)), for: .test("/a"))
+            let found = try #require(await store.responses(for: .test("/a")).first)
+            #expect(found.body.inMemory == nil)
+            #expect(try await found.body.data() == body)
+            var collected = Data()
+            var largest = 0
+            for try await chunk in try await found.body.stream() {
+                collected += chunk
+                largest = max(largest, chunk.count)
+            }
+            #expect(collected == body)
+            #expect(largest <= DiskBody.chunkSize)
+            // A new head over the same body, which is copied without being held.
+            let head = CachedHead.test(["X": "1"])
+            #expect(try await store.store(CachedResponse(head: head, body: found.body), for: .test("/a")))
+            let again = try #require(await store.responses(for: .test("/a")).first)
+            #expect(again.head == head)
+            #expect(try await again.body.data() == body)
+            // One byte far behind.
+            let file = try FileHandle(forUpdating: folder.files[0])
+            try file.seek(toOffset: UInt64(body.count - 7))
+            try file.write(contentsOf: Data([body[body.count - 7] ^ 1]))
+            try file.close()
+            let damaged = try #require(await store.responses(for: .test("/a")).first)
+            await #expect(throws: (any Error).self) { try await damaged.body.stream() }
+            await #expect(throws: (any Error).self) { try await damaged.body.data() }
+        }
+    }
+
+    @Test func aLargeBodyThatChangesWhileItIsReadIsNotGivenToItsEnd() async throws {
+        try await TestFolder.run { folder in
+            let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
+            let body = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+            _ = try await store.store(CachedResponse(head: .test(), body: CachedBody(body)), for: .test("/a"))
+            let found = try #require(await store.responses(for: .test("/a")).first)
+            var collected = Data()
+            await #expect(throws: (any Error).self) {
+                for try await chunk in try await found.body.stream() {
+                    if collected.isEmpty {
+                        let file = try FileHandle(forUpdating: folder.files[0])
+                        try file.seek(toOffset: UInt64(body.count / 2))
+                        try file.write(contentsOf: Data([body[body.count / 2] ^ 1]))
+                        try file.close()
+                    }
+                    collected += chunk
+                }
+            }
+            #expect(!collected.isEmpty && collected.count < body.count)
+        }
+    }
+
+    /// A process that has too many files open for a moment has not lost its cache.
+    @Test(arguments: [EMFILE, ENFILE, EACCES, EIO])
+    func whatCannotBeOpenedForAMomentIsAMissAndStays(code: Int32) async throws {
+        try await TestFolder.run { folder in
+            let isRefused = Locked(true)
+            let store = DiskCacheStorage(
+                directory: folder.url, maximumBytes: 1_000_000, maximumEntries: 100, refuses: nil,
+                refusesToOpen: { isRefused.withLock { $0 } ? code : nil })
+            try await folder.store().put("old", .test("/a"))
+            #expect(try await store.texts(.test("/a")).isEmpty)
+            await #expect(throws: PulseError.self) { try await store.put("new", .test("/a")) }
+            isRefused.withLock { $0 = false }
+            #expect(try await store.texts(.test("/a")) == ["old"])
+        }
+    }
+
+    /// At every offset: cut there, one bit of the byte there turned, all of them turned.
+    @Test func aFileDamagedAnywhereIsAMissAtWorst() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            let head = CachedHead.test(["ETag": "\"1\"", "Vary": "Accept-Language"], language: "en", tags: ["t"])
+            let key = CacheKey.test("/a", partition: "p", digest: "d")
+            try await store.put("a body of some length", key, head)
+            let file = try #require(folder.files.first)
+            let whole = try Data(contentsOf: file)
+            func check(_ damaged: Data, _ what: String) async throws {
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try damaged.write(to: file)
+                for response in await store.responses(for: key) {
+                    // What is found must be what was stored.
+                    #expect(damaged == whole, "\(what)")
+                    #expect(response.head == head)
+                    #expect(try await response.body.data() == Data("a body of some length".utf8), "\(what)")
+                }
+            }
+            for offset in whole.indices {
+                try await check(whole.prefix(offset), "cut at \(offset)")
+                for change in [UInt8(1) << UInt8(offset % 8), 0xFF] {
+                    var flipped = whole
+                    flipped[offset] ^= change
+                    try await check(flipped, "\(change) at \(offset)")
+                }
+            }
+            try await check(whole + Data([0]), "longer")
+            try await check(Data(repeating: 0, count: whole.count), "zeros")
+            try await check(whole, "as it was")
+            #expect(try await store.texts(key) == ["a body of some length"])
+        }
+    }
+
+    @Test func aFileInAnothersPlaceIsAMiss() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            try await store.put("of a", .test("/a", partition: "a"))
+            try await store.put("of b", .test("/a", partition: "b"))
+            let paths = try ["a", "b"].map { partition in
+                store.folder.path(of: try #require(DiskName(.test("/a", partition: partition))), 0)
+            }
+            try Data(contentsOf: URL(fileURLWithPath: paths[1])).write(to: URL(fileURLWithPath: paths[0]))
+            #expect(try await store.texts(.test("/a", partition: "a")).isEmpty)
+        }
+    }
+
+    /// Its contents are not known: to say that they are gone would be a lie.
+    @Test func aFolderThatCannotBeReadIsNotTakenForEmpty() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            try await store.put("a", .test("/a", partition: "p"))
+            let real = store.folder.path
+            let partition = try #require(DiskDirectory.names(in: real).first { $0 != "tmp" })
+            for path in ["\(real)/\(partition)", real] {
+                try FileManager.default.moveItem(atPath: path, toPath: real + ".real")
+                // A link to itself, which nobody can follow, not even who may read everything.
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+                for selection in [CacheSelection.all, .partition("p"), .url(CacheKey.test("/a").url), .tag("t")] {
+                    await #expect(throws: PulseError.self, "\(selection)") { try await store.remove(selection) }
+                }
+                #expect(await folder.store().usage().entries == 0)
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.moveItem(atPath: real + ".real", toPath: path)
+                #expect(try await store.texts(.test("/a", partition: "p")) == ["a"])
+            }
+            #expect(try await store.remove(.all) == 1)
+        }
+    }
+
+    @Test func foldersThatAreEmptyGo() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            for number in 0..<5 { try await store.put("x", .test("/\(number)", partition: "p\(number)")) }
+            func partitions() throws -> Int { try store.folder.partitions().count }
+            #expect(try partitions() == 5)
+            _ = try await store.remove(.partition("p0"))
+            #expect(try partitions() == 4)
+            // One that another process, or a removal by key, has left is found when the folder is looked through.
+            _ = try await store.remove(.key(.test("/1", partition: "p1")))
+            _ = await folder.store().usage()
+            #expect(try partitions() == 3)
+            _ = try await store.remove(.all)
+            #expect(try partitions() == 0)
+            try await store.put("x", .test("/1", partition: "p1"))
+            #expect(try await store.texts(.test("/1", partition: "p1")) == ["x"])
+        }
+    }
+
+    @Test func foldersAndLinksInPlaceOfFilesAreMisses() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            try await store.put("a", .test("/a"))
+            let path = store.folder.path(of: try #require(DiskName(.test("/a"))), 0)
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".real")
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".real")
+            #expect(try await store.texts(.test("/a")).isEmpty)
+            try? FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            #expect(try await store.texts(.test("/a")).isEmpty)
+        }
+    }
+}
+
+/// A folder of its own for one test.
+struct TestFolder: Sendable {
+    let url: URL
+
+    static func run(_ body: (TestFolder) async throws -> Void) async throws {
+        let folder = TestFolder(
+            url: FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)"))
+        defer { try? FileManager.default.removeItem(at: folder.url) }
+        try await body(folder)
+    }
+
+    func store() -> DiskCacheStorage {
+        DiskCacheStorage(
+            directory: url, maximumBytes: CacheStorageContract.maximumBytes,
+            maximumEntries: CacheStorageContract.maximumEntries)
+    }
+
+    /// Files and folders.
+    var everything: [URL] {
+        let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
+        return paths.map { url.appendingPathComponent($0) }
+    }
+
+    var files: [URL] {
+        everything.filter { !$0.path.contains("/tmp/pulse") || !$0.path.contains("/v1/tmp") }.filter {
+            (try? FileManager.default.attributesOfItem(atPath: $0.path))?[.type] as? FileAttributeType == .typeRegular
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct ConnectivityMonitorTests {
+    @Test func eachSubscriberGetsTheStatusNowAndEveryChange() async {
+        let monitor = ManualConnectivityMonitor(.unknown)
+        let streams = [monitor.updates, monitor.updates]
+        monitor.set(.unsatisfied)
+        monitor.set(.unsatisfied)
+        monitor.set(.satisfied)
+        for stream in streams {
+            var seen: [ConnectivityStatus.Path] = []
+            for await status in stream.prefix(3) { seen.append(status.path) }
+            #expect(seen == [.unknown, .unsatisfied, .satisfied])
+        }
+        #expect(monitor.current.path == .satisfied)
+    }
+
+    @Test func aMonitorThatGoesEndsItsStreams() async {
+        var monitor: ManualConnectivityMonitor? = ManualConnectivityMonitor()
+        let stream = monitor?.updates
+        monitor = nil
+        var count = 0
+        if let stream { for await _ in stream { count += 1 } }
+        #expect(count == 1)
+    }
+
+    /// Tells what it is given to tell.
+    private final class HeldSource: ConnectivitySource {
+        private let report = Locked<(@Sendable (ConnectivityStatus) -> Void)?>(nil)
+        let starts = Locked(0)
+
+        func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {
+            starts.withLock { $0 += 1 }
+            self.report.withLock { $0 = report }
+        }
+
+        func stop() {}
+        func tell(_ path: ConnectivityStatus.Path) { report.withLock { $0 }?(ConnectivityStatus(path: path)) }
+    }
+
+    @Test func theSystemsIsUnknownUntilTheFirstAnswer() async {
+        let source = HeldSource()
+        let monitor = SystemConnectivityMonitor { source }
+        #expect(source.starts.withLock { $0 } == 0)
+        #expect(monitor.current.path == .unknown)
+        let updates = monitor.updates
+        source.tell(.unsatisfied)
+        source.tell(.satisfied)
+        var seen: [ConnectivityStatus.Path] = []
+        for await status in updates.prefix(3) { seen.append(status.path) }
+        #expect(seen == [.unknown, .unsatisfied, .satisfied])
+        #expect(monitor.current.path == .satisfied)
+        #expect(source.starts.withLock { $0 } == 1)
+    }
+
+    @Test func theSystemAnswers() async {
+        let monitor = SystemConnectivityMonitor()
+        var seen: [ConnectivityStatus.Path] = []
+        for await status in monitor.updates {
+            seen.append(status.path)
+            if status.path != .unknown { break }
+        }
+        #expect(seen.last != .unknown)
+        #expect(monitor.current.path == seen.last)
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+/// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
+@Suite(.timeLimit(.minutes(20)))
+struct AppendLogScheduleTests {
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    // Without the log's queue: ten thousand turns among all other tests would take minutes.
+    @Test func survivesACrashAtAnyByteOfAnyChange() throws {
+        let random = SeededRandomness(seed: 11)
+        let directory = try TemporaryDirectory()
+        let url = directory.file("journal")
+        var model: [LogRecord] = []
+        var mirror = LogMirror()
+        // What a sync costs is not the matter here.
+        let disk = Disk(write: Disk.system.write, sync: { _ in 0 }, rename: Disk.system.rename)
+        func open() throws -> LogFile {
+            let file = LogFile(url, disk: disk) { [mirror] in mirror.apply($0) }
+            try file.exclusively {}
+            return file
+        }
+        var log = try open()
+        for step in 0..<Self.steps {
+            switch random.next() % 16 {
+            case 0...11:
+                let record = LogRecord.sample(
+                    step, tag: random.next() % 4 == 0 ? nil : "t\(random.next() % 5)",
+                    payload: String(repeating: "p", count: Int(random.next() % 200)))
+                try log.exclusively { try log.append(LogLines([record])) }
+                model.append(record)
+            case 12:
+                let kept = model.indices.filter { _ in random.next() % 2 == 0 }
+                let items = mirror.now.items
+                try log.exclusively { try log.compact(kept.map { .copy(items[$0].location) }) }
+                model = kept.map { model[$0] }
+            case 13...14:
+                // A crash while the next record is written: any part of it is in the file.
+                let end = log.end
+                log.close()
+                var line: [UInt8] = []
+                try LogRecord.sample(-1 - step).write(to: &line)
+                let part = Int(random.next() % UInt64(line.count - 1))
+                let handle = try FileHandle(forWritingTo: url)
+                try handle.seek(toOffset: UInt64(end))
+                try handle.write(contentsOf: line[..<part])
+                try handle.close()
+                mirror = LogMirror()
+                log = try open()
+                #expect(mirror.now.damagedLines == 0)
+            default:
+                guard let index = model.indices.randomElement(random) else { continue }
+                let location = mirror.now.items[index].location
+                #expect(try log.record(at: location) == model[index], "seed \(random.seed), step \(step)")
+            }
+            if step % 16 == 0 || mirror.now.items.count != model.count {
+                #expect(mirror.ids == model.map(\.id), "seed \(random.seed), step \(step)")
+                #expect(mirror.now.items.map(\.tag) == model.map(\.tag), "seed \(random.seed), step \(step)")
+            }
+            if model.count > 200 {
+                try log.exclusively { try log.compact([]) }
+                model = []
+            }
+        }
+        log.close()
+    }
+}
+
+extension Range<Int> {
+    fileprivate func randomElement(_ random: SeededRandomness) -> Int? {
+        isEmpty ? nil : lowerBound + Int(random.next() % UInt64(count))
+    }
+}

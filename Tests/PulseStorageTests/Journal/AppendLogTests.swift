@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct AppendLogTests {
+    private let directory: TemporaryDirectory
+    private var url: URL { directory.file("journal") }
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func contents() async throws -> LogMirror.Contents {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror)
+        try await log.refresh {}
+        await log.close()
+        return mirror.now
+    }
+
+    // Without the log's queue and its syncs: each of some hundred files would take turns among all other tests.
+    private func opened(_ records: [LogRecord] = []) throws -> LogMirror {
+        let mirror = LogMirror()
+        let disk = Disk(write: Disk.system.write, sync: { _ in 0 }, rename: Disk.system.rename)
+        let file = LogFile(url, disk: disk) { mirror.apply($0) }
+        defer { file.close() }
+        let lines = try LogLines(records)
+        try file.exclusively { if !lines.bytes.isEmpty { try file.append(lines) } }
+        return mirror
+    }
+
+    private func openedAndAppended() throws -> LogMirror {
+        try opened([.sample(9)])
+    }
+
+    private func write(_ count: Int) async throws {
+        let log = AppendLog.open(url, LogMirror())
+        for number in 0..<count { try await log.append([.sample(number)]) }
+        await log.close()
+    }
+
+    // MARK: Records
+
+    @Test func keepsWhatWasAppendedInItsOrder() async throws {
+        try await write(5)
+        #expect(try await contents().items.map(\.id) == (0..<5).map { UUID(number: $0) })
+    }
+
+    @Test func givesARecordBackByItsPlace() async throws {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror)
+        let record = LogRecord.sample(2, tag: "a b", payload: #"{"a": "b  c"}"#)
+        try await log.append([.sample(1), record, .sample(3)])
+        let id = record.id
+        #expect(try await log.read { mirror.location(of: id) } == record)
+        #expect(try await log.read { nil } == nil)
+        await log.close()
+    }
+
+    @Test func tellsOfARecordBeforeTheAppendReturns() async throws {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror)
+        try await log.append([.sample(1)])
+        #expect(mirror.ids == [UUID(number: 1)])
+        await log.close()
+    }
+
+    @Test func syncsBeforeTheAppendReturns() async throws {
+        let faulty = FaultyDisk()
+        let log = AppendLog.open(url, LogMirror(), disk: faulty.disk)
+        try await log.append([.sample(1)])
+        let before = faulty.plan.withLock { $0.syncs }
+        try await log.append([.sample(2)])
+        #expect(faulty.plan.withLock { $0.syncs } == before + 1)
+        await log.close()
+    }
+
+    @Test func refusesWhatItsAdmissionRefusesAndWritesTheRest() async throws {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror)
+        await #expect(throws: PulseError.self) {
+            try await log.append([.sample(1)]) { throw PulseError.offlineQueueFull }
+        }
+        try await log.append([.sample(2)]) { [.sample(3)] }
+        #expect(mirror.ids == [3, 2].map { UUID(number: $0) })
+        await log.close()
+    }
+
+    @Test func filesAreTheUsersAlone() async throws {
+        try await write(1)
+        #expect(try directory.permissions(of: "journal") == 0o600)
+        #expect(try directory.permissions(of: "journal.lock") == 0o600)
+    }
+
+    /// Without its name nobody would find it after a power failure.
+    @Test func aNewDirectoryIsAsDurableAsWhatIsPutIntoIt() throws {
+        let faulty = FaultyDisk()
+        let nested = directory.file("a").appendingPathComponent("b").appendingPathComponent("c")
+        try SystemFile.makeDirectory(nested.path, using: faulty.disk)
+        #expect(faulty.plan.withLock { $0.syncs } == 3)
+        try SystemFile.makeDirectory(nested.path, using: faulty.disk)
+        #expect(faulty.plan.withLock { $0.syncs } == 3)
+        faulty.plan.withLock { $0.sync = EIO }
+        #expect(throws: JournalFailure.self) {
+            try SystemFile.makeDirectory(nested.appendingPathComponent("d").path, using: faulty.disk)
+        }
+    }
+
+    @Test func refusesAfterItWasClosed() async throws {
+        let log = AppendLog.open(url, LogMirror())
+        await log.close()
+        await log.close()
+        let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
+        #expect(error?.kind == .cancelled)
+    }
+
+    // MARK: Damage
+
+    @Test func cutAtEveryByteItOpensWithAllWholeRecordsAndGoesOn() async throws {
+        try await write(3)
+        let whole = try Data(contentsOf: url)
+        let size = whole.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
+        let ends = try await contents().items.map { $0.location.offset + $0.location.length }
+        for length in 0...size {
+            try whole[..<length].write(to: url)
+            let mirror = try openedAndAppended()
+            let expected = (0..<ends.count { $0 <= length }).map { UUID(number: $0) } + [UUID(number: 9)]
+            #expect(mirror.ids == expected, "\(length)")
+            let again = try opened().now
+            #expect(again.items.map(\.id) == expected, "\(length)")
+            #expect(again.damagedLines == 0)
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.file("journal.damaged").path))
+    }
+
+    @Test func withAnyByteChangedItOpensSetsTheDamageAsideAndGoesOn() async throws {
+        try await write(3)
+        var whole = try Data(contentsOf: url)
+        whole = whole[...(whole.lastIndex { $0 != 0 } ?? 0)]
+        let places = try await contents().items.map { $0.location.offset..<$0.location.offset + $0.location.length }
+        for index in whole.indices {
+            var changed = whole
+            changed[index] ^= 0x15
+            try changed.write(to: url)
+            let mirror = try openedAndAppended()
+            // A byte between two records costs neither of them.
+            let intact = places.indices.filter { !places[$0].contains(index) }
+            #expect(mirror.ids == (intact + [9]).map { UUID(number: $0) }, "\(index)")
+            #expect(mirror.now.damagedLines > 0 || index == whole.count - 1, "\(index)")
+            // The damage is reported once, and out of the way.
+            let again = try opened().now
+            #expect(again.damagedLines == 0)
+            #expect(again.items.map(\.id) == mirror.ids)
+        }
+        let aside = try Data(contentsOf: directory.file("journal.damaged"))
+        #expect(!aside.isEmpty)
+        #expect(try directory.permissions(of: "journal.damaged") == 0o600)
+    }
+
+    @Test func aFileOfANewerVersionIsLeftAsItIs() async throws {
+        let newer = Data(LogHeader.line(version: 2)) + Data("what is in it nobody knows\n".utf8)
+        try newer.write(to: url)
+        let log = AppendLog.open(url, LogMirror())
+        let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
+        guard case .custom(let failure as JournalFailure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure == .newerVersion(2))
+        #expect(try Data(contentsOf: url) == newer)
+        await log.close()
+    }
+
+    // MARK: Failures
+
+    /// Of the lock, the file itself, the new one that is to take its place, or the folder.
+    @Test(
+        arguments: [(EACCES, JournalFailure.notPermitted), (EROFS, .readOnly), (ENOSPC, .noSpace)],
+        [\FaultyDisk.Plan.open, \.makeDirectory] as [WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable])
+    func whatCannotBeOpenedOrMadeIsATypedErrorUntilItCan(
+        failure: (code: Int32, expected: JournalFailure), call: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable
+    ) async throws {
+        let faulty = FaultyDisk()
+        let mirror = LogMirror()
+        let log = AppendLog.open(directory.file("folder").appendingPathComponent("journal"), mirror, disk: faulty.disk)
+        faulty.plan.withLock { $0[keyPath: call] = failure.code }
+        for _ in 0..<2 {
+            let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
+            guard case .custom(let told as JournalFailure) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(told == failure.expected)
+        }
+        faulty.plan.withLock { $0[keyPath: call] = 0 }
+        try await log.append([.sample(2)])
+        #expect(mirror.ids == [UUID(number: 2)])
+        await log.close()
+    }
+
+    @Test(arguments: [
+        (ENOSPC, JournalFailure.noSpace), (EACCES, .notPermitted), (EROFS, .readOnly),
+        (EIO, .system(operation: "pwrite", code: EIO)),
+    ])
+    func aWriteThatFailsIsATypedErrorAndLeavesNothing(code: Int32, expected: JournalFailure) async throws {
+        let faulty = FaultyDisk()
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror, disk: faulty.disk)
+        try await log.append([.sample(1)])
+        faulty.plan.withLock { ($0.write, $0.partial) = (code, 20) }
+        let error = await #expect(throws: PulseError.self) { try await log.append([.sample(2)]) }
+        guard case .custom(let failure as JournalFailure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure == expected)
+        faulty.plan.withLock { $0.write = 0 }
+        try await log.append([.sample(3)])
+        await log.close()
+        #expect(mirror.ids == [1, 3].map { UUID(number: $0) })
+        #expect(try await contents().items.map(\.id) == mirror.ids)
+    }
+
+    @Test func aSyncThatFailsIsAnErrorAndTheRecordDoesNotComeBack() async throws {
+        let faulty = FaultyDisk()
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror, disk: faulty.disk)
+        try await log.append([.sample(1)])
+        faulty.plan.withLock { $0.sync = EIO }
+        await #expect(throws: PulseError.self) { try await log.append([.sample(2)]) }
+        faulty.plan.withLock { $0.sync = 0 }
+        try await log.append([.sample(3)])
+        await log.close()
+        #expect(try await contents().items.map(\.id) == [1, 3].map { UUID(number: $0) })
+    }
+
+    @Test func withoutRoomForTheZerosTheRecordAloneIsWritten() async throws {
+        let faulty = FaultyDisk()
+        faulty.plan.withLock { $0.room = 1000 }
+        let log = AppendLog.open(url, LogMirror(), disk: faulty.disk)
+        for number in 0..<20 { try await log.append([.sample(number)]) }
+        await log.close()
+        #expect(try await contents().items.count == 20)
+    }
+
+    @Test func aDirectoryThatCannotBeMadeIsATypedError() async throws {
+        try Data().write(to: directory.file("taken"))
+        let log = AppendLog.open(directory.file("taken").appendingPathComponent("journal"), LogMirror())
+        let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
+        guard case .custom(is JournalFailure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        await log.close()
+    }
+
+    @Test func aDirectoryThatIsDeletedIsAnErrorAndThenWrittenAnewWithAllThatWasInIt() async throws {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror)
+        try await log.append([.sample(1)])
+        try FileManager.default.removeItem(at: directory.url)
+        let error = await #expect(throws: PulseError.self) { try await log.append([.sample(2)]) }
+        guard case .custom(let failure as JournalFailure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure == .missing)
+        try await log.append([.sample(3)])
+        await log.close()
+        #expect(try await contents().items.map(\.id) == [1, 3].map { UUID(number: $0) })
+    }
+
+    // MARK: Compaction
+
+    @Test func compactionKeepsWhatItIsToldAndNothingElse() async throws {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror)
+        for number in 0..<100 { try await log.append([.sample(number)]) }
+        let before = log.size
+        try await log.compact {
+            let items = mirror.now.items
+            return [.copy(items[7].location), .record(.sample(200)), .copy(items[50].location)]
+        }
+        #expect(log.size < before / 10)
+        #expect(mirror.ids == [7, 200, 50].map { UUID(number: $0) })
+        try await log.append([.sample(300)])
+        #expect(try await log.read { mirror.location(of: UUID(number: 50)) } == .sample(50))
+        await log.close()
+        #expect(try await contents().items.map(\.id) == [7, 200, 50, 300].map { UUID(number: $0) })
+    }
+
+    @Test(arguments: [\FaultyDisk.Plan.write, \.sync, \.rename])
+    func aCompactionThatFailsLeavesTheOldFile(part: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable) async throws {
+        let faulty = FaultyDisk()
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror, disk: faulty.disk)
+        for number in 0..<10 { try await log.append([.sample(number)]) }
+        let before = try Data(contentsOf: url)
+        faulty.plan.withLock { $0[keyPath: part] = ENOSPC }
+        await #expect(throws: PulseError.self) { try await log.compact { [] } }
+        #expect(try Data(contentsOf: url) == before)
+        #expect(!FileManager.default.fileExists(atPath: directory.file("journal.new").path))
+        faulty.plan.withLock { $0[keyPath: part] = 0 }
+        try await log.append([.sample(10)])
+        await log.close()
+        #expect(try await contents().items.count == 11)
+    }
+
+    // MARK: Several users
+
+    @Test func sharesOneFileWithAnotherThatAppendsAndCompacts() async throws {
+        let (first, second) = (LogMirror(), LogMirror())
+        let (one, other) = (AppendLog.open(url, first), AppendLog.open(url, second))
+        try await one.append([.sample(1)])
+        try await other.append([.sample(2)])
+        try await one.append([.sample(3)])
+        #expect(first.ids == [1, 2, 3].map { UUID(number: $0) })
+        try await other.compact { [.copy(second.now.items[2].location)] }
+        try await one.append([.sample(4)])
+        #expect(first.ids == [3, 4].map { UUID(number: $0) })
+        try await other.refresh {}
+        #expect(second.ids == first.ids)
+        await one.close()
+        await other.close()
+    }
+
+    @Test func aLockIsHeldByOneAtATimeAlsoWithinAProcess() throws {
+        let path = directory.file("lock").path
+        let (one, other) = (FileLock(path: path), FileLock(path: path))
+        #expect(try one.tryAcquire())
+        #expect(try !other.tryAcquire())
+        one.release()
+        #expect(try other.tryAcquire())
+        other.close()
+        #expect(try one.tryAcquire())
+    }
+
+    @Test func aLockWhoseFileWasDeletedIsNotTakenForTheNewOne() throws {
+        let path = directory.file("lock").path
+        let (one, other) = (FileLock(path: path), FileLock(path: path))
+        #expect(try one.tryAcquire())
+        one.release()
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try other.tryAcquire())
+        #expect(try !one.tryAcquire())
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct LogScannerTests {
+    private static func lines(_ records: [LogRecord]) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for record in records { try record.write(to: &bytes) }
+        return bytes
+    }
+
+    private static func scan(_ bytes: [UInt8], base: Int = 0) -> LogScanner {
+        bytes.withUnsafeBytes { LogScanner($0, base: base) }
+    }
+
+    private static let records = [
+        LogRecord.sample(1, tag: nil), .sample(2, tag: ""), .sample(3, tag: "-"), .sample(4, tag: "a b%\n\u{7F}ü"),
+        .sample(5, payload: ""), LogRecord("a", UUID(number: 6), payload: Data("17".utf8)),
+        .sample(7, payload: String(repeating: "x", count: 300)),
+    ]
+
+    @Test func theChecksumIsThatOfZlib() {
+        #expect(Array("123456789".utf8).withUnsafeBytes { Checksum.of($0) } == 0xCBF4_3926)
+        #expect([UInt8]().withUnsafeBytes { Checksum.of($0) } == 0)
+    }
+
+    @Test func aLineIsCRCOperationIDTagExpiryLengthAndPayload() throws {
+        let line = String(decoding: try Self.lines([.sample(1)]), as: UTF8.self)
+        #expect(line.hasSuffix(#" E 01020304050647088000000000000001 tag 1001 7 {"n":1}"# + "\n"))
+        #expect(line.prefix(8).allSatisfy { $0.isHexDigit })
+    }
+
+    @Test func readsBackWhatWasWritten() throws {
+        let scanner = Self.scan(try Self.lines(Self.records))
+        #expect(scanner.items.map(\.id) == Self.records.map(\.id))
+        #expect(scanner.items.map(\.tag) == Self.records.map(\.tag))
+        #expect(scanner.items.map(\.expiry) == Self.records.map(\.expiry))
+        #expect(scanner.items.map(\.note.count) == [0, 0, 0, 0, 0, 2, 0])
+        #expect(scanner.damaged.isEmpty && scanner.tornCount == 0 && !scanner.lacksBreak)
+    }
+
+    @Test func aTailOfZerosIsNoRecord() throws {
+        let bytes = try Self.lines(Self.records)
+        let scanner = Self.scan(bytes + [UInt8](repeating: 0, count: 1000))
+        #expect(scanner.items.count == Self.records.count)
+        #expect(scanner.end == bytes.count)
+        #expect(scanner.damaged.isEmpty && scanner.tornCount == 0)
+    }
+
+    @Test func cutAtEveryByteItKeepsEveryWholeRecord() throws {
+        let bytes = try Self.lines(Self.records)
+        let ends = Self.scan(bytes).items.map { $0.location.offset + $0.location.length }
+        for length in 0...bytes.count {
+            for zeros in [0, 64] {
+                let scanner = Self.scan(Array(bytes[..<length]) + [UInt8](repeating: 0, count: zeros))
+                #expect(scanner.items.count == ends.count { $0 <= length }, "\(length)")
+                #expect(scanner.damaged.isEmpty)
+                #expect(scanner.end + scanner.tornCount == length)
+            }
+        }
+    }
+
+    @Test func withAnyByteChangedItKeepsAllOtherRecordsAndReportsTheRest() throws {
+        let bytes = try Self.lines(Self.records)
+        let places = Self.scan(bytes).items.map { $0.location.offset...$0.location.offset + $0.location.length }
+        for index in bytes.indices {
+            for change in [bytes[index] ^ 1, bytes[index] ^ 0x80, UInt8(ascii: "\n"), 0, UInt8(ascii: "9")]
+            where change != bytes[index] {
+                var changed = bytes
+                changed[index] = change
+                let scanner = Self.scan(changed)
+                let hit = places.firstIndex { $0.contains(index) }
+                let isBreak = hit.map { places[$0].upperBound == index } ?? false
+                let kept = scanner.items.map(\.id)
+                let expected = Self.records.indices.filter { $0 != hit || isBreak }.map { Self.records[$0].id }
+                #expect(kept == expected, "byte \(index) as \(change)")
+                let isAtEnd = isBreak && hit == places.count - 1
+                #expect(!scanner.damaged.isEmpty || scanner.tornCount > 0 || isAtEnd, "byte \(index) as \(change)")
+            }
+        }
+    }
+
+    @Test func neverTrapsOnAnyBytes() throws {
+        let random = SeededRandomness(seed: 7)
+        let good = try Self.lines(Self.records)
+        for round in 0..<3000 {
+            var bytes = good
+            for _ in 0...(round % 9) {
+                let index = Int(random.next() % UInt64(bytes.count))
+                switch random.next() % 3 {
+                case 0: bytes[index] = UInt8(truncatingIfNeeded: random.next())
+                case 1: bytes.remove(at: index)
+                default: bytes.insert(UInt8(truncatingIfNeeded: random.next()), at: index)
+                }
+            }
+            let scanner = Self.scan(bytes)
+            #expect(scanner.end + scanner.tornCount <= bytes.count)
+        }
+    }
+
+    @Test(arguments: ["a\nb", "\n"])
+    func aPayloadWithALineBreakIsRefused(payload: String) {
+        #expect(throws: JournalFailure.notOneLine) { try Self.lines([.sample(1, payload: payload)]) }
+    }
+
+    @Test func aTagThatCouldNotBeReadBackIsRefused() {
+        let tag = String(repeating: " ", count: 2000)
+        #expect(throws: JournalFailure.tagTooLong) { try Self.lines([.sample(1, tag: tag)]) }
+    }
+
+    @Test func theHeaderIsReadWhateverHappenedToIt() {
+        let line = LogHeader.line
+        func find(_ bytes: [UInt8]) -> LogHeader.Finding { bytes.withUnsafeBytes { LogHeader.find(in: $0) } }
+        #expect(find(line + Array("rest".utf8)) == .intact(end: line.count))
+        for length in 0..<line.count - 1 { #expect(find(Array(line[..<length])) == .torn) }
+        #expect(find(LogHeader.line(version: 2)) == .newer(2))
+        for index in line.indices {
+            var changed = line + Array("record\n".utf8)
+            changed[index] ^= 3
+            #expect(find(changed) == .damaged(end: line.count), "\(index)")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct MemoryLogTests {
+    @Test func keepsNothingOfWhatIsGone() async throws {
+        let mirror = LogMirror()
+        let log = MemoryLog { mirror.apply($0) }
+        let first = LogRecord.sample(0)
+        try await log.append([first])
+        for number in 1...2_000 {
+            let id = UUID(number: number)
+            try await log.append([LogRecord.sample(number)])
+            try await log.append([LogRecord("a", id, payload: Data("1".utf8)), LogRecord("U", id)])
+            try await log.append([LogRecord("r", id, payload: Data("done 200".utf8))])
+        }
+        #expect(await log.count == 1)
+        let location = mirror.location(of: first.id)
+        #expect(try await log.read { location } == first)
+    }
+
+    @Test func aCompactedOneHoldsWhatItWasGiven() async throws {
+        let mirror = LogMirror()
+        let log = MemoryLog { mirror.apply($0) }
+        for number in 0..<4 { try await log.append([LogRecord.sample(number)]) }
+        let items = mirror.now.items
+        try await log.compact {
+            [.copy(items[2].location), .changed(items[1].location, operation: UInt8(ascii: "E"), expiry: 7)]
+        }
+        #expect(mirror.ids == [UUID(number: 2), UUID(number: 1)])
+        let location = mirror.location(of: UUID(number: 1))
+        #expect(try await log.read { location }?.expiry == 7)
+        #expect(await log.count == 2)
+    }
+}

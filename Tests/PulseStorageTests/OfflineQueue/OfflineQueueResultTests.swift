@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+/// What one who waits for an entry is told.
+@Suite(.timeLimit(.minutes(5)))
+struct OfflineQueueResultTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func queue(
+        policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock(), starts: Bool = true,
+        answer: @escaping QueueUnderTest.Answer = { _ in .status(200) }
+    ) -> QueueUnderTest {
+        QueueUnderTest(directory.url, policy: policy, clock: clock, starts: starts, answer: answer)
+    }
+
+    @Test func givesTheAnswerOfAnEntryAfterARelaunch() async throws {
+        let first = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await first.enqueue("/1")
+        await first.queue.close()
+        let second = queue(answer: { _ in .status(201, data: Data("made".utf8)) })
+        let response = try await second.queue.result(of: id)
+        #expect(response.statusCode == 201)
+        #expect(response.data == Data("made".utf8))
+        #expect(try await second.queue.result(of: id).statusCode == 201)
+        await second.queue.close()
+    }
+
+    @Test func throwsWhatAnEntryFailedWith() async throws {
+        let queue = queue(answer: { _ in .status(410) })
+        let id = try await queue.enqueue("/1", isOffline: false)
+        let error = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
+        #expect(error?.statusCode == 410)
+        let unknown = await #expect(throws: PulseError.self) { try await queue.queue.result(of: UUID()) }
+        #expect(unknown?.kind == .invalidRequest)
+        await queue.queue.close()
+        let later = self.queue(starts: false)
+        let stored = await #expect(throws: PulseError.self) { try await later.queue.result(of: id) }
+        guard case .custom(let reason as ErrorSummary) = stored else {
+            Issue.record("\(String(describing: stored))")
+            return
+        }
+        #expect(reason.statusCode == 410)
+        await later.queue.close()
+    }
+
+    @Test func whoWaitsForAResultCanLeaveAndLearnsOfTheEnd() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1")
+        let waiter = Task { try await queue.queue.result(of: id) }
+        waiter.cancel()
+        let left = await #expect(throws: PulseError.self) { try await waiter.value }
+        #expect(left?.kind == .cancelled)
+        let other = Task { try await queue.queue.result(of: id) }
+        await queue.queue.close()
+        let ended = await #expect(throws: PulseError.self) { try await other.value }
+        #expect(ended?.kind == .cancelled)
+    }
+
+    // MARK: After a failure that it outlived
+
+    /// An entry whose first replay was answered 503.
+    private func queuedAndRefusedOnce(
+        policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock()
+    ) async throws -> (QueueUnderTest, UUID) {
+        let queue = queue(policy: policy, clock: clock, answer: { _ in .status(503) })
+        let id = try await queue.enqueue("/1", isOffline: false)
+        try await queue.queue.drain()
+        let attempts = try await queue.queue.pending().map(\.attempts)
+        #expect(attempts.first.map { $0 >= 1 } == true)
+        return (queue, id)
+    }
+
+    @Test func oneThatIsRemovedAfterAFailureWasCancelled() async throws {
+        let (queue, id) = try await queuedAndRefusedOnce()
+        let waiter = Task { try await queue.queue.result(of: id) }
+        try await queue.queue.remove(id: id)
+        let error = await #expect(throws: PulseError.self) { try await waiter.value }
+        #expect(error?.kind == .cancelled)
+        let later = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
+        #expect(later?.kind == .cancelled)
+        await queue.queue.close()
+    }
+
+    @Test func oneThatExpiresAfterAFailureHasPassedItsDeadline() async throws {
+        let (queue, id) = try await queuedAndRefusedOnce(policy: OfflineQueuePolicy(requestExpiry: 60))
+        await queue.event(movingBy: 31) { if case .offlineQueueExpired(id) = $0 { true } else { false } }
+        let error = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
+        #expect(error?.kind == .deadlineExceeded)
+        await queue.queue.close()
+    }
+
+    @Test func oneThatAnotherProcessDeliversAfterAFailureIsDone() async throws {
+        let (queue, id) = try await queuedAndRefusedOnce()
+        // What that process writes.
+        let other = AppendLog.open(directory.file("journal"), LogMirror())
+        try await other.append([OfflineQueue.StateMachine.removal(id, .done(status: 201))])
+        #expect(try await queue.queue.result(of: id).statusCode == 201)
+        await other.close()
+        await queue.queue.close()
+    }
+
+    @Test func ofOneThatWasGivenUpTwiceTheLastReasonIsTold() async throws {
+        let queue = queue(answer: { _ in .status(410) })
+        let id = try await queue.enqueue("/1", isOffline: false)
+        let first = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
+        #expect(first?.statusCode == 410)
+        let other = AppendLog.open(directory.file("journal"), LogMirror())
+        let reason = StoredReason(.rateLimited(retryAfter: nil), now: Date(timeIntervalSince1970: 0))
+        try await other.append([
+            LogRecord(QueueOperation.revived.rawValue, id),
+            LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason.encoded),
+        ])
+        let last = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
+        guard case .custom(let told as ErrorSummary) = last else {
+            Issue.record("\(String(describing: last))")
+            return
+        }
+        #expect(told.kind == .rateLimited)
+        await other.close()
+        await queue.queue.close()
+    }
+
+    @Test(arguments: [200, 410])
+    func aLargeBodyIsNotKept(status: Int) async throws {
+        let queue = queue(answer: { _ in .status(status, data: Data(count: SideFiles.limit + 1)) })
+        let id = try await queue.enqueue("/1", isOffline: false)
+        try await queue.queue.drain()
+        let response: PulseResponse
+        do {
+            response = try await queue.queue.result(of: id)
+        } catch PulseError.http(let refused) {
+            response = refused
+        }
+        #expect(response.statusCode == status)
+        #expect(response.data.isEmpty)
+        #expect(response.isTruncated)
+        await queue.queue.close()
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+/// Several processes on one directory, and what is left in it.
+@Suite(.timeLimit(.minutes(5)))
+struct OfflineQueueSharingTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func queue(
+        starts: Bool = true, answer: @escaping QueueUnderTest.Answer = { _ in .failure(.noConnection) }
+    ) -> QueueUnderTest {
+        QueueUnderTest(directory.url, starts: starts, answer: answer)
+    }
+
+    // MARK: Several processes
+
+    @Test func tellsWhatAnotherProcessGotThoughItIsNoLongerInTheJournal() async throws {
+        let one = queue()
+        let done = try await one.enqueue("/done", tag: "a")
+        let removed = try await one.enqueue("/removed", tag: "b")
+        let other = queue(starts: false)
+        #expect(try await other.queue.pending().count == 2)
+        try await one.queue.remove(id: removed)
+        one.answer { _ in .status(201) }
+        try await one.queue.drain()
+        // Nothing is left, and the journal is written anew without a word of them.
+        await one.queue.close()
+        #expect(try await other.queue.pending().isEmpty)
+        #expect(try await other.queue.result(of: done).statusCode == 201)
+        let error = await #expect(throws: PulseError.self) { try await other.queue.result(of: removed) }
+        #expect(error?.kind == .cancelled)
+        #expect(
+            other.events.events.contains {
+                if case .offlineQueueRequestCompleted(done, true) = $0 { true } else { false }
+            })
+        await other.queue.close()
+    }
+
+    @Test func tellsWhyAnotherProcessGaveAnEntryUp() async throws {
+        let one = queue()
+        let id = try await one.enqueue("/1")
+        let other = queue(starts: false)
+        #expect(try await other.queue.pending().count == 1)
+        one.answer { _ in .status(422) }
+        try await one.queue.drain()
+        #expect(try await other.queue.pending().isEmpty)
+        let error = await #expect(throws: PulseError.self) { try await other.queue.result(of: id) }
+        guard case .custom(let reason as ErrorSummary) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.statusCode == 422)
+        await one.queue.close()
+        await other.queue.close()
+    }
+
+    @Test func anEditOfAnotherProcessIsSentThoughTheOldFormWasOnItsWay() async throws {
+        let other = queue(starts: false)
+        let one = queue()
+        let id = try await one.enqueue("/old")
+        one.answer { replay in
+            if replay.request.url?.path == "/old" {
+                try? await other.queue.update(id: id) { $0.url = URL(string: "https://api.example.com/new") ?? $0.url }
+            }
+            return .status(200)
+        }
+        #expect(try await one.queue.drain() == 0)
+        #expect(one.sent.suffix(2) == ["/old", "/new"])
+        await one.queue.close()
+        await other.queue.close()
+    }
+
+    // MARK: What is left
+
+    /// The bytes of every file.
+    private func everything() throws -> String {
+        let paths = FileManager.default.enumerator(atPath: directory.url.path)?.compactMap { $0 as? String } ?? []
+        return paths.map { path in
+            let data = (try? Data(contentsOf: directory.url.appendingPathComponent(path))) ?? Data()
+            return String(decoding: data, as: UTF8.self)
+        }.joined()
+    }
+
+    @Test func nothingOfWhatWasRemovedIsLeftInTheFiles() async throws {
+        try Data("damaged of ada".utf8).write(to: directory.file("journal.damaged"))
+        let queue = queue()
+        let large = Data(String(repeating: "large of ada", count: 10_000).utf8)
+        try await queue.enqueue("/1", tag: "1", body: .data(large), account: "ada")
+        try await queue.enqueue("/2", tag: "2", headers: ["X-Note": "small of ada"], account: "ada")
+        let filler = ["X-Note": String(repeating: "of bob ", count: 2_000)]
+        try await queue.enqueue("/3", tag: "3", headers: filler, account: "bob")
+        let single = try await queue.enqueue("/4", tag: "4", headers: ["X-Note": "of cleo"], account: "cleo")
+        #expect(try everything().contains("small of ada"))
+        try await queue.queue.removeAll(account: "ada")
+        #expect(try !everything().contains("of ada"))
+        try await queue.queue.remove(id: single)
+        #expect(try !everything().contains("of cleo"))
+        #expect(try await queue.queue.pending().map(\.account) == ["bob"])
+        try await queue.queue.removeAll()
+        #expect(try !everything().contains("of bob"))
+        await queue.queue.close()
+    }
+
+    @Test func aCopyThatACrashLeftIsRemoved() async throws {
+        let first = queue()
+        try await first.enqueue("/1")
+        await first.queue.close()
+        try Data("left".utf8).write(to: directory.file("journal.new"))
+        let second = queue(starts: false)
+        #expect(try await second.queue.pending().count == 1)
+        #expect(!FileManager.default.fileExists(atPath: directory.file("journal.new").path))
+        await second.queue.close()
+    }
+
+    @Test func allFilesAreTheirUsersAlone() async throws {
+        let queue = queue(answer: { _ in .status(200) })
+        try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)), isOffline: false)
+        try await queue.queue.drain()
+        await queue.queue.close()
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory.url.path) {
+            #expect(try directory.permissions(of: name) == (name == "bodies" ? 0o700 : 0o600), "\(name)")
+        }
+    }
+
+    // MARK: What cannot be read
+
+    @Test func anEntryThatCannotBeReadHidesNoOtherAndEndsAsADeadLetter() async throws {
+        let log = AppendLog.open(directory.file("journal"), LogMirror())
+        let (unreadable, another) = (UUID(number: 1), UUID(number: 2))
+        try await log.append([LogRecord("E", unreadable, tag: "a", payload: Data("{}".utf8))])
+        try await log.append([LogRecord("E", another, tag: "b", payload: Data("no JSON".utf8))])
+        await log.close()
+        let queue = queue(starts: false)
+        try await queue.enqueue("/1", tag: "c", account: "ada")
+        try await queue.enqueue("/2", tag: "d", account: "bob")
+        #expect(try await queue.queue.pending().map(\.url.path) == ["/1", "/2"])
+        #expect(try await queue.queue.count() == 4)
+        queue.start()
+        try await queue.queue.drain()
+        #expect(
+            queue.events.events.contains {
+                if case .offlineQueueDeadLettered(unreadable) = $0 { true } else { false }
+            })
+        #expect(try await queue.queue.deadLetters().isEmpty)
+        #expect(try await queue.queue.count() == 2)
+        // Whose they were nobody can tell: they go with the first who asks.
+        try await queue.queue.removeAll(account: "ada")
+        #expect(try await queue.queue.pending().map(\.url.path) == ["/2"])
+        #expect(try !everything().contains("no JSON"))
+        await queue.queue.close()
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct OfflineQueueStressTests {
+    @Test func manyWhoQueueWhileItDrainsLoseNothingAndKeepEachTagsOrder() async throws {
+        let directory = try TemporaryDirectory()
+        let failures = Locked(0)
+        let queue = QueueUnderTest(directory.url, policy: OfflineQueuePolicy(maxQueueSize: 10_000)) { _ in
+            // Every seventh finds the connection lost.
+            let number = failures.withLock { count in
+                count += 1
+                return count
+            }
+            return number % 7 == 0 ? .failure(.noConnection) : .status(200)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for tag in 0..<8 {
+                group.addTask {
+                    for step in 0..<25 { try await queue.enqueue("/\(tag)/\(100 + step)", tag: "\(tag)") }
+                }
+            }
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<20 { try await queue.queue.drain() }
+                }
+            }
+            group.addTask {
+                for _ in 0..<20 { _ = try await queue.queue.pending() }
+            }
+            try await group.waitForAll()
+        }
+        while try await queue.queue.drain() > 0 {}
+        await queue.queue.close()
+        for tag in 0..<8 {
+            let sent = queue.sent.filter { $0.hasPrefix("/\(tag)/") }
+            #expect(sent == sent.sorted())
+            #expect(Set(sent).count == 25)
+        }
+    }
+
+    @Test func manyWhoWaitForTheEndOfADrainAllLearnOfIt() async throws {
+        let directory = try TemporaryDirectory()
+        for _ in 0..<20 {
+            let queue = QueueUnderTest(directory.url)
+            try await queue.enqueue("/1", isOffline: false)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try await queue.queue.drain() }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await queue.queue.count() == 0)
+            await queue.queue.close()
+        }
+    }
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+@Suite(.timeLimit(.minutes(5)))
+struct OfflineQueueTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func queue(
+        policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock(), disk: Disk = .system,
+        starts: Bool = true, answer: @escaping QueueUnderTest.Answer = { _ in .status(200) }
+    ) -> QueueUnderTest {
+        QueueUnderTest(directory.url, policy: policy, clock: clock, disk: disk, starts: starts, answer: answer)
+    }
+
+    /// The entries that a later process would find.
+    private func found() async throws -> [QueuedRequest] {
+        let later = queue(starts: false)
+        let pending = try await later.queue.pending()
+        await later.queue.close()
+        return pending
+    }
+
+    // MARK: Queueing and sending
+
+    @Test func isOnTheDiskBeforeTheCallerIsTold() async throws {
+        let first = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await first.enqueue("/a", tag: "t", body: .data(Data("body".utf8)), headers: ["X-A": "1"])
+        let entry = try #require(try await found().first)
+        #expect(entry.id == id)
+        #expect(entry.url.path == "/a")
+        #expect(entry.headers == ["X-A": "1"])
+        #expect(entry.body == Data("body".utf8))
+        #expect(entry.tag == "t")
+        #expect(entry.idempotencyKey == "key-/a")
+        #expect(entry.method == .post)
+        await first.queue.close()
+    }
+
+    @Test func isDrainedInOrderAfterARelaunch() async throws {
+        let first = queue(answer: { _ in .failure(.noConnection) })
+        for number in 1...3 { try await first.enqueue("/\(number)") }
+        await first.queue.close()
+        let second = queue()
+        #expect(try await second.queue.drain() == 0)
+        #expect(second.sent == ["/1", "/2", "/3"])
+        #expect(second.replayed.map(\.key) == ["key-/1", "key-/2", "key-/3"])
+        await second.queue.close()
+        #expect(try await found().isEmpty)
+    }
+
+    @Test func drainsOnStartByItself() async throws {
+        let first = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await first.enqueue("/1")
+        await first.queue.close()
+        let second = queue()
+        await second.event { $0.isCompletion(of: id) }
+        #expect(second.sent == ["/1"])
+        await second.queue.close()
+    }
+
+    @Test func startsNothingWithAnEmptyJournal() async throws {
+        let first = queue()
+        try await first.enqueue("/1")
+        try await first.queue.drain()
+        await first.queue.close()
+        let second = queue()
+        #expect(second.queue.work.withLock { $0.drainer == nil })
+        await second.queue.close()
+    }
+
+    @Test func drainsWhenTheConnectionReturns() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        queue.connectivity.set(.unsatisfied)
+        let id = try await queue.enqueue("/1")
+        // It waits for its time.
+        await queue.clock.sleepers(atLeast: 1)
+        queue.answer { _ in .status(200) }
+        queue.connectivity.set(.satisfied)
+        await queue.event { $0.isCompletion(of: id) }
+        #expect(queue.clock.uptime == 0)
+        await queue.queue.close()
+    }
+
+    @Test func triesAgainByTimeAfterAFailure() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1")
+        await queue.clock.sleepers(atLeast: 1)
+        #expect(queue.sent.isEmpty)
+        queue.answer { _ in .status(200) }
+        await queue.event(movingBy: 1) { $0.isCompletion(of: id) }
+        #expect(queue.sent == ["/1"])
+        await queue.queue.close()
+    }
+
+    @Test func whatIsQueuedDuringADrainIsSentInIt() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        try await queue.enqueue("/1", isOffline: false)
+        queue.answer { [weak queue] replay in
+            if replay.request.url?.path == "/1" { _ = try? await queue?.enqueue("/2", isOffline: false) }
+            return .status(200)
+        }
+        try await queue.queue.drain()
+        while queue.sent.count < 2 { try await queue.queue.drain() }
+        #expect(queue.sent.suffix(2) == ["/1", "/2"])
+        await queue.queue.close()
+    }
+
+    @Test func tellsWhatHappens() async throws {
+        let queue = queue(answer: { $0.request.url?.path == "/bad" ? .status(400) : .status(200) })
+        let good = try await queue.enqueue("/good", tag: "a")
+        let bad = try await queue.enqueue("/bad", tag: "b")
+        try await queue.queue.drain()
+        let names = queue.events.names
+        #expect(names.filter { $0 == "offlineQueueEnqueued" }.count == 2)
+        #expect(names.contains("offlineQueueDraining"))
+        #expect(names.contains("offlineQueueDeadLettered"))
+        #expect(
+            queue.events.events.contains {
+                if case .offlineQueueRequestCompleted(good, true) = $0 { true } else { false }
+            })
+        #expect(
+            queue.events.events.contains {
+                if case .offlineQueueRequestCompleted(bad, false) = $0 { true } else { false }
+            })
+        await queue.queue.close()
+    }
+
+    // MARK: Bodies
+
+    @Test func aLargeBodyLiesInAFileOfItsOwnAndGoesWithItsEntry() async throws {
+        let first = queue(answer: { _ in .failure(.noConnection) })
+        let body = Data(repeating: 7, count: SideFiles.limit + 1)
+        let id = try await first.enqueue("/1", body: .data(body))
+        await first.queue.close()
+        let file = directory.file("bodies").appendingPathComponent(id.uuidString)
+        #expect(try Data(contentsOf: file) == body)
+        let read = Locked<Data?>(nil)
+        let second = queue(answer: { replay in
+            if case .file(let url) = replay.body { read.withLock { $0 = try? Data(contentsOf: url) } }
+            return .status(200)
+        })
+        try await second.queue.drain()
+        #expect(read.withLock { $0 } == body)
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        await second.queue.close()
+    }
+
+    @Test func aFileAndAStreamAreCopied() async throws {
+        let source = directory.file("source")
+        try Data("from a file".utf8).write(to: source)
+        let first = queue(answer: { _ in .failure(.noConnection) })
+        try await first.enqueue("/file", body: .file(source))
+        let stream = BodyStream(length: nil) { ByteStream([Data("from ".utf8), Data("a stream".utf8)]) }
+        try await first.enqueue("/stream", body: .stream(stream))
+        await first.queue.close()
+        try FileManager.default.removeItem(at: source)
+        let texts = Locked<[String]>([])
+        let second = queue(answer: { replay in
+            if case .file(let url) = replay.body, let data = try? Data(contentsOf: url) {
+                texts.withLock { $0.append(String(decoding: data, as: UTF8.self)) }
+            }
+            return .status(200)
+        })
+        try await second.queue.drain()
+        #expect(texts.withLock { $0 } == ["from a file", "from a stream"])
+        await second.queue.close()
+    }
+
+    @Test func aStreamThatCanBeReadOnceIsRefused() async throws {
+        let queue = queue()
+        let stream = BodyStream(length: nil, isOneShot: true) { ByteStream([]) }
+        let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/1", body: .stream(stream)) }
+        #expect(error?.kind == .unsupported)
+        await queue.queue.close()
+    }
+
+    @Test func aFileOfNoEntryIsRemovedAtTheNextStart() async throws {
+        let first = queue(answer: { _ in .failure(.noConnection) })
+        let kept = try await first.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)))
+        await first.queue.close()
+        let orphan = directory.file("bodies").appendingPathComponent(UUID().uuidString)
+        try Data("left by a crash".utf8).write(to: orphan)
+        let second = queue(answer: { _ in .failure(.noConnection) })
+        try await second.queue.drain()
+        #expect(!FileManager.default.fileExists(atPath: orphan.path))
+        #expect(
+            FileManager.default.fileExists(
+                atPath: directory.file("bodies").appendingPathComponent(kept.uuidString).path))
+        await second.queue.close()
+    }
+
+    // MARK: Verdicts
+
+    @Test func aRefusedEntryIsADeadLetterWithItsReasonAndCanBeSentAgain() async throws {
+        let queue = queue(answer: { _ in .status(422) })
+        let id = try await queue.enqueue("/1")
+        try await queue.queue.drain()
+        #expect(try await queue.queue.pending().isEmpty)
+        let letter = try #require(try await queue.queue.deadLetters().first)
+        #expect(letter.id == id)
+        #expect(letter.reason.statusCode == 422)
+        queue.answer { _ in .status(200) }
+        try await queue.queue.retryDeadLetter(id: id)
+        try await queue.queue.drain()
+        #expect(try await queue.queue.deadLetters().isEmpty)
+        #expect(queue.replayed.map(\.key) == ["key-/1", "key-/1"])
+        await queue.queue.close()
+    }
+
+    @Test func aServerErrorIsNotDone() async throws {
+        let queue = queue(answer: { _ in .status(503) })
+        try await queue.enqueue("/1")
+        #expect(try await queue.queue.drain() == 1)
+        #expect(try await queue.queue.pending().first?.attempts == 1)
+        await queue.queue.close()
+        #expect(try await found().first?.attempts == 1)
+    }
+
+    @Test func anExpiredEntryIsGoneWithAnEvent() async throws {
+        let clock = TestClock()
+        let queue = queue(
+            policy: OfflineQueuePolicy(requestExpiry: 60), clock: clock, answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1")
+        try await queue.queue.drain()
+        await queue.event(movingBy: 31) { if case .offlineQueueExpired(id) = $0 { true } else { false } }
+        #expect(try await queue.queue.pending().isEmpty)
+        await queue.queue.close()
+    }
+
+    @Test func anEntryOfAnotherAccountWaitsAndNoAttemptCounts() async throws {
+        let queue = queue(answer: { replay in
+            replay.account == "a"
+                ? ReplayOutcome(result: .failure(.unauthorized()), isOfOtherAccount: true) : .status(200)
+        })
+        try await queue.enqueue("/1", tag: "x", account: "a")
+        try await queue.enqueue("/2", tag: "y", account: "b")
+        #expect(try await queue.queue.drain() == 1)
+        let waiting = try #require(try await queue.queue.pending().first)
+        #expect(waiting.account == "a")
+        #expect(waiting.attempts == 0)
+        await queue.queue.close()
+    }
+
+    // MARK: Room
+
+    @Test func aFullQueueRefuses() async throws {
+        let queue = queue(policy: OfflineQueuePolicy(maxQueueSize: 2), answer: { _ in .failure(.noConnection) })
+        try await queue.enqueue("/1")
+        try await queue.enqueue("/2")
+        let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/3") }
+        #expect(error?.kind == .offlineQueueFull)
+        #expect(try await queue.queue.pending().count == 2)
+        await queue.queue.close()
+    }
+
+    @Test func dropsTheOldestIfThePolicySaysSo() async throws {
+        let policy = OfflineQueuePolicy(maxQueueSize: 2, whenFull: .dropOldest)
+        let queue = queue(policy: policy, answer: { _ in .failure(.noConnection) })
+        let oldest = try await queue.enqueue("/1")
+        try await queue.enqueue("/2")
+        try await queue.enqueue("/3")
+        #expect(try await queue.queue.pending().map(\.url.path) == ["/2", "/3"])
+        #expect(queue.events.events.contains { $0.isCompletion(of: oldest) })
+        await queue.queue.close()
+    }
+
+    @Test func aFullDiskIsATypedErrorAndTheEntryIsNotQueued() async throws {
+        let faulty = FaultyDisk()
+        let queue = queue(disk: faulty.disk, answer: { _ in .failure(.noConnection) })
+        try await queue.enqueue("/1")
+        faulty.plan.withLock { $0.write = ENOSPC }
+        for body in [RequestBodySample.none, .data(Data(count: SideFiles.limit + 1))] {
+            let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/2", body: body) }
+            guard case .custom(let failure as JournalFailure) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(failure == .noSpace)
+        }
+        faulty.plan.withLock { $0.write = 0 }
+        #expect(try await queue.queue.pending().map(\.url.path) == ["/1"])
+        await queue.queue.close()
+    }
+
+    @Test func aVerdictThatCannotBeWrittenIsWrittenLaterAndTheEntryIsSentOnce() async throws {
+        let faulty = FaultyDisk()
+        let queue = queue(disk: faulty.disk, answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1")
+        queue.answer { _ in
+            faulty.plan.withLock { $0.sync = EIO }
+            return .status(200)
+        }
+        try await queue.queue.drain()
+        faulty.plan.withLock { $0.sync = 0 }
+        await queue.event(movingBy: 30) { $0.isCompletion(of: id) }
+        #expect(queue.sent == ["/1"])
+        await queue.queue.close()
+        #expect(try await found().isEmpty)
+    }
+
+    // MARK: Editing
+
+    @Test func removesOneOrAllOrThoseOfAnAccount() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let first = try await queue.enqueue("/1", account: "a")
+        try await queue.enqueue("/2", account: "b")
+        try await queue.enqueue("/3", account: "a")
+        try await queue.enqueue("/4")
+        try await queue.queue.remove(id: first)
+        try await queue.queue.removeAll(account: "a")
+        #expect(try await queue.queue.pending().map(\.url.path) == ["/2", "/4"])
+        let error = await #expect(throws: PulseError.self) { try await queue.queue.remove(id: first) }
+        #expect(error?.kind == .invalidRequest)
+        try await queue.queue.removeAll()
+        #expect(try await queue.queue.pending().isEmpty)
+        await queue.queue.close()
+        #expect(try await found().isEmpty)
+    }
+
+    @Test func anUpdateChangesTheRequestAndKeepsItsPlaceAndKey() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1", body: .data(Data("old".utf8)))
+        try await queue.enqueue("/2")
+        try await queue.queue.update(id: id) {
+            $0.body = Data("new".utf8)
+            $0.headers["X-Edited"] = "1"
+        }
+        queue.answer { _ in .status(200) }
+        try await queue.queue.drain()
+        #expect(queue.sent.suffix(2) == ["/1", "/2"])
+        let replay = try #require(queue.replayed.last { $0.id == id })
+        #expect(replay.request.httpBody == Data("new".utf8))
+        #expect(replay.request.value(forHTTPHeaderField: "X-Edited") == "1")
+        #expect(replay.key == "key-/1")
+        await queue.queue.close()
+    }
+
+    @Test func anUpdateCannotBringASecretIn() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1")
+        let error = await #expect(throws: PulseError.self) {
+            try await queue.queue.update(id: id) { $0.headers["Authorization"] = "Bearer x" }
+        }
+        #expect(error?.kind == .unsupported)
+        await queue.queue.close()
+    }
+
+    // MARK: Several processes
+
+    @Test func bothQueueAndOneSends() async throws {
+        let one = queue(answer: { _ in .failure(.noConnection) })
+        try await one.enqueue("/1")
+        try await one.queue.drain()
+        let other = queue()
+        try await other.enqueue("/2")
+        #expect(try await other.queue.drain() == 2)
+        #expect(other.sent.isEmpty)
+        one.answer { _ in .status(200) }
+        #expect(try await one.queue.drain() == 0)
+        #expect(one.sent.suffix(2) == ["/1", "/2"])
+        await one.queue.close()
+        #expect(try await other.queue.pending().isEmpty)
+        await other.queue.close()
+    }
+
+    @Test func theOtherTakesOverWhenTheOneEnds() async throws {
+        let one = queue(answer: { _ in .failure(.noConnection) })
+        try await one.enqueue("/1")
+        try await one.queue.drain()
+        let other = queue()
+        let id = try await other.enqueue("/2")
+        await one.queue.close()
+        await other.event(movingBy: 5) { $0.isCompletion(of: id) }
+        #expect(other.sent == ["/1", "/2"])
+        await other.queue.close()
+    }
+
+    // MARK: Without a disk
+
+    @Test func aQueueInMemoryWritesNothingAndSendsAllTheSame() async throws {
+        let queue = QueueUnderTest(nil, answer: { _ in .failure(.noConnection) })
+        try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)))
+        try await queue.enqueue("/2")
+        try await queue.queue.drain()
+        queue.answer { _ in .status(200) }
+        #expect(try await queue.queue.drain() == 0)
+        #expect(queue.sent.suffix(2) == ["/1", "/2"])
+        #expect(queue.replayed.last { $0.request.url?.path == "/1" }?.request.httpBody?.count == SideFiles.limit + 1)
+        await queue.queue.close()
+    }
+
+    // MARK: The end
+
+    @Test func afterItsEndItRefusesAndHoldsNoLock() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        try await queue.enqueue("/1")
+        try await queue.queue.drain()
+        await queue.queue.close()
+        let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/2") }
+        #expect(error?.kind == .cancelled)
+        let lock = FileLock(path: directory.file("drainer.lock").path)
+        #expect(try lock.tryAcquire())
+    }
+
+    @Test func whatIsOnItsWayAtTheEndStays() async throws {
+        let started = Locked<CheckedContinuation<Void, Never>?>(nil)
+        let queue = queue(answer: { _ in
+            started.withLock { $0 }?.resume()
+            // Ends with its task, as a call of the client does.
+            try? await SystemClock().sleep(.infinity)
+            return .failure(.cancelled)
+        })
+        await withCheckedContinuation { continuation in
+            started.withLock { $0 = continuation }
+            Task { try await queue.enqueue("/1", isOffline: false) }
+        }
+        await queue.queue.close()
+        #expect(try await found().map(\.url.path) == ["/1"])
+    }
+}

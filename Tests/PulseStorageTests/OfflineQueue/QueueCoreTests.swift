@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+/// What wakes a drainer that rests for want of a connection.
+@Suite(.timeLimit(.minutes(5)))
+struct QueueCoreTests {
+    private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000) -> LogItem {
+        LogItem(
+            operation: operation.byte, id: UUID(number: number), tag: nil, expiry: expiry,
+            location: LogLocation(offset: number, length: 1), note: Data())
+    }
+
+    /// How often `change` wakes it, while it rests from uptime 0 on with one entry.
+    private static func wakes(_ change: (QueueCore) -> Void) async -> Int {
+        let machine = OfflineQueue.StateMachine(capacity: 10, maxAttempts: 20, dropsOldest: false)
+        let core = QueueCore(machine, files: nil, events: nil)
+        core.apply(.appended([item(1)]))
+        core.pause(0, SeededRandomness(seed: 1))
+        #expect(core.look(uptime: 0, now: 1_000) == [])
+        #expect(core.rest(uptime: 0, now: 1_000, atMost: 30) != nil)
+        let ticks = core.ticks()
+        change(core)
+        core.close()
+        var count = 0
+        for await _ in ticks { count += 1 }
+        return count
+    }
+
+    @Test func oneMoreEntryDoesNotWakeTheDrainer() async {
+        #expect(await Self.wakes { $0.apply(.appended([Self.item(2)])) } == 0)
+        #expect(await Self.wakes { $0.pause(0, SeededRandomness(seed: 1)) } == 0)
+    }
+
+    @Test func whateverItWouldMissDoes() async {
+        #expect(await Self.wakes { $0.apply(.appended([Self.item(1, .removed)])) } == 1)
+        #expect(await Self.wakes { $0.apply(.appended([Self.item(2), Self.item(1, .updated)])) } == 1)
+        #expect(await Self.wakes { $0.apply(.reset([Self.item(2)])) } == 1)
+        // It expires before the rest is over.
+        #expect(await Self.wakes { $0.apply(.appended([Self.item(2, expiry: 1_010)])) } == 1)
+        #expect(await Self.wakes { $0.change { $0.resume() } } == 1)
+        #expect(
+            await Self.wakes { core in
+                core.decide { $0.resume() }
+                core.apply(.appended([Self.item(2)]))
+            } == 1)
+        #expect(
+            await Self.wakes { core in
+                core.endRest()
+                core.apply(.appended([Self.item(2)]))
+            } == 1)
+        #expect(
+            await Self.wakes { core in
+                _ = core.look(uptime: 0, now: 1_000)
+                core.apply(.appended([Self.item(2)]))
+            } == 1)
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+/// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
+@Suite(.timeLimit(.minutes(10)))
+struct QueueStateMachineScheduleTests {
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    /// What must hold, in arrays.
+    private struct Model {
+        struct Entry: Equatable {
+            let id: UUID
+            var attempts = 0
+            var expiry: Int64
+            /// Its place among all.
+            var order: Int
+            /// Counts its forms.
+            var revision = 0
+        }
+
+        /// On its way, in the form of then; with the verdict if that could not be written down.
+        struct Flight {
+            let id: UUID
+            let revision: Int
+            var unwritten: ReplayVerdict?
+        }
+
+        let maxAttempts: Int
+        var lines: [String: [Entry]] = [:]
+        var dead: [(tag: String, entry: Entry)] = []
+        var inFlight: [String: Flight] = [:]
+        var count: Int { lines.values.reduce(0) { $0 + $1.count } }
+
+        init(maxAttempts: Int) {
+            self.maxAttempts = maxAttempts
+        }
+
+        /// The first of all that is not on its way.
+        var oldestAtRest: UUID? {
+            lines.flatMap { tag, line in line.filter { $0.id != inFlight[tag]?.id } }.min { $0.order < $1.order }?.id
+        }
+
+        /// The verdict is in the journal, unless it is about another form than the entry has.
+        mutating func settle(_ tag: String, _ verdict: ReplayVerdict) {
+            guard let flight = inFlight.removeValue(forKey: tag),
+                let index = lines[tag]?.firstIndex(where: { $0.id == flight.id }), let entry = lines[tag]?[index]
+            else { return }
+            let isOutdated = entry.revision != flight.revision
+            switch verdict {
+            case .done where !isOutdated: remove(entry.id)
+            case .rejected where !isOutdated: giveUp(tag, entry)
+            case .unavailable(isVerdict: true, _):
+                if entry.attempts + 1 < maxAttempts {
+                    lines[tag]?[index].attempts += 1
+                } else if !isOutdated {
+                    giveUp(tag, entry)
+                }
+            default: break
+            }
+        }
+
+        private mutating func giveUp(_ tag: String, _ entry: Entry) {
+            remove(entry.id)
+            dead.append((tag, entry))
+        }
+
+        func tag(of id: UUID) -> String? { lines.first { $0.value.contains { $0.id == id } }?.key }
+
+        mutating func remove(_ id: UUID) {
+            for tag in lines.keys { lines[tag]?.removeAll { $0.id == id } }
+            dead.removeAll { $0.entry.id == id }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func keepsEveryEntryInOrderOverEnqueueDrainResultsCancelCrashAndClockJumps(dropsOldest: Bool) {
+        let random = SeededRandomness(seed: 2026)
+        let capacity = 12
+        let maxAttempts = 3
+        var queue = MachineUnderTest(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
+        var model = Model(maxAttempts: maxAttempts)
+        /// What must have happened often enough to mean anything.
+        var seen: [String: Int] = [:]
+        func note(_ step: Int) -> Comment { "seed \(random.seed), step \(step)" }
+        func pick<Element>(_ elements: [Element]) -> Element? {
+            elements.isEmpty ? nil : elements[Int(random.next() % UInt64(elements.count))]
+        }
+        /// Writes down what came of a replay, as the drainer does; it may fail, and be tried again later.
+        func write(_ record: LogRecord?, _ tag: String, _ id: UUID, _ verdict: ReplayVerdict) {
+            if let record, !queue.machine.isOutdated(record, tag: tag) {
+                if random.next() % 5 == 0 {
+                    queue.machine.postpone(id, tag: tag, record, uptime: queue.uptime, randomness: queue.random)
+                    model.inFlight[tag]?.unwritten = verdict
+                    seen["unwritten", default: 0] += 1
+                    return
+                }
+                queue.write(record)
+            } else if record != nil {
+                seen["outdated", default: 0] += 1
+            }
+            queue.machine.settle(id, tag: tag, uptime: queue.uptime)
+            model.settle(tag, verdict)
+        }
+        for step in 0..<Self.steps {
+            switch random.next() % 21 {
+            case 0...5:
+                let id = UUID(number: step)
+                let tag = "t\(random.next() % 4)"
+                let leaving = dropsOldest && model.count >= capacity ? model.oldestAtRest : nil
+                let mustRefuse = model.count >= capacity && leaving == nil
+                let removal: LogRecord?
+                do {
+                    removal = try queue.machine.admit(id)
+                    #expect(!mustRefuse, note(step))
+                } catch {
+                    #expect(mustRefuse, note(step))
+                    seen["refused", default: 0] += 1
+                    continue
+                }
+                #expect(removal?.id == leaving, note(step))
+                if random.next() % 10 == 0 {
+                    queue.machine.release(id, dropping: removal?.id)
+                } else {
+                    if let removal {
+                        queue.write(removal)
+                        model.remove(removal.id)
+                        seen["dropped", default: 0] += 1
+                    }
+                    let expiry = random.next() % 3 == 0 ? queue.now + Int64(random.next() % 600_000) + 1 : 0
+                    queue.enqueue(step, tag: tag, expiry: expiry)
+                    model.lines[tag, default: []].append(Model.Entry(id: id, expiry: expiry, order: step))
+                }
+            case 6...10:
+                for action in queue.next() {
+                    switch action {
+                    case .send(let id, _):
+                        guard let tag = model.tag(of: id), let first = model.lines[tag]?.first else {
+                            Issue.record("sent what is not there, \(note(step))")
+                            continue
+                        }
+                        #expect(first.id == id, note(step))
+                        #expect(model.inFlight[tag] == nil, note(step))
+                        model.inFlight[tag] = Model.Flight(id: id, revision: first.revision)
+                    case .end(let id, let reason):
+                        if reason == .expired {
+                            let entry = model.lines.values.joined().first { $0.id == id }
+                            #expect(entry.map { $0.expiry != 0 && $0.expiry <= queue.now } ?? false, note(step))
+                        }
+                        if random.next() % 4 == 0 {
+                            queue.machine.keep(id, uptime: queue.uptime, now: queue.now)
+                        } else {
+                            queue.write(OfflineQueue.StateMachine.removal(id, reason))
+                            model.remove(id)
+                        }
+                    case .record(let id, let record, let tag):
+                        guard let tag, let flight = model.inFlight[tag], flight.id == id,
+                            let verdict = flight.unwritten
+                        else {
+                            Issue.record("nothing was postponed, \(note(step))")
+                            continue
+                        }
+                        write(record, tag, id, verdict)
+                    }
+                }
+            case 11...14:
+                let waiting = model.inFlight.filter { $0.value.unwritten == nil }.sorted { $0.key < $1.key }
+                guard let (tag, flight) = pick(waiting) else { continue }
+                let verdict = pick([
+                    ReplayVerdict.done(status: 200), .done(status: 200), .rejected, .offline, .stopped, .otherAccount,
+                    .unavailable(isVerdict: true, retryAfter: 0), .unavailable(isVerdict: false, retryAfter: 3),
+                ])
+                guard let verdict else { continue }
+                // Tag and entry as they were when it was sent, as the drainer has them.
+                let record = queue.machine.finish(
+                    flight.id, tag: tag, verdict, reason: Data(), uptime: queue.uptime, randomness: queue.random)
+                if record != nil, random.next() % 8 == 0 {
+                    // A crash before the verdict is written: it is sent again.
+                    queue.relaunch()
+                    model.inFlight = [:]
+                    seen["crashed", default: 0] += 1
+                } else {
+                    write(record, tag, flight.id, verdict)
+                }
+            case 15:
+                let all = model.lines.values.joined().map(\.id) + model.dead.map(\.entry.id)
+                guard let id = pick(all.sorted { $0.uuidString < $1.uuidString }) else { continue }
+                queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+                model.remove(id)
+            case 16:
+                guard let letter = pick(model.dead) else { continue }
+                queue.write(LogRecord("q", letter.entry.id, expiry: queue.now + 500_000))
+                model.dead.removeAll { $0.entry.id == letter.entry.id }
+                model.lines[letter.tag, default: []].append(
+                    Model.Entry(
+                        id: letter.entry.id, expiry: queue.now + 500_000, order: step,
+                        revision: letter.entry.revision))
+            case 17:
+                queue.relaunch()
+                model.inFlight = [:]
+            case 18:
+                // The wall clock jumps either way; what was running goes on.
+                queue.now += Int64(random.next() % 400_000) - 200_000
+                if random.next() % 2 == 0 { queue.machine.resume() }
+            case 19:
+                // As another process may, whether or not it is on its way from here.
+                let all = model.lines.sorted { $0.key < $1.key }.flatMap { tag, line in line.map { (tag, $0) } }
+                guard let (tag, entry) = pick(all) else { continue }
+                queue.write(LogRecord("U", entry.id, tag: tag, expiry: entry.expiry))
+                if let index = model.lines[tag]?.firstIndex(of: entry) { model.lines[tag]?[index].revision += 1 }
+                seen["updated", default: 0] += 1
+            default:
+                queue.uptime += TimeInterval(random.next() % 300)
+                queue.now += Int64(random.next() % 30_000)
+                if random.next() % 3 == 0 { compact(&queue) }
+            }
+            #expect(queue.machine.pendingCount == model.count, note(step))
+            #expect(queue.machine.deadCount == model.dead.count, note(step))
+            #expect(queue.machine.inFlightCount == model.inFlight.count, note(step))
+            guard step % 8 == 0 else { continue }
+            let order = queue.machine.entries.filter { $0.value.death == nil }.sorted {
+                $0.value.order < $1.value.order
+            }
+            for (tag, line) in model.lines {
+                #expect(order.filter { $0.value.tag == tag }.map(\.key) == line.map(\.id), note(step))
+            }
+        }
+        for event in ["updated", "unwritten", "outdated", "crashed", dropsOldest ? "dropped" : "refused"] {
+            #expect(seen[event] ?? 0 >= Self.steps / 2_000, "\(event): \(seen)")
+        }
+    }
+
+    /// As the journal does it: what the machine gives takes the place of the records, and is read anew.
+    private func compact(_ queue: inout MachineUnderTest) {
+        queue.records = queue.machine.contents().map { content in
+            switch content {
+            case .copy(let location): queue.records[location.offset]
+            case .changed(let location, let operation, let expiry):
+                queue.records[location.offset].with(operation: operation, expiry: expiry)
+            case .record(let record): record
+            }
+        }
+        _ = queue.machine.reset(queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) })
+    }
+}

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseStorage
+
+/// A machine and the journal it is a fold of.
+struct MachineUnderTest {
+    var machine: OfflineQueue.StateMachine
+    var records: [LogRecord] = []
+    var uptime: TimeInterval = 0
+    var now: Int64 = 1_000_000
+    let random = SeededRandomness(seed: 5)
+
+    init(capacity: Int = 100, maxAttempts: Int = 20, dropsOldest: Bool = false) {
+        machine = OfflineQueue.StateMachine(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
+    }
+
+    static func item(_ record: LogRecord, _ place: Int) -> LogItem {
+        LogItem(
+            operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
+            location: LogLocation(offset: place, length: 10), note: record.payload)
+    }
+
+    @discardableResult
+    mutating func write(_ record: LogRecord) -> OfflineQueue.StateMachine.Effect? {
+        records.append(record)
+        return machine.apply(Self.item(record, records.count - 1))
+    }
+
+    @discardableResult
+    mutating func enqueue(_ number: Int, tag: String? = nil, expiry: Int64 = 0) -> UUID {
+        let id = UUID(number: number)
+        write(LogRecord("E", id, tag: tag, expiry: expiry))
+        return id
+    }
+
+    mutating func next() -> [OfflineQueue.StateMachine.Action] {
+        machine.next(uptime: uptime, now: now)
+    }
+
+    /// The numbers of those that are sent now.
+    mutating func sent() -> [UUID] {
+        next().compactMap { if case .send(let id, _) = $0 { id } else { nil } }
+    }
+
+    @discardableResult
+    mutating func finish(_ id: UUID, _ verdict: ReplayVerdict) -> OfflineQueue.StateMachine.Effect? {
+        let tag = machine.entries[id]?.tag
+        let record = machine.finish(
+            id, tag: tag, verdict, reason: Data("why".utf8), uptime: uptime, randomness: random)
+        let effect = record.flatMap { machine.isOutdated($0, tag: tag) ? nil : write($0) }
+        machine.settle(id, tag: tag, uptime: uptime)
+        return effect
+    }
+
+    mutating func relaunch() {
+        var fresh = Self(capacity: machine.capacity, maxAttempts: machine.maxAttempts, dropsOldest: machine.dropsOldest)
+        records.forEach { fresh.write($0) }
+        machine = fresh.machine
+    }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct QueueStateMachineTests {
+    private func ids(_ numbers: Int...) -> [UUID] { numbers.map { UUID(number: $0) } }
+
+    // MARK: Order
+
+    @Test func anEntryThatGoesBetweenItsTurnAndItsReplayFreesItsLine() {
+        var queue = MachineUnderTest()
+        let first = queue.enqueue(1, tag: "a")
+        let second = queue.enqueue(2, tag: "a")
+        guard case .send(first, let tag)? = queue.next().first else {
+            Issue.record("the first is not sent")
+            return
+        }
+        queue.write(OfflineQueue.StateMachine.removal(first, .removed))
+        queue.machine.settle(first, tag: tag, uptime: 0)
+        #expect(queue.sent() == [second])
+    }
+
+    @Test func sendsInOrderWithinATagAndTagsInParallel() {
+        var queue = MachineUnderTest()
+        for (number, tag) in [(1, "a"), (2, "a"), (3, "b"), (4, nil), (5, nil)] as [(Int, String?)] {
+            queue.enqueue(number, tag: tag)
+        }
+        #expect(queue.sent() == ids(1, 3, 4))
+        queue.finish(UUID(number: 1), .done(status: 200))
+        #expect(queue.sent() == ids(2))
+        queue.finish(UUID(number: 4), .done(status: 201))
+        #expect(queue.sent() == ids(5))
+    }
+
+    @Test func theNextOfATagWaitsUntilTheVerdictIsInTheJournal() {
+        var queue = MachineUnderTest()
+        let first = queue.enqueue(1)
+        queue.enqueue(2)
+        #expect(queue.sent() == [first])
+        let record = queue.machine.finish(
+            first, tag: nil, .done(status: 200), reason: Data(), uptime: 0, randomness: queue.random)
+        #expect(queue.sent() == [])
+        if let record { queue.write(record) }
+        queue.machine.settle(first, tag: nil, uptime: 0)
+        #expect(queue.sent() == ids(2))
+    }
+
+    @Test func aVerdictThatCannotBeWrittenIsWrittenLaterAndNothingOvertakes() {
+        var queue = MachineUnderTest()
+        let first = queue.enqueue(1)
+        queue.enqueue(2)
+        _ = queue.sent()
+        let record = queue.machine.finish(
+            first, tag: nil, .done(status: 200), reason: Data(), uptime: 0, randomness: queue.random)
+        guard let record else {
+            Issue.record("no record")
+            return
+        }
+        queue.machine.postpone(first, tag: nil, record, uptime: 0, randomness: queue.random)
+        #expect(queue.next() == [])
+        queue.uptime = 400
+        #expect(queue.next() == [.record(first, record, tag: nil)])
+        #expect(queue.next() == [])
+        queue.write(record)
+        queue.machine.settle(first, tag: nil, uptime: 400)
+        #expect(queue.sent() == ids(2))
+    }
+
+    @Test func anEntryQueuedDuringADrainIsSent() {
+        var queue = MachineUnderTest()
+        let first = queue.enqueue(1)
+        #expect(queue.sent() == [first])
+        queue.enqueue(2)
+        queue.finish(first, .done(status: 200))
+        #expect(queue.sent() == ids(2))
+        #expect(!queue.machine.isIdle)
+    }
+
+    // MARK: Verdicts
+
+    @Test func doneIsGone() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        _ = queue.sent()
+        #expect(queue.finish(id, .done(status: 204)) == .removed(id, .done(status: 204), wasUpdated: false))
+        #expect(queue.machine.isIdle)
+        queue.relaunch()
+        #expect(queue.machine.entries.isEmpty)
+    }
+
+    @Test func rejectedIsADeadLetterAndNoLongerInTheWay() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        queue.enqueue(2)
+        _ = queue.sent()
+        #expect(queue.finish(id, .rejected) == .deadLettered(id))
+        #expect(queue.sent() == ids(2))
+        queue.relaunch()
+        #expect(queue.machine.deadCount == 1)
+        #expect(queue.sent() == ids(2))
+    }
+
+    @Test func aServerErrorBacksOffAndStays() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, tag: "a")
+        queue.enqueue(2, tag: "a")
+        queue.enqueue(3, tag: "b")
+        _ = queue.sent()
+        queue.finish(id, .unavailable(isVerdict: true, retryAfter: 0))
+        #expect(queue.sent() == [])
+        let wait = queue.machine.wait(uptime: queue.uptime, now: queue.now)
+        queue.uptime += (wait ?? .infinity) + 0.001
+        #expect(queue.sent() == [id])
+        queue.relaunch()
+        #expect(queue.machine.entries[id]?.attempts == 1)
+    }
+
+    @Test func waitsAsLongAsTheServerAsks() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        _ = queue.sent()
+        queue.finish(id, .unavailable(isVerdict: true, retryAfter: 120))
+        queue.machine.resume()
+        queue.uptime = 119
+        #expect(queue.sent() == [])
+        queue.uptime = 120
+        #expect(queue.sent() == [id])
+    }
+
+    @Test func afterTheLastVerdictItIsADeadLetter() {
+        var queue = MachineUnderTest(maxAttempts: 3)
+        let id = queue.enqueue(1)
+        for attempt in 1...3 {
+            #expect(queue.sent() == [id])
+            let effect = queue.finish(id, .unavailable(isVerdict: true, retryAfter: 0))
+            #expect(effect == (attempt == 3 ? .deadLettered(id) : nil))
+            queue.uptime += 1000
+            if attempt == 2 { queue.relaunch() }
+        }
+        #expect(queue.machine.deadCount == 1)
+    }
+
+    @Test func onlyVerdictsOfTheServerCount() {
+        var queue = MachineUnderTest(maxAttempts: 2)
+        let id = queue.enqueue(1)
+        let verdicts: [ReplayVerdict] = [
+            .offline, .unavailable(isVerdict: false, retryAfter: 0), .otherAccount, .stopped,
+        ]
+        for round in 0..<40 {
+            #expect(queue.sent() == [id])
+            queue.finish(id, verdicts[round % verdicts.count])
+            queue.uptime += 1000
+        }
+        #expect(queue.machine.entries[id]?.attempts == 0)
+    }
+
+    @Test func withoutAConnectionNothingElseIsTried() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, tag: "a")
+        for number in 2..<30 { queue.enqueue(number, tag: "t\(number)") }
+        #expect(queue.sent().count == OfflineQueue.StateMachine.parallelism)
+        queue.finish(id, .offline)
+        #expect(queue.sent() == [])
+        queue.machine.resume()
+        #expect(queue.sent().count == 1)
+    }
+
+    @Test func aReturnedConnectionEndsAllWaitsThatNoServerAskedFor() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, tag: "a")
+        _ = queue.sent()
+        queue.finish(id, .unavailable(isVerdict: false, retryAfter: 0))
+        #expect(queue.sent() == [])
+        queue.machine.resume()
+        #expect(queue.sent() == [id])
+    }
+
+    @Test func anEntryOfAnotherAccountWaitsAndOtherTagsGoOn() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, tag: "a")
+        queue.enqueue(2, tag: "b")
+        _ = queue.sent()
+        queue.finish(id, .otherAccount)
+        queue.finish(UUID(number: 2), .done(status: 200))
+        queue.enqueue(3, tag: "b")
+        #expect(queue.sent() == ids(3))
+        #expect(queue.machine.entries[id]?.attempts == 0)
+    }
+
+    // MARK: Expiry and room
+
+    @Test func anExpiredEntryIsEndedAndNotSent() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, expiry: 1_500_000)
+        queue.enqueue(2)
+        queue.machine.pause(0, queue.random)
+        queue.now = 1_500_000
+        #expect(queue.next() == [.end(id, .expired)])
+        #expect(queue.next() == [])
+        queue.write(OfflineQueue.StateMachine.removal(id, .expired))
+        queue.machine.resume()
+        #expect(queue.sent() == ids(2))
+    }
+
+    @Test func whatIsOnItsWayDoesNotExpire() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, expiry: 1_500_000)
+        #expect(queue.sent() == [id])
+        queue.now = 2_000_000
+        #expect(queue.next() == [])
+        queue.finish(id, .done(status: 200))
+        #expect(queue.machine.isIdle)
+    }
+
+    @Test func aClockSetBackDoesNotEndAnything() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, expiry: 1_500_000)
+        queue.now = 0
+        #expect(queue.sent() == [id])
+    }
+
+    @Test func aFullQueueRefuses() throws {
+        var queue = MachineUnderTest(capacity: 2)
+        queue.enqueue(1)
+        #expect(try queue.machine.admit(UUID(number: 2)) == nil)
+        #expect(throws: PulseError.self) { try queue.machine.admit(UUID(number: 3)) }
+        queue.machine.release(UUID(number: 2), dropping: nil)
+        #expect(try queue.machine.admit(UUID(number: 3)) == nil)
+    }
+
+    @Test func dropsTheOldestThatIsNotOnItsWay() throws {
+        var queue = MachineUnderTest(capacity: 2, dropsOldest: true)
+        queue.enqueue(1, tag: "a")
+        queue.enqueue(2, tag: "a")
+        #expect(queue.sent() == ids(1))
+        let record = try #require(try queue.machine.admit(UUID(number: 3)))
+        #expect(record == OfflineQueue.StateMachine.removal(UUID(number: 2), .dropped))
+        #expect(queue.write(record) == .removed(UUID(number: 2), .dropped, wasUpdated: false))
+        queue.enqueue(3, tag: "a")
+        #expect(queue.machine.pendingCount == 2)
+    }
+
+    // MARK: Editing
+
+    @Test func aRevivedLetterIsLastOfItsTagWithAllItsAttempts() {
+        var queue = MachineUnderTest(maxAttempts: 1)
+        let id = queue.enqueue(1)
+        _ = queue.sent()
+        queue.finish(id, .unavailable(isVerdict: true, retryAfter: 0))
+        queue.enqueue(2)
+        queue.write(LogRecord("q", id, expiry: 0))
+        #expect(queue.machine.entries[id]?.attempts == 0)
+        queue.relaunch()
+        #expect(queue.sent() == ids(2))
+        queue.finish(UUID(number: 2), .done(status: 200))
+        #expect(queue.sent() == [id])
+    }
+
+    @Test func anUpdatedEntryKeepsItsPlace() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        queue.enqueue(2)
+        queue.write(LogRecord("U", id, payload: Data("new".utf8)))
+        #expect(queue.machine.entries[id]?.location.offset == 2)
+        #expect(queue.sent() == [id])
+    }
+
+    @Test func aRecordOfAnEntryThatIsGoneBringsNothingBack() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        for operation: Character in ["U", "a", "D", "q", "r"] {
+            queue.write(LogRecord(operation, id))
+        }
+        #expect(queue.machine.entries.isEmpty && queue.machine.isIdle)
+    }
+
+    /// Another process does not see that it is on its way.
+    @Test(arguments: [ReplayVerdict.done(status: 200), .rejected], [false, true])
+    func aVerdictOnAnOlderFormDoesNotEndTheEntry(verdict: ReplayVerdict, isCompacted: Bool) {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        queue.enqueue(2)
+        #expect(queue.sent() == [id])
+        queue.write(LogRecord("U", id, payload: Data("new".utf8)))
+        if isCompacted {
+            // As one that was just queued.
+            _ = queue.machine.reset([
+                MachineUnderTest.item(LogRecord("E", id), 0),
+                MachineUnderTest.item(LogRecord("E", UUID(number: 2)), 1),
+            ])
+        }
+        #expect(queue.finish(id, verdict) == nil)
+        #expect(queue.sent() == [id])
+        #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: !isCompacted))
+        #expect(queue.sent() == ids(2))
+    }
+
+    @Test func aDeadLetterTooManyThatCannotGoIsTriedAgainLater() {
+        var queue = MachineUnderTest(capacity: 1)
+        let oldest = queue.enqueue(1)
+        _ = queue.sent()
+        queue.finish(oldest, .rejected)
+        let other = queue.enqueue(2)
+        _ = queue.sent()
+        queue.finish(other, .rejected)
+        #expect(queue.next() == [.end(oldest, .dropped)])
+        queue.machine.keep(oldest, uptime: queue.uptime, now: queue.now)
+        #expect(queue.next() == [])
+        queue.enqueue(3)
+        #expect(queue.machine.wait(uptime: queue.uptime, now: queue.now) ?? .infinity <= 30)
+        _ = queue.sent()
+        queue.uptime += 30
+        #expect(queue.next() == [.end(oldest, .dropped)])
+    }
+
+    @Test(arguments: ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "many"])
+    func aCountBeyondAllMeasureDoesNotTrap(count: String) {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        queue.write(LogRecord("a", id, payload: Data(count.utf8)))
+        #expect(queue.sent() == [id])
+        queue.finish(id, .unavailable(isVerdict: true, retryAfter: 0))
+        #expect(queue.machine.entries[id]?.attempts ?? -1 >= 0)
+    }
+
+    @Test func whatIsRemovedOnItsWayEndsQuietly() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        queue.enqueue(2)
+        _ = queue.sent()
+        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        #expect(queue.sent() == [])
+        #expect(
+            queue.machine.finish(id, tag: nil, .done(status: 200), reason: Data(), uptime: 0, randomness: queue.random)
+                == nil)
+        queue.machine.settle(id, tag: nil, uptime: 0)
+        #expect(queue.sent() == ids(2))
+    }
+
+    // MARK: The journal anew
+
+    @Test func aJournalReadAnewKeepsWhatIsOnItsWayAndWhatWaits() {
+        var queue = MachineUnderTest()
+        let first = queue.enqueue(1, tag: "a")
+        queue.enqueue(2, tag: "a")
+        let third = queue.enqueue(3, tag: "b")
+        _ = queue.sent()
+        queue.finish(third, .unavailable(isVerdict: false, retryAfter: 0))
+        let items = queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) }
+        _ = queue.machine.reset(items)
+        #expect(queue.sent() == [])
+        queue.finish(first, .done(status: 200))
+        #expect(queue.sent() == ids(2))
+    }
+
+    @Test func theContentsOfACompactedJournalLeadToTheSameState() {
+        var queue = MachineUnderTest(maxAttempts: 2)
+        for number in 1...5 { queue.enqueue(number, tag: "t\(number % 2)") }
+        _ = queue.sent()
+        queue.finish(UUID(number: 1), .unavailable(isVerdict: true, retryAfter: 0))
+        queue.finish(UUID(number: 2), .rejected)
+        queue.write(OfflineQueue.StateMachine.removal(UUID(number: 3), .removed))
+        queue.write(LogRecord("U", UUID(number: 4), expiry: 9_000_000))
+        var compacted = MachineUnderTest(maxAttempts: 2)
+        for content in queue.machine.contents() {
+            switch content {
+            case .copy(let location): compacted.write(queue.records[location.offset])
+            case .changed(let location, let operation, let expiry):
+                compacted.write(queue.records[location.offset].with(operation: operation, expiry: expiry))
+            case .record(let record): compacted.write(record)
+            }
+        }
+        #expect(compacted.machine.entries.mapValues(\.attempts) == queue.machine.entries.mapValues(\.attempts))
+        #expect(compacted.machine.entries.mapValues(\.expiry) == queue.machine.entries.mapValues(\.expiry))
+        #expect(compacted.machine.deadCount == 1)
+        #expect(compacted.machine.pendingCount == 3)
+        queue.relaunch()
+        #expect(compacted.sent() == queue.sent())
+    }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct ReplayVerdictTests {
+    private static let request = URLRequest(url: URL(fileURLWithPath: "/"))
+
+    private func verdict(status: Int, headers: HTTPHeaders = [:]) -> ReplayVerdict {
+        let response = PulseResponse(statusCode: status, headers: headers, data: Data(), request: Self.request)
+        guard let error = PulseError(validating: response, accepted: .successful) else {
+            return ReplayVerdict(.success(response))
+        }
+        return ReplayVerdict(.failure(error))
+    }
+
+    @Test func statusesAreVerdicts() {
+        for status in [200, 201, 204, 299] { #expect(verdict(status: status) == .done(status: status)) }
+        for status in [300, 304, 400, 403, 404, 409, 410, 413, 422, 451] {
+            #expect(verdict(status: status) == .rejected, "\(status)")
+        }
+        for status in [401, 408, 425, 429, 500, 501, 502, 503, 504, 599] {
+            #expect(verdict(status: status) == .unavailable(isVerdict: true, retryAfter: 0), "\(status)")
+        }
+        #expect(verdict(status: 503, headers: ["Retry-After": "7"]) == .unavailable(isVerdict: true, retryAfter: 7))
+    }
+
+    /// An endpoint that takes every status judges it itself; the queue must know whether the server took the call.
+    @Test func aStatusThatMeansLaterIsNotDoneThoughItIsAccepted() {
+        for status in [401, 408, 425, 429, 500, 503] {
+            let response = PulseResponse(
+                statusCode: status, headers: ["Retry-After": "7"], data: Data(), request: Self.request)
+            let outcome = ReplayOutcome(result: .success(response))
+            #expect(outcome.verdict.isUnavailable, "\(status)")
+            #expect(throws: PulseError.self) { try outcome.result.get() }
+        }
+        for status in [200, 302, 404, 409, 422] {
+            let response = PulseResponse(statusCode: status, data: Data(), request: Self.request)
+            #expect(ReplayOutcome(result: .success(response)).verdict == .done(status: status))
+        }
+    }
+
+    @Test func whatWasNeverSentIsNoVerdictThoughItLooksLikeOne() {
+        let limited = Result<PulseResponse, PulseError>.failure(.rateLimited(retryAfter: 7))
+        #expect(ReplayOutcome(result: limited).verdict == .unavailable(isVerdict: true, retryAfter: 7))
+        let outcome = ReplayOutcome(result: limited, isUnsent: true)
+        #expect(outcome.verdict == .unavailable(isVerdict: false, retryAfter: 7))
+        // What cannot be built will never be sent.
+        #expect(ReplayOutcome(result: .failure(.invalidURL("a")), isUnsent: true).verdict == .rejected)
+        #expect(ReplayOutcome(result: .failure(.noConnection), isUnsent: true).verdict == .offline)
+    }
+
+    @Test func failuresOnTheWayAreNone() {
+        let network = PulseError.transport(.networkConnectionLost, underlying: CancellationError())
+        #expect(ReplayVerdict(.failure(.noConnection)) == .offline)
+        #expect(ReplayVerdict(.failure(.retryExhausted(last: .noConnection, attempts: 3))) == .offline)
+        #expect(ReplayVerdict(.failure(.cancelled)) == .stopped)
+        let waits: [PulseError] = [
+            network, .timeout(Self.request), .deadlineExceeded(last: nil), .unauthorized(), .sessionExpired,
+            .sslPinningFailed(host: "a"), .custom(CancellationError()),
+        ]
+        for error in waits {
+            #expect(ReplayVerdict(.failure(error)) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+        }
+        #expect(
+            ReplayVerdict(.failure(.circuitOpen(name: "a", retryAfter: 9)))
+                == .unavailable(isVerdict: false, retryAfter: 9))
+        #expect(ReplayVerdict(.failure(.invalidURL(""))) == .rejected)
+    }
+}
+
+extension ReplayVerdict {
+    fileprivate var isUnavailable: Bool {
+        if case .unavailable(isVerdict: true, _) = self { true } else { false }
+    }
+}

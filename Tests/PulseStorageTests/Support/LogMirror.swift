@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// What a log says it holds.
+final class LogMirror: Sendable {
+    struct Contents: Sendable {
+        var items: [LogItem] = []
+        var damagedLines = 0
+        var resets = 0
+    }
+
+    private let contents = Locked(Contents())
+
+    func apply(_ change: LogChange) {
+        contents.withLock { contents in
+            switch change {
+            case .reset(let items):
+                contents.items = items
+                contents.resets += 1
+            case .appended(let items): contents.items += items
+            case .damaged(let lines): contents.damagedLines += lines
+            }
+        }
+    }
+
+    var now: Contents { contents.withLock { $0 } }
+    var ids: [UUID] { now.items.map(\.id) }
+
+    func location(of id: UUID) -> LogLocation? {
+        now.items.last { $0.id == id }?.location
+    }
+}
+
+extension AppendLog {
+    static func open(_ url: URL, _ mirror: LogMirror, disk: Disk = .system) -> AppendLog {
+        AppendLog(url, disk: disk) { mirror.apply($0) }
+    }
+}
+
+extension UUID {
+    /// The same for the same number.
+    init(number: Int) {
+        self.init(bits: 0x0102_0304_0506_4708, UInt64(bitPattern: Int64(number)))
+    }
+}
+
+extension LogRecord {
+    static func sample(_ number: Int, tag: String? = "tag", payload: String? = nil) -> LogRecord {
+        LogRecord(
+            "E", UUID(number: number), tag: tag, expiry: Int64(1000 + number),
+            payload: Data((payload ?? #"{"n":\#(number)}"#).utf8))
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+
+@testable import PulseStorage
+
+/// A queue with a server of its own: a closure that answers replays.
+final class QueueUnderTest: Sendable {
+    typealias Answer = @Sendable (Replay) async -> ReplayOutcome
+
+    let queue: OfflineQueue
+    let clock: TestClock
+    let connectivity: ManualConnectivityMonitor
+    let events = RecordingSink()
+    private let answer: Locked<Answer>
+    private let replays = Locked<[Replay]>([])
+
+    init(
+        _ directory: URL?, policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock(),
+        connectivity: ManualConnectivityMonitor = .manual(), seed: UInt64 = nextSeed(), disk: Disk = .system,
+        starts: Bool = true,
+        answer: @escaping Answer = { _ in .status(200) }
+    ) {
+        self.clock = clock
+        self.connectivity = connectivity
+        self.answer = Locked(answer)
+        queue = OfflineQueue(
+            policy: policy, directory: directory, clock: clock, randomness: SeededRandomness(seed: seed),
+            connectivity: connectivity, events: events, disk: disk)
+        if starts { start() }
+    }
+
+    func start() {
+        queue.start { [weak self] replay in
+            guard let self else { return .failure(.cancelled) }
+            replays.withLock { $0.append(replay) }
+            return await answer.withLock { $0 }(replay)
+        }
+    }
+
+    func answer(_ answer: @escaping Answer) {
+        self.answer.withLock { $0 = answer }
+    }
+
+    /// The paths that were sent, in order.
+    var sent: [String] { replays.withLock { $0.map { $0.request.url?.path ?? "" } } }
+    var replayed: [Replay] { replays.withLock { $0 } }
+
+    @discardableResult
+    func enqueue(
+        _ path: String, tag: String? = nil, body: RequestBodySample = .none, headers: [String: String] = [:],
+        account: String? = nil, isOffline: Bool = true
+    ) async throws -> UUID {
+        try await queue.enqueue(
+            .sample(path, tag: tag, body: body, headers: headers, account: account), isOffline: isOffline)
+    }
+
+    private static let seeds = Locked<UInt64>(0)
+
+    /// Two processes never make the same identifiers.
+    static func nextSeed() -> UInt64 {
+        seeds.withLock { seed in
+            seed += 1000
+            return seed
+        }
+    }
+
+    /// Moves time, whenever somebody waits for it, until such an event is emitted.
+    func event(movingBy seconds: TimeInterval, _ isWanted: @escaping @Sendable (NetworkEvent) -> Bool) async {
+        let mover = Task { [clock] in
+            while !Task.isCancelled {
+                await clock.sleepers(atLeast: 1)
+                await clock.advance(by: seconds)
+            }
+        }
+        await event(isWanted)
+        mover.cancel()
+        await mover.value
+    }
+
+    /// Waits until an event is emitted that the closure accepts.
+    func event(_ isWanted: @escaping @Sendable (NetworkEvent) -> Bool) async {
+        await events.wait(until: isWanted)
+    }
+}
+
+enum RequestBodySample: Sendable {
+    case none
+    case data(Data)
+    case file(URL)
+    case stream(BodyStream)
+}
+
+extension QueueDraft {
+    static func sample(
+        _ path: String, tag: String? = nil, body: RequestBodySample = .none, headers: [String: String] = [:],
+        account: String? = nil, options: RequestOptions = RequestOptions()
+    ) -> QueueDraft {
+        var request = URLRequest(url: URL(fileURLWithPath: "/"))
+        request.url = URL(string: "https://api.example.com\(path)")
+        request.httpMethod = "POST"
+        request.allHTTPHeaderFields = headers
+        var source = BodySource.inRequest
+        switch body {
+        case .none: break
+        case .data(let data): request.httpBody = data
+        case .file(let url): source = .file(url)
+        case .stream(let stream): source = .stream(stream)
+        }
+        return QueueDraft(
+            request: request, body: source, options: options.with(\.tag, value: tag), key: "key-\(path)",
+            account: account)
+    }
+}
+
+extension ReplayOutcome {
+    static func status(_ status: Int, headers: HTTPHeaders = [:], data: Data = Data()) -> ReplayOutcome {
+        let request = URLRequest(url: URL(fileURLWithPath: "/"))
+        let response = PulseResponse(statusCode: status, headers: headers, data: data, request: request)
+        return ReplayOutcome(
+            result: PulseError(validating: response, accepted: .successful).map { .failure($0) } ?? .success(response))
+    }
+
+    static func failure(_ error: PulseError) -> ReplayOutcome {
+        ReplayOutcome(result: .failure(error))
+    }
+}
+
+/// Keeps what a queue emits, and lets a test wait for it.
+final class RecordingSink: EventSink {
+    private struct State {
+        var events: [NetworkEvent] = []
+        var waiters: [(isWanted: @Sendable (NetworkEvent) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+
+    var isActive: Bool { true }
+    var events: [NetworkEvent] { state.withLock { $0.events } }
+
+    /// The events' names, in order.
+    var names: [String] {
+        events.map { String(describing: Mirror(reflecting: $0).children.first?.label ?? "") }
+    }
+
+    func emit(_ event: NetworkEvent) {
+        let woken = state.withLock { state in
+            state.events.append(event)
+            let woken = state.waiters.filter { $0.isWanted(event) }
+            state.waiters.removeAll { $0.isWanted(event) }
+            return woken.map(\.continuation)
+        }
+        woken.forEach { $0.resume() }
+    }
+
+    func wait(until isWanted: @escaping @Sendable (NetworkEvent) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.events.contains(where: isWanted) { return true }
+                state.waiters.append((isWanted, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}
+
+extension NetworkEvent {
+    func isCompletion(of id: UUID) -> Bool {
+        if case .offlineQueueRequestCompleted(id, _) = self { return true }
+        return false
+    }
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct CassetteTests {
+    private static let home = URL(string: "https://api.example.com") ?? URL(fileURLWithPath: "/")
+
+    private func client(_ transport: any Transport, at home: URL = home) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration(baseURL: home).with(\.retryPolicy, value: .none), transport: transport)
+    }
+
+    /// What a recorder makes of those calls.
+    private func record(
+        secretHeaders: Set<String> = [], _ calls: [Request<String>],
+        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+    ) async throws -> Cassette {
+        let recorder = CassetteRecorder(
+            around: MockTransport(respond), secretHeaders: secretHeaders, clock: TestClock())
+        let client = client(recorder)
+        for call in calls { _ = await client.result(of: call) }
+        await client.shutdown()
+        // As it is read from its file.
+        return try Cassette(har: recorder.cassette.har)
+    }
+
+    private static func echo(_ request: URLRequest) -> PulseResponse {
+        let body = request.httpBody.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return PulseResponse(
+            statusCode: 200, headers: ["Content-Type": "text/plain", "X-Seen": "1"],
+            data: Data("\(request.url?.path ?? "") \(body)".utf8), request: request)
+    }
+
+    @Test func playsWhatWasRecorded() async throws {
+        let calls = [
+            Request<String>(.get, "/a").query("page", "1"), Request<String>(.post, "/b").body(.text("hello")),
+        ]
+        let cassette = try await record(calls) { Self.echo($0) }
+        #expect(cassette.count == 2)
+        let player = CassettePlayer(cassette)
+        let client = client(player)
+        #expect(player.unplayedCount == 2)
+        // In another order than they were recorded in.
+        #expect(try await client.request(calls[1]) == "/b hello")
+        let response = try await client.response(for: calls[0])
+        #expect(response.value == "/a ")
+        #expect(response.response.headers["X-Seen"] == "1")
+        #expect(response.response.origin == .mock)
+        #expect(player.unplayedCount == 0)
+        await client.shutdown()
+    }
+
+    @Test func aRequestThatIsNotOnItFailsAndSaysWhatCame() async throws {
+        let cassette = try await record([Request<String>(.get, "/a")]) { Self.echo($0) }
+        let client = client(CassettePlayer(cassette))
+        let result = await client.result(of: Request<String>(.get, "/b").query("token", "hunter2"))
+        guard case .failure(.custom(let miss as CassetteMiss)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(
+            miss.description == """
+                not on the cassette: GET https://api.example.com/b?token=\(Redaction.mask)
+                1. GET https://api.example.com/a: the path is another
+                """)
+        await client.shutdown()
+    }
+
+    @Test(arguments: [
+        (Request<String>(.post, "/a").query("q", "1").body(.text("x")), "the method is POST"),
+        (Request<String>(.put, "/b").query("q", "1").body(.text("x")), "the path is another"),
+        (Request<String>(.put, "/a").query("q", "2").body(.text("x")), "the query is another"),
+        (Request<String>(.put, "/a").body(.text("x")), "the query is another"),
+        (Request<String>(.put, "/a").query("q", "1").body(.text("y")), "the body is another"),
+        (Request<String>(.put, "/a").query("q", "1"), "the body is another"),
+        (Request<String>(.put, "https://other.example/a").query("q", "1").body(.text("x")), "the host is another"),
+    ])
+    func eachPartOfARequestIsCompared(call: Request<String>, reason: String) async throws {
+        let cassette = try await record([Request<String>(.put, "/a").query("q", "1").body(.text("x"))]) {
+            Self.echo($0)
+        }
+        let client = client(CassettePlayer(cassette))
+        let result = await client.result(of: call)
+        guard case .failure(let error) = result else {
+            Issue.record("it was played")
+            return
+        }
+        #expect(error.localizedDescription.contains(reason))
+        await client.shutdown()
+    }
+
+    @Test func onlyWhatIsAskedForIsCompared() async throws {
+        let cassette = try await record([Request<String>(.put, "/a").query("q", "1").body(.text("x"))]) {
+            Self.echo($0)
+        }
+        let client = client(
+            CassettePlayer(cassette, matching: []), at: try #require(URL(string: "http://localhost:1")))
+        #expect(try await client.request(Request<String>(.put, "/a").body(.text("y"))) == "/a x")
+        await client.shutdown()
+    }
+
+    @Test func noSecretIsOnTheCassetteAndTheSameCallIsFoundAllTheSame() async throws {
+        func login(_ secret: String) -> Request<String> {
+            Request<String>(.post, "/login").query("api_key", secret).header("Authorization", "Bearer \(secret)")
+                .body(.json(["password": .string(secret), "own": .string(secret), "pin": 12_345_678, "user": "ada"]))
+        }
+        let cassette = try await record(secretHeaders: ["own"], [login("hunter2")]) { request in
+            PulseResponse(
+                statusCode: 200, headers: ["Set-Cookie": "sid=hunter2"],
+                data: Data(#"{"token":"hunter2","id":7}"#.utf8), request: request)
+        }
+        let text = String(decoding: cassette.har, as: UTF8.self)
+        #expect(!text.contains("hunter2") && !text.contains("12345678"))
+        for player in [
+            CassettePlayer(cassette, secretHeaders: ["own"]),
+            // A mask on the cassette matches anything.
+            CassettePlayer(cassette),
+        ] {
+            let client = client(player)
+            #expect(try await client.request(login("another")) == #"{"token":"***REDACTED***","id":7}"#)
+            let other = Request<String>(.post, "/login").query("api_key", "x").body(.json(["user": "bob"]))
+            await #expect(throws: PulseError.self) { try await client.request(other) }
+            await client.shutdown()
+        }
+    }
+
+    @Test func theSameRequestGetsItsAnswersInTurnAndThenTheLast() async throws {
+        let count = Locked(0)
+        let call = Request<String>(.get, "/a")
+        let cassette = try await record([call, call]) { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return PulseResponse(statusCode: 200, data: Data("\(number)".utf8), request: request)
+        }
+        let client = client(CassettePlayer(cassette))
+        var answers: [String] = []
+        for _ in 0..<3 { answers.append(try await client.request(call)) }
+        #expect(answers == ["1", "2", "2"])
+        await client.shutdown()
+    }
+
+    @Test func inRecordedOrderTheNextRequestHasToCome() async throws {
+        let (first, second) = (Request<String>(.get, "/a"), Request<String>(.get, "/b"))
+        let cassette = try await record([first, second]) { Self.echo($0) }
+        let client = client(CassettePlayer(cassette, order: .asRecorded))
+        var texts: [String] = []
+        for call in [second, first, second, first] {
+            do {
+                texts.append(try await client.request(call))
+            } catch let error as PulseError {
+                texts.append(error.localizedDescription)
+            }
+        }
+        #expect(texts[0].contains("request 1 of the cassette is GET https://api.example.com/a, but then came GET"))
+        #expect(texts[0].contains("https://api.example.com/b: the path is another"))
+        #expect(texts[1...2] == ["/a ", "/b "])
+        #expect(texts[3].contains("the cassette has come to its end after 2 requests"))
+        await client.shutdown()
+    }
+
+    @Test(arguments: [
+        (URLError.Code.timedOut, PulseError.Phase.maybeSent, PulseError.Kind.timeout),
+        (.notConnectedToInternet, .beforeSend, .noConnection), (.networkConnectionLost, .maybeSent, .transport),
+        (.cannotConnectToHost, .beforeSend, .transport),
+    ])
+    func failuresOfTheWireArePlayedAsWhatTheyWere(
+        code: URLError.Code, phase: PulseError.Phase, kind: PulseError.Kind
+    ) async throws {
+        let cassette = try await record([Request<String>(.get, "/a")]) { _ in
+            throw TransportFailure(code: code, phase: phase)
+        }
+        let client = client(CassettePlayer(cassette))
+        guard case .failure(let error) = await client.result(of: Request<String>(.get, "/a")) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(error.kind == kind)
+        #expect(error.phase == phase)
+        await client.shutdown()
+    }
+
+    @Test func bytesThatAreNoTextComeBackAsTheyWere() async throws {
+        let bytes = Data((0...255).map { UInt8($0) })
+        let cassette = try await record([Request<String>(.get, "/a")]) { request in
+            PulseResponse(statusCode: 200, headers: ["Content-Type": "image/png"], data: bytes, request: request)
+        }
+        let client = client(CassettePlayer(cassette))
+        #expect(try await client.request(Request<Data>(.get, "/a")) == bytes)
+        await client.shutdown()
+    }
+
+    @Test func jsonIsComparedByItsValueAndMultipartWithoutItsBoundary() async throws {
+        func form() -> Request<String> {
+            Request<String>(.post, "/form").body(
+                .multipart(MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8))])))
+        }
+        let json = Request<String>(.post, "/json").body(
+            .data(Data(#"{"a":1,"b":[2]}"#.utf8), contentType: "application/json"))
+        let cassette = try await record([form(), json]) { Self.echo($0) }
+        let client = client(CassettePlayer(cassette))
+        _ = try await client.request(form())
+        let same = Request<String>(.post, "/json").body(
+            .data(Data(#"{ "b": [ 2.0 ], "a": 1 }"#.utf8), contentType: "application/json"))
+        _ = try await client.request(same)
+        let other = Request<String>(.post, "/json").body(
+            .data(Data(#"{"a":1,"b":[3]}"#.utf8), contentType: "application/json"))
+        await #expect(throws: PulseError.self) { try await client.request(other) }
+        await client.shutdown()
+    }
+
+    @Test func aStreamIsRecordedAsItIsReadAndPlayedAsOne() async throws {
+        let inner = MockTransport { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            response.bytes = ByteStream([Data("one ".utf8), Data("two".utf8)])
+            return response
+        }
+        let recorder = CassetteRecorder(around: inner)
+        let request = TransportRequest(urlRequest: .mock(.get, "/feed"), delivery: .streamed)
+        let response = try await recorder.send(request)
+        #expect(recorder.cassette.count == 0)
+        let stream = try #require(response.bytes)
+        #expect(try await stream.collect(upTo: 100) == Data("one two".utf8))
+        #expect(recorder.cassette.count == 1)
+        let played = try await CassettePlayer(recorder.cassette).send(request)
+        let again = try #require(played.bytes)
+        #expect(try await again.collect(upTo: 100) == Data("one two".utf8))
+    }
+
+    @Test(arguments: [0, 1])
+    func aStreamThatItsReaderLeftIsNotPlayedAsAWholeOne(chunks: Int) async throws {
+        let inner = MockTransport { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            response.bytes = ByteStream([Data("one ".utf8), Data("two".utf8)])
+            return response
+        }
+        let recorder = CassetteRecorder(around: inner)
+        let request = TransportRequest(urlRequest: .mock(.get, "/feed"), delivery: .streamed)
+        let stream = try #require(try await recorder.send(request).bytes)
+        var iterator = stream.makeAsyncIterator()
+        for _ in 0..<chunks { _ = try await iterator.next() }
+        stream.cancel()
+        let played = try await CassettePlayer(try Cassette(har: recorder.cassette.har)).send(request)
+        #expect(played.isTruncated)
+        #expect(try await played.bytes?.collect(upTo: 100) == Data((chunks == 1 ? "one " : "").utf8))
+    }
+
+    @Test func aStreamThatBrokeOffBreaksOffAgain() async throws {
+        let inner = MockTransport { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            let rest = Locked([Data("one ".utf8)][...])
+            response.bytes = ByteStream {
+                guard let chunk = rest.withLock({ $0.popFirst() }) else {
+                    throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+                }
+                return chunk
+            }
+            return response
+        }
+        let recorder = CassetteRecorder(around: inner)
+        let request = TransportRequest(urlRequest: .mock(.get, "/feed"), delivery: .streamed)
+        func read(_ transport: any Transport) async throws -> (String, PulseError.Kind?) {
+            let stream = try #require(try await transport.send(request).bytes)
+            var text = ""
+            do {
+                for try await chunk in stream { text += String(decoding: chunk, as: UTF8.self) }
+                return (text, nil)
+            } catch let error as PulseError {
+                return (text, error.kind)
+            }
+        }
+        let recorded = try await read(recorder)
+        let played = try await read(CassettePlayer(try Cassette(har: recorder.cassette.har)))
+        #expect(recorded == ("one ", .transport))
+        #expect(played == ("one ", .transport))
+    }
+
+    @Test func bodiesThatAreNoTextAreComparedByTheirSize() async throws {
+        func upload(_ bytes: [UInt8]) -> Request<String> {
+            Request<String>(.post, "/a").body(.data(Data(bytes)))
+        }
+        let cassette = try await record([upload([0, 1, 2]), Request<String>(.post, "/b")]) { Self.echo($0) }
+        let client = client(CassettePlayer(cassette))
+        _ = try await client.request(upload([0, 9, 9]))
+        await #expect(throws: PulseError.self) { try await client.request(upload([0, 1])) }
+        let unexpected = Request<String>(.post, "/b").body(.data(Data([0])))
+        await #expect(throws: PulseError.self) { try await client.request(unexpected) }
+        await client.shutdown()
+    }
+
+    @Test func theQueryIsComparedByItsValues() async throws {
+        let har = #"""
+            {"log": {"entries": [{"_error": "net::NOTHING", "response": {"status": 200, "content": {}},
+            "request": {"method": "GET", "url": "https://API.example.com:443/a?b=%7E&a=x+y"}}]}}
+            """#
+        let text = har.replacingOccurrences(of: #""_error": "net::NOTHING", "#, with: "")
+        let call = Request<String>(.get, "/a").query("a", "x y").query("b", "~")
+        let client = client(CassettePlayer(try Cassette(har: Data(text.utf8))))
+        _ = try await client.request(call)
+        await client.shutdown()
+        // With the error of a browser it is read as well.
+        #expect(try Cassette(har: Data(har.utf8)).count == 1)
+    }
+
+    @Test func aBodyThatIsNotOnItFailsInsteadOfBeingEmpty() async throws {
+        let har = #"""
+            {"log": {"entries": [{"request": {"method": "GET", "url": "https://api.example.com/a"},
+            "response": {"status": 200, "content": {"size": 9, "comment": "not kept: stream"}}}]}}
+            """#
+        let client = client(CassettePlayer(try Cassette(har: Data(har.utf8))))
+        guard case .failure(let error) = await client.result(of: Request<String>(.get, "/a")) else {
+            Issue.record("it was played")
+            return
+        }
+        #expect(error.localizedDescription.contains("not kept: stream"))
+        await client.shutdown()
+    }
+
+    @Test func theFileOfABrowserIsPlayedThoughItHasSecrets() async throws {
+        let har = #"""
+            {"log": {"entries": [{"request": {"method": "POST", "url": "https://api.example.com/a?token=hunter2#x",
+            "postData": {"mimeType": "application/x-www-form-urlencoded",
+            "params": [{"name": "a b", "value": "1"}, {"name": "password", "value": "hunter2"}]}},
+            "response": {"status": 200, "headers": [{"name": "Content-Encoding", "value": "br"}],
+            "content": {"text": "b2s=", "encoding": "base64"}}}]}}
+            """#
+        let client = client(CassettePlayer(try Cassette(har: Data(har.utf8))))
+        let call = Request<String>(.post, "/a").query("token", "other")
+            .body(.formURLEncoded([URLQueryItem(name: "a b", value: "1"), URLQueryItem(name: "password", value: "x")]))
+        let response = try await client.response(for: call)
+        #expect(response.value == "ok")
+        #expect(response.response.headers["Content-Encoding"] == nil)
+        await client.shutdown()
+    }
+
+    @Test func stubsOfItAnswerBesideOthers() async throws {
+        let count = Locked(0)
+        let cassette = try await record([
+            Request<String>(.get, "/a"), Request<String>(.get, "/a"), Request<String>(.get, "/b"),
+        ]) { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return PulseResponse(statusCode: 200, data: Data("\(number)".utf8), request: request)
+        }
+        let stubs = cassette.stubs()
+        #expect(stubs.count == 2)
+        let transport = MockTransport(stubs: stubs + [Stub(.get, "/c").reply(.text("c"))])
+        let client = client(transport, at: try #require(URL(string: "http://localhost:1")))
+        var answers: [String] = []
+        for path in ["/a", "/b", "/a", "/a", "/c"] {
+            answers.append(try await client.get(path))
+        }
+        #expect(answers == ["1", "3", "2", "2", "c"])
+        await #expect(throws: PulseError.self) { try await client.request(Request<String>(.post, "/a")) }
+        await client.shutdown()
+    }
+
+    @Test func cancelledRequestsAreNotRecorded() async throws {
+        let cassette = try await record([Request<String>(.get, "/a")]) { _ in throw CancellationError() }
+        #expect(cassette.count == 0)
+    }
+
+    @Test func aFileThatIsNotThereOrNoHARIsAnError() throws {
+        let missing = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).har")
+        #expect(throws: PulseError.self) { try Cassette(contentsOf: missing) }
+        #expect(throws: PulseError.self) { try Cassette(har: Data("[]".utf8)) }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+// A process that stores answers, reads them and lets go of them until it kills itself, at a moment that its arguments give.
+// Each body tells by its bytes what it must be, see `CacheKillScheduleTests`.
+//
+// Usage: cache-victim DIRECTORY SEED LIFETIME-IN-MICROSECONDS
+
+let arguments = CommandLine.arguments
+guard arguments.count == 4, let seed = UInt64(arguments[2]), let lifetime = useconds_t(arguments[3]) else { exit(64) }
+
+let store = DiskCacheStorage(directory: URL(fileURLWithPath: arguments[1]), maximumBytes: 4 << 20, maximumEntries: 30)
+
+Thread.detachNewThread {
+    usleep(lifetime)
+    kill(getpid(), SIGKILL)
+}
+
+func body(_ path: String, _ nonce: Int) -> Data {
+    Data(String(repeating: "\(path) \(nonce)\n", count: nonce % 9_000).utf8)
+}
+
+await withTaskGroup(of: Void.self) { group in
+    for writer in 0..<3 {
+        group.addTask {
+            for step in 0... {
+                let nonce =
+                    Int(truncatingIfNeeded: (seed &+ UInt64(writer * 1_000_003 + step)) &* 2_654_435_761 >> 8)
+                    & 0xF_FFFF
+                let path = "/\(nonce % 40)"
+                let key = CacheKey(partition: "\(nonce % 2)", url: path)
+                let head = CachedHead(
+                    statusCode: 200, headers: ["X-Nonce": "\(nonce)"], requestTime: Date(), responseTime: Date(),
+                    selectingFields: [.init(name: "x", value: "\(nonce % 3)")])
+                let whole = body(path, nonce)
+                do {
+                    switch nonce % 7 {
+                    case 0:
+                        _ = try await store.remove(.key(key))
+                    case 1:
+                        let writer = try await store.writer(for: key)
+                        _ = try await writer.write(whole.prefix(10))
+                        _ = try await writer.write(whole.dropFirst(10))
+                        _ = try await writer.commit(head)
+                    case 2:
+                        guard var known = await store.responses(for: key).first else { continue }
+                        known.head.headers["X-Updated"] = "1"
+                        _ = try await store.store(known, for: key)
+                    default:
+                        _ = try await store.store(CachedResponse(head: head, body: CachedBody(whole)), for: key)
+                    }
+                } catch {
+                    FileHandle.standardError.write(Data("\(error)\n".utf8))
+                    exit(70)
+                }
+            }
+        }
+    }
+}

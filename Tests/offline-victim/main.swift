@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+
+// A process that queues and drains until it kills itself, at a moment that its seed gives. It tells each number that it was
+// told is queued, on standard output, and means it: from then on the call must arrive.
+//
+// Usage: offline-victim DIRECTORY SERVER ROUND SEED LIFETIME-IN-MICROSECONDS
+//        offline-victim DIRECTORY SERVER
+//
+// The second tells what waits in the queue, sends nothing, and ends with a line "end".
+
+let arguments = CommandLine.arguments
+if arguments.count == 3, let server = URL(string: arguments[2]) {
+    let policy = OfflineQueuePolicy(maxQueueSize: 100_000, directory: URL(fileURLWithPath: arguments[1]))
+    let client = PulseClient(
+        configuration: PulseConfiguration(baseURL: server).with(\.connectivity, value: .manual())
+            .with(\.offlineQueuePolicy, value: policy),
+        transport: MockTransport { _ in throw PulseError.noConnection })
+    var text = ""
+    for entry in try await client.offlineQueue?.pending() ?? [] {
+        let body = entry.hasLargeBody ? "file" : "\(entry.body?.count ?? 0)"
+        let line = entry.tag?.split(separator: " ").last ?? ""
+        text += "\(entry.id) \(entry.url.lastPathComponent) \(line) \(entry.idempotencyKey ?? "none") \(body)\n"
+    }
+    await client.shutdown()
+    FileHandle.standardOutput.write(Data((text + "end\n").utf8))
+    exit(0)
+}
+guard arguments.count == 6, let server = URL(string: arguments[2]), let seed = UInt64(arguments[4]),
+    let lifetime = useconds_t(arguments[5])
+else { exit(64) }
+
+enum Life {
+    static let round = CommandLine.arguments[3]
+}
+
+/// Finds no connection for a call of this life that it has not seen, so that each is queued; all else goes out.
+// Unchecked: the names are reached under the lock alone.
+final class Airplane: Transport, @unchecked Sendable {
+    #if canImport(Darwin)
+    private let wire = URLSessionTransport()
+    #else
+    private let wire: any Transport = CurlTransport.isSupported ? CurlTransport() : URLSessionTransport()
+    #endif
+    private let lock = NSLock()
+    private var seen: Set<String> = []
+
+    var capabilities: TransportCapabilities { wire.capabilities }
+
+    func send(_ request: TransportRequest) async throws -> PulseResponse {
+        let key = request.urlRequest.value(forHTTPHeaderField: "Idempotency-Key") ?? ""
+        let isNew = lock.withLock { seen.insert(key).inserted }
+        if isNew, key.hasPrefix("\(Life.round)-") { throw PulseError.noConnection }
+        return try await wire.send(request)
+    }
+}
+
+struct PutNumber: Endpoint {
+    typealias Response = EmptyResponse
+
+    let number: Int
+    let line: Int
+    let isLarge: Bool
+
+    var path: String { "/numbers/\(number)" }
+    var method: HTTPMethod { .post }
+    var body: RequestBody { .data(Data(repeating: 65, count: isLarge ? 70_000 : 40)) }
+    var isQueueableWhenOffline: Bool { true }
+    var options: RequestOptions {
+        RequestOptions().with(\.tag, value: "line \(line)")
+            .with(\.idempotencyKey, value: .value("\(Life.round)-\(number)"))
+            .with(\.headers, value: ["X-Line": "\(line)"])
+    }
+}
+
+let client = PulseClient(
+    configuration: PulseConfiguration(baseURL: server)
+        .with(\.retryPolicy, value: .never)
+        .with(\.connectivity, value: .manual())
+        .with(
+            \.offlineQueuePolicy,
+            value: OfflineQueuePolicy(maxQueueSize: 100_000, directory: URL(fileURLWithPath: arguments[1]))),
+    transport: Airplane())
+
+Thread.detachNewThread {
+    usleep(lifetime)
+    kill(getpid(), SIGKILL)
+}
+
+await withTaskGroup(of: Void.self) { group in
+    for line in 0..<3 {
+        group.addTask {
+            let random = SeededRandomness(seed: seed &+ UInt64(line))
+            for step in 0... {
+                let number = (Int(Life.round) ?? 0) * 100_000 + line * 10_000 + step
+                do {
+                    let isLarge = random.next() % 16 == 0
+                    _ = try await client.request(PutNumber(number: number, line: line, isLarge: isLarge))
+                } catch PulseError.queuedOffline(let id) {
+                    FileHandle.standardOutput.write(Data("\(line) \(number) \(id)\n".utf8))
+                } catch {
+                    FileHandle.standardOutput.write(Data("error \(error)\n".utf8))
+                    exit(70)
+                }
+            }
+        }
+    }
+    group.addTask {
+        while true { _ = try? await client.offlineQueue?.drain() }
+    }
+}
