@@ -219,6 +219,30 @@ struct MockServerFaultTests {
         }
     }
 
+    /// An answer that is held back while the request is still being read must not lose either direction: on Linux two
+    /// dispatch sources of one descriptor do now and then.
+    @Test func noticesTheEndOfEveryClientThatItIsSendingTo() async throws {
+        let count = 500
+        let configuration = MockServer.Configuration(sendBufferSize: 4096)
+        try await MockServer.run(configuration) { server in
+            let unit = Data(repeating: 0x61, count: 10_000)
+            server.on(.get, "/") { _ in Response(body: .repeating(unit, times: nil), framing: .untilClose) }
+            let clients = try (0..<count).map { _ in
+                try WireClient.connect(to: server.port, receiveBufferSize: 4096)
+            }
+            for client in clients { try await client.send(get("/")) }
+            for client in clients {
+                // What comes while the answer is held back keeps the reader at work.
+                for _ in 0..<20 {
+                    try await client.send("x")
+                    #expect(try await client.receive(1000).count == 1000)
+                }
+                client.close()
+            }
+            try await server.wait { $0.openConnectionCount == 0 }
+        }
+    }
+
     @Test func streamsWhatAClosureGivesAsItComes() async throws {
         try await MockServer.run { server in
             let (stream, source) = AsyncStream<Data>.makeStream()

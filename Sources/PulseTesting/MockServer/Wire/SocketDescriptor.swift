@@ -117,6 +117,13 @@ struct SocketDescriptor: Sendable, Hashable {
         _ = close(number)
     }
 
+    /// The same socket under a number of its own, which is disposed of by itself.
+    func duplicate() throws -> SocketDescriptor {
+        let number = fcntl(self.number, F_DUPFD_CLOEXEC, 0)
+        guard number >= 0 else { throw SocketFailure(operation: "fcntl") }
+        return SocketDescriptor(number: number)
+    }
+
     private func prepare() throws {
         let flags = fcntl(number, F_GETFL, 0)
         guard flags >= 0, fcntl(number, F_SETFL, flags | O_NONBLOCK) == 0,

@@ -32,6 +32,9 @@ final class SocketStream: Sendable {
         var readSource: ReadinessSource?
         var isReadPaused = true
         var writeSource: ReadinessSource?
+        /// What the write source watches, once there was need of one. On Linux a read and a write source of one
+        /// descriptor share a registration, and a new writer takes it from a reader whose handler is running.
+        var writeDescriptor: SocketDescriptor?
         /// Sources whose cancel handler has not run: while there is one the descriptor must stay open.
         var liveSources = 0
         var isDisposed = false
@@ -136,7 +139,7 @@ final class SocketStream: Sendable {
             }
             switch output {
             case .wrote(let count): rest = rest.dropFirst(count)
-            case .wouldBlock: await writability()
+            case .wouldBlock: try await writability()
             case .failed(let failure):
                 // While reading is paused for want of room, this is how the client's end shows.
                 let woken = state.withLock { $0.peerEnd == nil ? peerEnded(.reset, &$0) : Woken() }
@@ -159,12 +162,18 @@ final class SocketStream: Sendable {
         }
     }
 
-    private func writability() async {
+    private func writability() async throws {
+        let watched = try state.withLock { state in
+            guard state.isOpen else { throw Closed() }
+            let watched = try state.writeDescriptor ?? descriptor.duplicate()
+            state.writeDescriptor = watched
+            return watched
+        }
         await withCheckedContinuation { continuation in
             let waits = state.withLock { state in
                 guard state.isOpen else { return false }
                 state.writer = continuation
-                let source = ReadinessSource(.write, of: descriptor, on: queue) {
+                let source = ReadinessSource(.write, of: watched, on: queue) {
                     self.writeReady()
                 } onCancel: {
                     self.sourceEnded()
@@ -200,12 +209,7 @@ final class SocketStream: Sendable {
             var woken = Woken(taking: &state)
             woken.continuations += [state.writer].compactMap { $0 }
             state.writer = nil
-            if state.liveSources == 0 {
-                descriptor.dispose()
-                state.isDisposed = true
-                woken.continuations += state.disposalWaiters
-                state.disposalWaiters = []
-            }
+            if state.liveSources == 0 { woken.continuations += dispose(&state) }
             return woken
         }
         woken.resume(with: nil)
@@ -265,13 +269,18 @@ final class SocketStream: Sendable {
     private func sourceEnded() {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.liveSources -= 1
-            guard state.liveSources == 0, !state.isOpen else { return [] }
-            descriptor.dispose()
-            state.isDisposed = true
-            defer { state.disposalWaiters = [] }
-            return state.disposalWaiters
+            return state.liveSources == 0 && !state.isOpen ? dispose(&state) : []
         }
         waiters.forEach { $0.resume() }
+    }
+
+    /// Gives the socket back to the system; returns who waits for that.
+    private func dispose(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        state.writeDescriptor?.dispose()
+        descriptor.dispose()
+        state.isDisposed = true
+        defer { state.disposalWaiters = [] }
+        return state.disposalWaiters
     }
 
     private func room(in state: State) -> Int {
