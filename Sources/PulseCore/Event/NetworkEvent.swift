@@ -73,19 +73,29 @@ public struct CallSummary: Sendable {
         }
     }
 
+    /// In a box, as the identity: most calls are part of no trace, and need not carry the room for its texts.
+    private final class Span: Sendable, Equatable {
+        let traceID: String?
+        let parentSpanID: String?
+        let spanID: String?
+
+        init(traceID: String?, parentSpanID: String?, spanID: String?) {
+            self.traceID = traceID
+            self.parentSpanID = parentSpanID
+            self.spanID = spanID
+        }
+
+        static func == (one: Span, other: Span) -> Bool {
+            one.traceID == other.traceID && one.parentSpanID == other.parentSpanID && one.spanID == other.spanID
+        }
+    }
+
     private let identity: Identity
+    private let span: Span?
     /// Of the retry loop, counted from 1.
     public let attempt: Int
     /// Seconds until the coming attempt; 0 in every event but ``NetworkEvent/requestRetrying(_:_:attempt:)``.
     public let retryDelay: TimeInterval
-    /// The W3C trace the call belongs to, if a tracing plugin set one.
-    public let traceID: String?
-    /// The caller's span that the trace continues, if the plugin found one.
-    public let parentSpanID: String?
-    /// The span that a request takes along; in ``NetworkEvent/attemptStarted(_:)`` and
-    /// ``NetworkEvent/responseReceived(_:status:byteCount:)`` alone, if a tracing plugin set one.
-    public let spanID: String?
-
     public init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, attempt: Int = 1,
         retryDelay: TimeInterval = 0, traceID: String? = nil, parentSpanID: String? = nil, spanID: String? = nil
@@ -94,9 +104,8 @@ public struct CallSummary: Sendable {
             id: id, rootID: id, endpointPath: endpointPath, route: route, method: method, host: host)
         self.attempt = attempt
         self.retryDelay = retryDelay
-        self.traceID = traceID
-        self.parentSpanID = parentSpanID
-        self.spanID = spanID
+        let isTraced = traceID != nil || parentSpanID != nil || spanID != nil
+        span = isTraced ? Span(traceID: traceID, parentSpanID: parentSpanID, spanID: spanID) : nil
     }
 
     init(
@@ -106,9 +115,7 @@ public struct CallSummary: Sendable {
         self.identity = identity
         self.attempt = attempt
         self.retryDelay = retryDelay
-        traceID = trace?.id
-        parentSpanID = trace?.parentSpanID
-        self.spanID = spanID
+        span = trace.map { Span(traceID: $0.id, parentSpanID: $0.parentSpanID, spanID: spanID) }
     }
 
     /// The same on all events of one call. Requests that plugins make for a call and others at once, or behind its back,
@@ -122,12 +129,19 @@ public struct CallSummary: Sendable {
     public var route: String { identity.route }
     public var method: HTTPMethod { identity.method }
     public var host: String { identity.host }
+    /// The W3C trace the call belongs to, if a tracing plugin set one.
+    public var traceID: String? { span?.traceID }
+    /// The caller's span that the trace continues, if the plugin found one.
+    public var parentSpanID: String? { span?.parentSpanID }
+    /// The span that a request takes along; in ``NetworkEvent/attemptStarted(_:)`` and
+    /// ``NetworkEvent/responseReceived(_:status:byteCount:)`` alone, if a tracing plugin set one.
+    public var spanID: String? { span?.spanID }
 }
 
 extension CallSummary: Hashable {
     public static func == (one: CallSummary, other: CallSummary) -> Bool {
         one.identity == other.identity && one.attempt == other.attempt && one.retryDelay == other.retryDelay
-            && one.traceID == other.traceID && one.parentSpanID == other.parentSpanID && one.spanID == other.spanID
+            && one.span == other.span
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -2,15 +2,28 @@
 
 /// The names of types, each spelled once: the runtime takes half a microsecond, and each event of a call asks again.
 package struct TypeNames: Sendable {
-    private let names = Locked<[ObjectIdentifier: String]>([:])
+    private struct State {
+        var names: [ObjectIdentifier: String] = [:]
+        /// Asked for again as a rule, and found without hashing.
+        var last: (key: ObjectIdentifier, name: String)?
+
+        mutating func name(of key: ObjectIdentifier) -> String? {
+            if let last, last.key == key { return last.name }
+            guard let name = names[key] else { return nil }
+            last = (key, name)
+            return name
+        }
+    }
+
+    private let state = Locked(State())
 
     package init() {}
 
     package func name(of type: Any.Type) -> String {
         let key = ObjectIdentifier(type)
-        if let name = names.withLock({ $0[key] }) { return name }
+        if let name = state.withLock({ $0.name(of: key) }) { return name }
         let name = String(describing: type)
-        names.withLock { $0[key] = name }
+        state.withLock { $0.names[key] = name }
         return name
     }
 }

@@ -11,10 +11,32 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     private final class Listeners: Sendable {
         let sinks: [any EventSink]
         let buffers: [EventBuffer]
+        /// The one sink, if nobody else listens: as a rule a collector.
+        private let only: (any EventSink)?
 
         init(sinks: [any EventSink], buffers: [EventBuffer]) {
             self.sinks = sinks
             self.buffers = buffers
+            only = sinks.count == 1 && buffers.isEmpty ? sinks[0] : nil
+        }
+
+        var isActive: Bool {
+            !buffers.isEmpty || sinks.contains { $0.isActive }
+        }
+
+        func tell(_ event: () -> NetworkEvent) {
+            if let only {
+                if only.isActive { only.emit(event()) }
+                return
+            }
+            let first = sinks.firstIndex { $0.isActive }
+            guard first != nil || !buffers.isEmpty else { return }
+            let event = event()
+            if let first {
+                sinks[first].emit(event)
+                for sink in sinks[(first + 1)...] where sink.isActive { sink.emit(event) }
+            }
+            for buffer in buffers { buffer.add(event) }
         }
     }
 
@@ -32,6 +54,8 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     private let state = Locked(State())
+    /// Whether anybody does: changed under the lock, and asked without it, many times a call.
+    private let hasListeners = AtomicFlag()
 
     /// The bus of every client that is given no other.
     public static let shared = PulseEventBus()
@@ -67,7 +91,7 @@ public final class PulseEventBus: EventSink, LazyEventSink {
 
     private func open(_ filter: EventFilter, _ capacity: Int) -> EventReading {
         let buffer = EventBuffer(filter: filter, capacity: capacity)
-        state.withLock { $0.update { _, buffers in buffers.append(buffer) } }
+        update { _, buffers in buffers.append(buffer) }
         return EventReading(buffer) { [weak self] in self?.close(buffer) }
     }
 
@@ -75,24 +99,29 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     private func close(_ buffer: EventBuffer) {
         state.withLock { state in
             guard state.listeners?.buffers.contains(where: { $0 === buffer }) == true else { return }
-            state.update { _, buffers in buffers.removeAll { $0 === buffer } }
+            update(&state) { _, buffers in buffers.removeAll { $0 === buffer } }
             state.formerlyDropped += buffer.droppedEventCount
         }
     }
 
     /// Calls the sink in place for every event from now on; the bus keeps it. Adding it twice is adding it once.
     public func addSink(_ sink: any EventSink) {
-        state.withLock { state in
-            state.update { sinks, _ in
-                if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) }
-            }
+        update { sinks, _ in
+            if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) }
         }
     }
 
     public func removeSink(_ sink: any EventSink) {
-        state.withLock { state in
-            state.update { sinks, _ in sinks.removeAll { $0 === sink } }
-        }
+        update { sinks, _ in sinks.removeAll { $0 === sink } }
+    }
+
+    private func update(_ change: (inout [any EventSink], inout [EventBuffer]) -> Void) {
+        state.withLock { update(&$0, change) }
+    }
+
+    private func update(_ state: inout State, _ change: (inout [any EventSink], inout [EventBuffer]) -> Void) {
+        state.update(change)
+        hasListeners.set(state.listeners != nil)
     }
 
     /// Events that full buffers have lost, over all subscriptions, those that have ended too.
@@ -104,8 +133,7 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     public var isActive: Bool {
-        guard let listeners = state.withLock({ $0.listeners }) else { return false }
-        return !listeners.buffers.isEmpty || listeners.sinks.contains { $0.isActive }
+        hasListeners.isSet && state.withLock { $0.listeners }?.isActive == true
     }
 
     public func emit(_ event: NetworkEvent) {
@@ -113,15 +141,6 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     package func emit(lazily event: () -> NetworkEvent) {
-        guard let listeners = state.withLock({ $0.listeners }) else { return }
-        let (sinks, buffers) = (listeners.sinks, listeners.buffers)
-        let first = sinks.firstIndex { $0.isActive }
-        guard first != nil || !buffers.isEmpty else { return }
-        let event = event()
-        if let first {
-            sinks[first].emit(event)
-            for sink in sinks[(first + 1)...] where sink.isActive { sink.emit(event) }
-        }
-        for buffer in buffers { buffer.add(event) }
+        if hasListeners.isSet { state.withLock { $0.listeners }?.tell(event) }
     }
 }

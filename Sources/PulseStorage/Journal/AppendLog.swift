@@ -8,7 +8,8 @@ import PulseCore
 /// The file is opened at the first use. It survives a crash at any moment: a line that was not finished is cut off, a
 /// damaged one is set aside in a file beside it. Beside the log also lies the lock that its users take for each change.
 ///
-/// The work is done on a queue of its own, so that no thread of Swift's pool waits for a disk.
+/// The work is done on a queue of its own, so that no thread of Swift's pool waits for a disk; but where the disk was quick
+/// the last time, and nobody else is at work, an append is done in place.
 package final class AppendLog: RecordLog {
     private enum Job: Sendable {
         case append(Submission)
@@ -34,16 +35,29 @@ package final class AppendLog: RecordLog {
         var isWorking = false
         var isClosed = false
         var size = 0
+        /// In seconds, that the last commit took.
+        var lastCommit = TimeInterval.infinity
+    }
+
+    private enum Acceptance {
+        /// After ``close()``.
+        case none
+        /// Whoever works will come to it.
+        case queued
+        /// Nobody works: whoever submitted it has to begin.
+        case first(lastCommit: TimeInterval)
     }
 
     private let queue = DispatchQueue(label: "com.pulse.append-log")
     private let state = Locked(State())
-    // Unchecked: touched on `queue` alone.
+    private let patience: TimeInterval
+    // Unchecked: touched by who works, of whom there is one at a time: ``State/isWorking``.
     private nonisolated(unsafe) let file: LogFile
 
-    /// - Parameter apply: told of every change, in the log's order, on the log's queue, before the append that caused it
+    /// - Parameter apply: told of every change, in the log's order, one at a time, before the append that caused it
     ///   returns. Must be short, and call nothing of the log.
     package init(_ url: URL, disk: Disk = .system, apply: @escaping @Sendable (LogChange) -> Void) {
+        patience = disk.patience
         file = LogFile(url, disk: disk, apply: apply)
     }
 
@@ -51,6 +65,8 @@ package final class AppendLog: RecordLog {
 
     /// Jobs that no work has begun for.
     var waitingCount: Int { state.withLock { $0.jobs.count } }
+
+    var isWorking: Bool { state.withLock { $0.isWorking } }
 
     package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) async throws {
         let lines: LogLines
@@ -61,7 +77,12 @@ package final class AppendLog: RecordLog {
         }
         try await withCheckedThrowingContinuation { continuation in
             let submission = Submission(lines: lines, admission: admission, continuation: continuation)
-            if !submit(.append(submission)) { continuation.resume(throwing: PulseError.cancelled) }
+            switch submit(.append(submission)) {
+            case .none: continuation.resume(throwing: PulseError.cancelled)
+            case .queued: break
+            case .first(let lastCommit):
+                if lastCommit < patience, file.lockIfFree() { workOnce() } else { workLater() }
+            }
         }
     }
 
@@ -93,7 +114,7 @@ package final class AppendLog: RecordLog {
 
     package func close() async {
         await withCheckedContinuation { continuation in
-            let isFirst = submit(
+            let isFirst = submitForLater(
                 .perform { file in
                     file.close()
                     continuation.resume()
@@ -104,7 +125,7 @@ package final class AppendLog: RecordLog {
 
     private func perform<Value: Sendable>(_ body: @escaping @Sendable (LogFile) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let isAccepted = submit(
+            let isAccepted = submitForLater(
                 .perform { [self] file in
                     let result = Result { try body(file) }.mapError { PulseError(wrapping: $0) }
                     // First: whoever waited may ask for it next.
@@ -117,43 +138,66 @@ package final class AppendLog: RecordLog {
 
     // MARK: The queue
 
-    /// False after ``close()``.
-    private func submit(_ job: Job, last: Bool = false) -> Bool {
-        let (isAccepted, mustStart) = state.withLock { state in
-            guard !state.isClosed else { return (false, false) }
+    private func submit(_ job: Job, last: Bool = false) -> Acceptance {
+        state.withLock { state in
+            guard !state.isClosed else { return .none }
             state.isClosed = last
             state.jobs.append(job)
             defer { state.isWorking = true }
-            return (true, !state.isWorking)
+            return state.isWorking ? .queued : .first(lastCommit: state.lastCommit)
         }
-        if mustStart { queue.async { self.work() } }
-        return isAccepted
+    }
+
+    /// False after ``close()``.
+    private func submitForLater(_ job: Job, last: Bool = false) -> Bool {
+        switch submit(job, last: last) {
+        case .none: return false
+        case .queued: break
+        case .first: workLater()
+        }
+        return true
+    }
+
+    private func workLater() {
+        queue.async { self.work() }
     }
 
     private func work() {
-        while let jobs = takeJobs() {
-            var batch: [Submission] = []
-            for job in jobs {
-                switch job {
-                case .append(let submission):
-                    batch.append(submission)
-                case .perform(let body):
-                    commit(&batch)
-                    body(file)
-                }
+        repeat { workOff(takeJobs()) } while mustGoOn()
+    }
+
+    /// Does what there is, and leaves to the queue what has come meanwhile.
+    private func workOnce() {
+        workOff(takeJobs())
+        if mustGoOn() { workLater() }
+    }
+
+    private func workOff(_ jobs: [Job]) {
+        var batch: [Submission] = []
+        for job in jobs {
+            switch job {
+            case .append(let submission):
+                batch.append(submission)
+            case .perform(let body):
+                commit(&batch)
+                body(file)
             }
-            commit(&batch)
+        }
+        commit(&batch)
+    }
+
+    private func takeJobs() -> [Job] {
+        state.withLock { state in
+            defer { state.jobs = [] }
+            return state.jobs
         }
     }
 
-    private func takeJobs() -> [Job]? {
+    /// False: whoever comes next has to begin.
+    private func mustGoOn() -> Bool {
         state.withLock { state in
-            guard !state.jobs.isEmpty else {
-                state.isWorking = false
-                return nil
-            }
-            defer { state.jobs = [] }
-            return state.jobs
+            state.isWorking = !state.jobs.isEmpty
+            return state.isWorking
         }
     }
 
@@ -161,6 +205,7 @@ package final class AppendLog: RecordLog {
     private func commit(_ batch: inout [Submission]) {
         guard !batch.isEmpty else { return }
         var outcomes = [Result<Void, any Error>?](repeating: nil, count: batch.count)
+        let start = SystemClock().uptime
         do {
             try file.exclusively {
                 var lines = try LogLines()
@@ -177,7 +222,10 @@ package final class AppendLog: RecordLog {
             let failure = PulseError(wrapping: error)
             outcomes = outcomes.map { $0 ?? .failure(failure) }
         }
-        updateSize()
+        let time = SystemClock().uptime - start
+        state.withLock { [end = file.end] state in
+            (state.size, state.lastCommit) = (end, time)
+        }
         for (submission, outcome) in zip(batch, outcomes) {
             submission.continuation.resume(with: outcome ?? .success(()))
         }

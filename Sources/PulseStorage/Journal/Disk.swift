@@ -21,25 +21,31 @@ package struct Disk: Sendable {
     package var open: @Sendable (String, Int32) -> Int32
     /// One that only the user may enter.
     package var makeDirectory: @Sendable (String) -> Int32
+    /// In seconds: an append may keep the thread of its caller for a disk that needed less for the one before. Two changes of
+    /// threads cost nearly as much as a fast disk does.
+    package var patience: TimeInterval
 
     package init(
         write: @escaping @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int,
         sync: @escaping @Sendable (Int32) -> Int32,
         rename: @escaping @Sendable (_ from: String, _ to: String) -> Int32,
         open: @escaping @Sendable (String, Int32) -> Int32 = systemOpen,
-        makeDirectory: @escaping @Sendable (String) -> Int32 = systemMakeDirectory
+        makeDirectory: @escaping @Sendable (String) -> Int32 = systemMakeDirectory,
+        patience: TimeInterval = 0
     ) {
         self.write = write
         self.sync = sync
         self.rename = rename
         self.open = open
         self.makeDirectory = makeDirectory
+        self.patience = patience
     }
 
     package static let system = Disk(
         write: { pwrite($0, $1.baseAddress, $1.count, off_t($2)) },
         sync: { synchronize($0) },
-        rename: { systemRename($0, $1) })
+        rename: { systemRename($0, $1) },
+        patience: 0.0005)
 }
 
 private func systemRename(_ from: String, _ to: String) -> Int32 { rename(from, to) }

@@ -23,6 +23,8 @@ final class LogFile {
     private var mustReload = false
     /// The name is gone, the descriptor still leads to the bytes.
     private var isOrphaned = false
+    /// For the coming ``exclusively(_:)``.
+    private var holdsLock = false
 
     init(_ url: URL, disk: Disk, apply: @escaping @Sendable (LogChange) -> Void) {
         self.url = url
@@ -44,8 +46,25 @@ final class LogFile {
         lock.close()
     }
 
+    /// Makes the coming ``exclusively(_:)`` one that need not wait for other processes; false if it would have to.
+    func lockIfFree() -> Bool {
+        guard descriptor >= 0, !isOrphaned else { return false }
+        holdsLock = (try? lock.tryAcquire()) ?? false
+        return holdsLock
+    }
+
     /// Runs `body` while no other process changes the file, with everything applied that is in it.
     func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
+        if !holdsLock { try acquireLock() }
+        defer {
+            holdsLock = false
+            lock.release()
+        }
+        try catchUp()
+        return try body()
+    }
+
+    private func acquireLock() throws {
         if descriptor < 0 || isOrphaned { try SystemFile.makeDirectory(directory, using: disk) }
         do {
             try lock.acquire()
@@ -54,9 +73,6 @@ final class LogFile {
             if failure == .missing, descriptor >= 0 { isOrphaned = true }
             throw failure
         }
-        defer { lock.release() }
-        try catchUp()
-        return try body()
     }
 
     // MARK: Reading

@@ -80,6 +80,82 @@ struct AppendLogTests {
         await log.close()
     }
 
+    // MARK: In place
+
+    private func patientDisk(_ patience: TimeInterval, sync: @escaping @Sendable () -> Void = {}) -> Disk {
+        var disk = Disk.system
+        disk.patience = patience
+        disk.sync = { descriptor in
+            sync()
+            return Disk.system.sync(descriptor)
+        }
+        return disk
+    }
+
+    @Test func appendsInPlaceWhereTheDiskWasQuick() async throws {
+        let threads = Locked<[ThreadID]>([])
+        let disk = patientDisk(.infinity) { threads.withLock { $0.append(ThreadID.current) } }
+        let log = AppendLog.open(url, LogMirror(), disk: disk)
+        try await log.append([.sample(1)])
+        threads.withLock { $0 = [] }
+        for number in 2..<50 {
+            let before = ThreadID.current
+            try await log.append([.sample(number)])
+            #expect(threads.withLock { $0 } == [before])
+            #expect(ThreadID.current == before)
+            threads.withLock { $0 = [] }
+        }
+        await log.close()
+    }
+
+    /// The system's threads for tasks are few: with all of them at a slow disk no task of the process would go on.
+    @Test(arguments: [false, true])
+    func keepsNoThreadOfACallerWaitingFor(aLockOfOthers isLock: Bool) async throws {
+        let count = ProcessInfo.processInfo.activeProcessorCount * 2
+        let gate = DispatchSemaphore(value: 0)
+        let isShut = Locked(false)
+        let disk = patientDisk(isLock ? .infinity : 0) {
+            if isShut.withLock({ $0 }) { gate.wait() }
+        }
+        let logs = (0..<count).map { number in
+            AppendLog.open(directory.file("journal-\(number)"), LogMirror(), disk: disk)
+        }
+        for log in logs { try await log.append([.sample(1)]) }
+        let locks = (0..<count).map { FileLock(path: directory.file("journal-\($0).lock").path) }
+        if isLock { for lock in locks { try lock.acquire() } } else { isShut.withLock { $0 = true } }
+        async let all: Void = withThrowingTaskGroup(of: Void.self) { group in
+            for log in logs { group.addTask { try await log.append([.sample(2)]) } }
+            try await group.waitForAll()
+        }
+        // Each of them has been handed over, and still this task goes on.
+        while logs.contains(where: { !$0.isWorking }) { await Task.yield() }
+        isShut.withLock { $0 = false }
+        for _ in logs { gate.signal() }
+        locks.forEach { $0.close() }
+        try await all
+        for log in logs { await log.close() }
+    }
+
+    @Test func writesWhatComesWhileAnotherAppendsInPlace() async throws {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror, disk: patientDisk(.infinity))
+        try await log.append([.sample(0)])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<16 {
+                group.addTask {
+                    for number in 1...25 { try await log.append([.sample(writer * 25 + number)]) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(Set(mirror.ids) == Set((0...400).map { UUID(number: $0) }))
+        #expect(mirror.ids.count == 401)
+        await log.close()
+        #expect(try await contents().items.map(\.id) == mirror.ids)
+    }
+
+    // MARK: Admission
+
     @Test func refusesWhatItsAdmissionRefusesAndWritesTheRest() async throws {
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror)
@@ -349,4 +425,10 @@ struct AppendLogTests {
         #expect(try other.tryAcquire())
         #expect(try !one.tryAcquire())
     }
+}
+
+private struct ThreadID: Equatable, Sendable {
+    private let number: UInt
+
+    static var current: ThreadID { ThreadID(number: UInt(bitPattern: pthread_self().hashValue)) }
 }

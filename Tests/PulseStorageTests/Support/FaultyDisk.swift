@@ -63,6 +63,8 @@ final class FaultyDisk: Sendable {
                 guard code != 0 else { return Disk.system.makeDirectory(path) }
                 errno = code
                 return -1
-            })
+            },
+            // It fails in place as it does on the log's queue, which has the first of each log.
+            patience: .infinity)
     }
 }
