@@ -6,16 +6,20 @@ import Reporting
 /// Measures the framework's own cost, prints it, and ends with code 1 if a promise is broken.
 ///
 /// `--short` runs a fiftieth of it with margins that only a blunder exceeds, for machines where nothing can be measured.
+/// `--only NAME` runs the calls of one line 300,000 times and prints nothing, for a profiler.
 @main
 struct PulseBenchmarks {
     private let isShort: Bool
     private var report = Report()
 
     static func main() async throws {
-        let isShort = CommandLine.arguments.contains("--short")
+        let arguments = CommandLine.arguments
+        let isShort = arguments.contains("--short")
+        let name = arguments.firstIndex(of: "--only").flatMap { arguments.dropFirst($0 + 1).first }
         // Off the main actor, to and from which every step would have to hop.
         let holds = try await Task.detached {
             var benchmarks = PulseBenchmarks(isShort: isShort)
+            if let name { return try await benchmarks.runOnly(name) }
             return try await benchmarks.run()
         }.value
         if !holds { exit(1) }
@@ -54,6 +58,14 @@ struct PulseBenchmarks {
         report.verdicts(promises)
         print(report.text)
         return promises.allSatisfy(\.holds)
+    }
+
+    /// Gives whether there is such a line.
+    private func runOnly(_ name: String) async throws -> Bool {
+        let all = try [Workload.calls("bare call")] + Plugins.parts() + Plugins.subjects().map(\.call) + Plugins.others()
+        guard let measurement = all.first(where: { $0.name == name }) else { return false }
+        try await measurement.run(300_000)
+        return true
     }
 
     private static func promises(sum: Cost, calls: [Cost], isShort: Bool) -> [Promise] {
