@@ -62,7 +62,8 @@ struct PulseBenchmarks {
 
     /// Gives whether there is such a line.
     private func runOnly(_ name: String) async throws -> Bool {
-        let all = try [Workload.calls("bare call")] + Plugins.parts() + Plugins.subjects().map(\.call) + Plugins.others()
+        let all =
+            try [Workload.calls("bare call")] + Plugins.parts() + Plugins.subjects().map(\.call) + Plugins.others()
         guard let measurement = all.first(where: { $0.name == name }) else { return false }
         try await measurement.run(300_000)
         return true
