@@ -154,6 +154,28 @@ def check_reports(browser, screenshot):
     expect(browser.problems == [], "hostile.html", browser.problems)
 
 
+def check_crowd(browser):
+    """Totals as the metrics have them, and a word wherever something is left out."""
+    browser.open(FOLDER / "crowd.html")
+    expect(browser.problems == [], "crowd.html", browser.problems)
+
+    def texts(selector):
+        return browser.evaluate(
+            f"Array.from(document.querySelectorAll({selector!r})).map((node) => node.textContent)")
+
+    # An accepted 404 is no failure; who cancels or is queued is none either, and has no latency.
+    tiles = texts(".tile b")
+    expect(tiles[:5] == ["26", "50.0 %", "10 ms", "30 ms", "30 ms"], tiles)
+    expect(texts("#statuses .rest") == ["6 more kinds"], texts("#statuses .rest"))
+    expect(texts("#errors .rest") == ["4 more kinds"], texts("#errors .rest"))
+    expect(texts("#timeline .rest") == ["5 more breakers"], texts("#timeline .rest"))
+    lanes = texts("#timeline svg text > title")
+    expect(lanes[:3] == ["offline queue", "connection, warnings", "breaker 0"] and len(lanes) == 12, lanes)
+    left = texts("#events .rest")
+    expect(left == ["116 older events not shown", "84 older events not kept"], left)
+    expect(browser.evaluate(COUNT.format(".event")) == 500, "events")
+
+
 def look(browser, name):
     """Light is not dark, and a phone has nothing to scroll sideways."""
     colors = set()
@@ -172,5 +194,6 @@ check_calls()
 har("hostile.har")
 with Browser() as page:
     check_page(page, "demo.html")
+    check_crowd(page)
     check_reports(page, sys.argv[sys.argv.index("--screenshot") + 1] if "--screenshot" in sys.argv else None)
 print(f"recording: {checks} checks hold")

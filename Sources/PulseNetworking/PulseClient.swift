@@ -45,13 +45,14 @@ public final class PulseClient: Sendable {
         self.plugins = plugins
         host = configuration.baseURL?.host ?? ""
         defaults = RequestOptions(configuration)
-        var problems = configuration.problems
+        let standard: StandardTransport?
         if let transport {
             self.transport = transport
+            standard = nil
         } else {
-            let standard = StandardTransport(configuration)
-            self.transport = standard.transport
-            problems += standard.problems
+            let own = StandardTransport(configuration)
+            self.transport = own.transport
+            standard = own
         }
         ownsTransport = transport == nil
         let sink: any EventSink =
@@ -75,9 +76,10 @@ public final class PulseClient: Sendable {
             try await wire.send($0, for: $1, plugins: $2)
         }
         offline = Self.offlineQueue(configuration, environment)
-        for problem in problems where sink.isActive {
+        for problem in configuration.problems where sink.isActive {
             sink.emit(.warning(problem))
         }
+        standard?.warn(sink)
         offline?.start { [weak self] replay in
             await self?.replay(replay) ?? ReplayOutcome(result: .failure(.cancelled))
         }

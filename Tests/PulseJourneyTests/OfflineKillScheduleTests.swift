@@ -103,6 +103,10 @@ struct OfflineKillScheduleTests {
             let key = request.headers["Idempotency-Key"] ?? "none"
             #expect(keys[number, default: key] == key, "\(number) under another key, \(note)")
             keys[number] = key
+            // Small ones come from the journal, large ones from files of their own.
+            let size = Int(request.headers["X-Size"] ?? "") ?? -1
+            #expect(request.bodyByteCount == size, "of \(number), \(note)")
+            #expect(request.body == Data(repeating: 65, count: request.body.count), "of \(number), \(note)")
             // A number may come again, but none after a later one.
             let line = request.headers["X-Line"] ?? ""
             #expect(latest[line] ?? 0 <= number, "\(number) after \(latest[line] ?? 0), \(note)")

@@ -63,6 +63,14 @@ struct HeadersPluginTests {
         }
     }
 
+    @Test func noTextShowsWhatIsInTheFields() {
+        let plugin = HeadersPlugin(["X-API-Key": "hunter2", "X-A": "hunter2"])
+        #expect("\(plugin)" == "HeadersPlugin(X-A, X-API-Key)")
+        var text = String(reflecting: [plugin])
+        dump([plugin], to: &text)
+        #expect(!text.contains("hunter2"))
+    }
+
     @Test func ofFieldsThatDoNotChangeNoneIsWaitedFor() async throws {
         func needsATask(_ plugins: [any PulsePlugin]) -> Bool {
             !PluginChain.Links(

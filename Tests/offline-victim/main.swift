@@ -66,12 +66,13 @@ struct PutNumber: Endpoint {
 
     var path: String { "/numbers/\(number)" }
     var method: HTTPMethod { .post }
-    var body: RequestBody { .data(Data(repeating: 65, count: isLarge ? 70_000 : 40)) }
+    var size: Int { isLarge ? 70_000 : 40 }
+    var body: RequestBody { .data(Data(repeating: 65, count: size)) }
     var isQueueableWhenOffline: Bool { true }
     var options: RequestOptions {
         RequestOptions().with(\.tag, value: "line \(line)")
             .with(\.idempotencyKey, value: .value("\(Life.round)-\(number)"))
-            .with(\.headers, value: ["X-Line": "\(line)"])
+            .with(\.headers, value: ["X-Line": "\(line)", "X-Size": "\(size)"])
     }
 }
 

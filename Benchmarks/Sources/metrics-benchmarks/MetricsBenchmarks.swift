@@ -132,15 +132,25 @@ struct MetricsBenchmarks {
     /// machine may not let them run for as long as the buffer lasts.
     private mutating func measureStreams() async {
         report.heading("50,000 events a second to 4 streams", ["lost", "read", "sent a second"])
-        var least = Int.max
-        // The best of three, as for times: a machine that halts for ten milliseconds loses some by itself.
-        for round in 1...3 where least > 0 {
-            let (lost, read, rate) = await streamed()
-            report.row("round \(round)", ["\(lost)", "\(read)", Report.decimal(rate, 0)])
-            least = min(least, lost)
+        var rounds: [(lost: Int, read: Int, rate: Double)] = []
+        // The best of five, as for times: a machine that halts for ten milliseconds loses some by itself.
+        while rounds.count < 5, !rounds.contains(where: { $0.lost == 0 && (isShort || $0.rate >= 49_000) }) {
+            let round = await streamed()
+            rounds.append(round)
+            report.row(
+                "round \(rounds.count)", ["\(round.lost)", "\(round.read)", Report.decimal(round.rate, 0)])
         }
-        promises.append(Promise("events lost by 4 streams", .atMost, 0, measured: Double(least), margin: 0))
+        let best = rounds.min { ($0.lost, -$0.rate) < ($1.lost, -$1.rate) } ?? (.max, 0, 0)
+        promises.append(Promise("events lost by 4 streams", .atMost, 0, measured: Double(best.lost), margin: 0))
+        // In short it is the readers who set the pace.
+        if !isShort {
+            promises.append(Promise("events sent a second", .atLeast, 49_000, measured: best.rate, margin: 0))
+        }
+        let strays = rounds.reduce(0) { $0 + abs($1.read + $1.lost - 4 * bursts * 50) }
+        promises.append(Promise("events neither read nor lost", .atMost, 0, measured: Double(strays), margin: 0))
     }
+
+    private var bursts: Int { isShort ? 200 : 4_000 }
 
     private func streamed() async -> (lost: Int, read: Int, rate: Double) {
         let bus = PulseEventBus()
@@ -151,7 +161,7 @@ struct MetricsBenchmarks {
                 for await _ in subscription { read.withLock { $0 += 1 } }
             }
         }
-        let (bursts, waits) = (isShort ? 200 : 4_000, isShort)
+        let (bursts, waits) = (bursts, isShort)
         let took = Locked(0.0)
         await Self.onThread {
             let clock = SystemClock()
@@ -160,7 +170,9 @@ struct MetricsBenchmarks {
             var next = start
             for burst in 0..<bursts {
                 while clock.uptime < next { usleep(100) }
-                next = max(next + 0.001, clock.uptime)
+                // What a sleep took too long is made up for; a halt is not.
+                next += 0.001
+                if clock.uptime > next + 0.003 { next = clock.uptime }
                 while waits, bus.droppedEventCount == 0, read.contains(where: { $0.withLock { $0 } < burst * 50 }) {
                     usleep(100)
                 }

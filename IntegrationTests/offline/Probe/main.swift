@@ -9,10 +9,18 @@ struct Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-func ip(_ arguments: String) throws {
+/// - Parameter isFar: at the other end of the link.
+func ip(_ arguments: String, isFar: Bool = false) throws {
+    var words = ["ip"] + arguments.split(separator: " ").map(String.init)
+    if isFar {
+        guard let end = ProcessInfo.processInfo.environment["FAR_END"] else {
+            throw Failure(description: "FAR_END is not set")
+        }
+        words = ["nsenter", "-t", end, "-n"] + words
+    }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["ip"] + arguments.split(separator: " ").map(String.init)
+    process.arguments = words
     try process.run()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw Failure(description: "ip \(arguments) failed") }
@@ -28,9 +36,9 @@ struct SaveNote: Endpoint {
 }
 
 /// Makes the change and waits for that status.
-func wait(for path: ConnectivityStatus.Path, after change: String) async throws {
+func wait(for path: ConnectivityStatus.Path, after change: String, isFar: Bool = false) async throws {
     let start = SystemClock().uptime
-    if !change.isEmpty { try ip(change) }
+    if !change.isEmpty { try ip(change, isFar: isFar) }
     let late = Task {
         try await SystemClock().sleep(5)
         FileHandle.standardError.write(Data("the monitor did not say \(path)\n".utf8))
@@ -53,6 +61,16 @@ func queued(_ client: PulseClient) async throws -> UUID {
     throw Failure(description: "a call without a route was not queued")
 }
 
+/// Makes the change and waits for the answer to that entry, a second at most.
+func drain(_ client: PulseClient, _ id: UUID, after change: String, isFar: Bool = false) async throws {
+    let start = SystemClock().uptime
+    try ip(change, isFar: isFar)
+    let response = try await client.offlineQueue?.result(of: id)
+    let seconds = SystemClock().uptime - start
+    print("queue: \(response?.statusCode ?? 0) \(Int(seconds * 1000)) ms after: \(change)")
+    guard response?.statusCode == 201, seconds < 1 else { throw Failure(description: "the queue was late") }
+}
+
 func play() async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("offline-probe-\(UUID().uuidString)")
     let client = PulseClient(
@@ -65,12 +83,7 @@ func play() async throws {
         let id = try await queued(client)
         // Its drainer finds no route either, and waits longer each time.
         try await SystemClock().sleep(TimeInterval(round) / 2)
-        let start = SystemClock().uptime
-        try ip("route add default via 10.99.0.2")
-        let response = try await client.offlineQueue?.result(of: id)
-        let seconds = SystemClock().uptime - start
-        print("queue: \(response?.statusCode ?? 0) \(Int(seconds * 1000)) ms after the route's return")
-        guard response?.statusCode == 201, seconds < 1 else { throw Failure(description: "the queue was late") }
+        try await drain(client, id, after: "route add default via 10.99.0.2")
         try await wait(for: .satisfied, after: "")
         if round % 2 == 0 {
             try await wait(for: .unsatisfied, after: "route del default")
@@ -80,6 +93,15 @@ func play() async throws {
         }
     }
     try ip("route add default via 10.99.0.2")
+    try await wait(for: .satisfied, after: "")
+    // A link that loses its carrier stays up, and keeps its routes.
+    try await wait(for: .unsatisfied, after: "link set inner down", isFar: true)
+    try ip("route del default")
+    let id = try await queued(client)
+    // Its drainer listens by then, and does not try before half a second is over.
+    try await SystemClock().sleep(0.2)
+    try ip("route add default via 10.99.0.2")
+    try await drain(client, id, after: "link set inner up", isFar: true)
     try await wait(for: .satisfied, after: "")
     try await wait(for: .unsatisfied, after: "link set outer down")
     await client.shutdown()

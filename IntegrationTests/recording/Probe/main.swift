@@ -75,11 +75,35 @@ func recordHostility(_ recorder: PulseRecorder, _ bus: PulseEventBus) async {
     await client.shutdown()
 }
 
+/// More of everything than the page draws, and calls that are neither success nor failure.
+func crowd() -> PulseRecording {
+    let date = Date(timeIntervalSince1970: 1_767_225_600)
+    func call(_ outcome: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval) -> RecordedCall {
+        RecordedCall(
+            id: UUID(), endpointPath: "/", route: "/", method: .get, host: "api.example.com", startedAt: date,
+            latency: latency, outcome: outcome)
+    }
+    let undecided: [PulseError.Kind] = [.cancelled, .queuedOffline]
+    let failures = PulseError.Kind.allCases.filter { !undecided.contains($0) }.prefix(12)
+    var calls = undecided.map { call(.failure(ErrorSummary(kind: $0, message: "")), 9) }
+    calls += failures.map { call(.failure(ErrorSummary(kind: $0, message: "")), 0.03) }
+    for status in [200, 404] {
+        let answer = ResponseSummary(statusCode: status, byteCount: 0, origin: .network)
+        calls += (0..<6).map { _ in call(.success(answer), 0.01) }
+    }
+    var events = (0..<15).map { RecordedEvent(date: date, kind: .breakerOpened, subject: "\($0)") }
+    events.append(RecordedEvent(date: date, kind: .queueEnqueued, subject: "a"))
+    events += (0..<600).map { RecordedEvent(date: date, kind: .warning, subject: "\($0)") }
+    return PulseRecording(calls: calls, events: events, recordedEventCount: 700)
+}
+
 let (recorder, bus) = (PulseRecorder(), PulseEventBus())
 recorder.attach(to: bus)
 try await record(recorder, bus)
 try recorder.recording().har().write(to: folder.appendingPathComponent("calls.har"))
 try PulseReport(recorder.recording(), title: "Calls").write(to: folder.appendingPathComponent("calls.html"))
+
+try PulseReport(crowd(), title: "Crowd").write(to: folder.appendingPathComponent("crowd.html"))
 
 let (hostileRecorder, hostileBus) = (PulseRecorder(), PulseEventBus())
 hostileRecorder.attach(to: hostileBus)

@@ -227,6 +227,12 @@ package final class Call: Sendable {
     func markSecret(header name: String) {
         let name = name.asciiLowercased
         state.withLock { _ = $0.secretHeaders.insert(name) }
+        waiting?.markSecret(name)
+    }
+
+    /// Whether a header's value must not be shown: by its name, the configuration's or a plugin's word.
+    package func isSecret(header name: String) -> Bool {
+        environment.redaction.isSecret(name) || markedSecrets.contains(name.asciiLowercased)
     }
 
     package var markedSecrets: Set<String> {

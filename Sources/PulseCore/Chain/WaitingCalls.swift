@@ -15,6 +15,7 @@ package final class WaitingCalls: Sendable {
         var isStruck = false
         var lastFailure: PulseError?
         var answer: Int?
+        var secretHeaders: Set<String> = []
     }
 
     private let state = Locked(State())
@@ -23,12 +24,13 @@ package final class WaitingCalls: Sendable {
 
     /// Gives the place that the call leaves later on: one call may wait several times, as copies of it do.
     package func join(_ call: Call) -> Int {
-        let (place, answer) = state.withLock { state in
+        let (place, answer, secretHeaders) = state.withLock { state in
             state.joined += 1
             state.calls[state.joined] = call
-            return (state.joined, state.answer)
+            return (state.joined, state.answer, state.secretHeaders)
         }
         if let answer { call.noteAnswer(answer) }
+        for name in secretHeaders { call.markSecret(header: name) }
         return place
     }
 
@@ -66,6 +68,15 @@ package final class WaitingCalls: Sendable {
             return Array(state.calls.values)
         }
         for call in calls { call.noteAnswer(status) }
+    }
+
+    /// What a plugin marks in the work is in the answers and failures of all who wait for it.
+    func markSecret(_ name: String) {
+        let calls = state.withLock { state in
+            state.secretHeaders.insert(name)
+            return Array(state.calls.values)
+        }
+        for call in calls { call.markSecret(header: name) }
     }
 
     /// What the work has failed with so far; nil once it has overcome that.

@@ -21,7 +21,8 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .decodingFailed(let type, let error): "the body is no \(type): \(Self.text(of: error))"
         case .emptyBody: "the body is empty"
         case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
-        case .circuitOpen(let name, let seconds): "the circuit of \(name) is open, retry after \(seconds) s"
+        case .circuitOpen(let name, let seconds):
+            "the circuit of \(Redaction.standard.text(name)) is open, retry after \(seconds) s"
         case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last)"
         case .cacheMiss: "not in the cache"
         case .queuedOffline(let id): "queued until there is a connection, as \(id)"

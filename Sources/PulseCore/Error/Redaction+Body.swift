@@ -6,10 +6,23 @@ extension Redaction {
     /// JSON is masked by key, at any depth and whatever the value's type, forms by field, `multipart/form-data` by the
     /// name of the part, everything else as ``text(_:)``. So is JSON that is cut short or otherwise broken.
     public func body(_ data: Data, contentType: String?) -> String? {
+        bytes(data, contentType: contentType).map { String(decoding: $0.shown, as: UTF8.self) }
+    }
+
+    /// The same in its own bytes, in whatever encoding they are: those that are not masked stay as they are. Nil too
+    /// for a multipart body some of whose parts would be shown by their size.
+    package func bodyBytes(_ data: Data, contentType: String?) -> Data? {
+        guard let (shown, hidesParts) = bytes(data, contentType: contentType), !hidesParts else { return nil }
+        return Data(shown)
+    }
+
+    private func bytes(_ data: Data, contentType: String?) -> (shown: [UInt8], hidesParts: Bool)? {
         guard Self.isText(data, contentType: contentType) else { return nil }
         let bytes = [UInt8](data)
         let type = MediaType(contentType, body: bytes)
-        return String(decoding: masked(bytes, in: 0..<bytes.count, as: type) ?? bytes, as: UTF8.self)
+        var hidesParts = false
+        let masked = masked(bytes, in: 0..<bytes.count, as: type, &hidesParts)
+        return (masked ?? bytes, hidesParts)
     }
 
     /// Whether a body is text that can be masked and shown. UTF-16 and UTF-32 are not: their NULs would hide names.
@@ -22,7 +35,9 @@ extension Redaction {
             || String(data: data, encoding: .utf8) != nil
     }
 
-    private func masked(_ bytes: [UInt8], in range: Range<Int>, as type: MediaType, depth: Int = 0) -> [UInt8]? {
+    private func masked(
+        _ bytes: [UInt8], in range: Range<Int>, as type: MediaType, depth: Int = 0, _ hidesParts: inout Bool
+    ) -> [UInt8]? {
         switch type {
         case .json:
             return JSONRedaction.masked(bytes, in: range, names: names)
@@ -31,7 +46,7 @@ extension Redaction {
             SecretScanner.maskItems(bytes, in: range, names: names, depth: 0, &replacements)
             return replacements.result()
         case .multipart(let boundary) where depth < Self.maximumDepth:
-            return maskedParts(bytes, in: range, boundary: boundary, depth: depth + 1)
+            return maskedParts(bytes, in: range, boundary: boundary, depth: depth + 1, &hidesParts)
         case .multipart, .other:
             return SecretScanner.masked(bytes, in: range, names: names)
         }
@@ -43,7 +58,7 @@ extension Redaction {
     private static let maximumDepth = 3
 
     private func maskedParts(
-        _ bytes: [UInt8], in range: Range<Int>, boundary: [UInt8], depth: Int
+        _ bytes: [UInt8], in range: Range<Int>, boundary: [UInt8], depth: Int, _ hidesParts: inout Bool
     ) -> [UInt8]? {
         var replacements = Replacements(of: bytes, in: range)
         var delimiters = MultipartScanner.delimiters(bytes, in: range, boundary: boundary)[...]
@@ -55,16 +70,23 @@ extension Redaction {
             let end = delimiters.first?.lowerBound ?? range.upperBound
             let part = MultipartScanner.Part(bytes, in: delimiter.upperBound..<end)
             if part.content.isEmpty { continue }
-            if let shown = shown(part, of: bytes, depth: depth) { replacements.replace(part.content, with: shown) }
+            if let shown = shown(part, of: bytes, depth: depth, &hidesParts) {
+                replacements.replace(part.content, with: shown)
+            }
         }
         return replacements.result()
     }
 
     /// What to show for a part, or nil to show it as it is.
-    private func shown(_ part: MultipartScanner.Part, of bytes: [UInt8], depth: Int) -> [UInt8]? {
+    private func shown(
+        _ part: MultipartScanner.Part, of bytes: [UInt8], depth: Int, _ hidesParts: inout Bool
+    ) -> [UInt8]? {
         if let name = part.name, names.contains(name[...]) { return Self.maskBytes }
-        if part.isBinary || bytes[part.content].contains(0) { return Array("<\(part.content.count) bytes>".utf8) }
+        if part.isBinary || bytes[part.content].contains(0) {
+            hidesParts = true
+            return Array("<\(part.content.count) bytes>".utf8)
+        }
         let type = MediaType(part.contentType, bytes, part.content)
-        return masked(bytes, in: part.content, as: type, depth: depth)
+        return masked(bytes, in: part.content, as: type, depth: depth, &hidesParts)
     }
 }

@@ -33,18 +33,27 @@ final class OfflineGate: Sendable {
         var links = links
         var isBehind = false
         if let wireless, try await queue.hasPending(tag: call.options.tag) { (links, isBehind) = (wireless, true) }
+        if call.options.auth != .anonymous, links.asksForAccount {
+            ContextStore(call: call)[AccountIsAsked.self] = false
+        }
         do {
             return try await follower.send(built, for: call, through: links)
         } catch {
             let failure = PulseError(wrapping: error)
             let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : failure.isOffline
-            guard isQueued, !call.isAnswered else { throw error }
+            guard isQueued, !call.isAnswered, !hasFailedUnasked(call) else { throw error }
             let draft = try draft(built, of: call)
             throw PulseError.queuedOffline(id: try await queue.enqueue(draft, isOffline: !isBehind))
         }
     }
 
     private func account(of call: Call) -> String? { ContextStore(call: call)[AccountID.self] }
+
+    /// It failed before the plugin that knows accounts was asked: it would be sent under whoever is logged in then.
+    private func hasFailedUnasked(_ call: Call) -> Bool {
+        let store = ContextStore(call: call)
+        return store[AccountIsAsked.self] == false && store[AccountID.self] == nil
+    }
 
     /// What of the request may lie on a disk.
     private func draft(_ built: BuiltRequest, of call: Call) throws -> QueueDraft {
@@ -64,6 +73,12 @@ final class OfflineGate: Sendable {
         return QueueDraft(
             request: request, body: built.body, options: call.options, key: call.idempotencyKey,
             account: account(of: call))
+    }
+}
+
+extension PluginChain.Links {
+    fileprivate var asksForAccount: Bool {
+        plugins.contains { ($0 as? any AsksForAccount)?.asksForAccount == true }
     }
 }
 

@@ -6,16 +6,34 @@ import PulseCore
 /// `URLSessionTransport`.
 struct StandardTransport {
     let transport: any Transport
-    /// What a developer should know about the choice.
-    let problems: [String]
+    /// What a developer should know about the choice; it is the same for every client of a process.
+    let warning: String?
+
+    /// Whether this process has been told.
+    private static let isTold = Locked(false)
 
     init(_ configuration: PulseConfiguration) {
         #if canImport(CPulsePlatform)
         self.init(configuration, library: .system)
         #else
         transport = URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
-        problems = []
+        warning = nil
         #endif
+    }
+
+    /// Tells the warning, if there is one, to the first sink of the process that listens.
+    func warn(_ sink: any EventSink) {
+        warn(sink, isTold: Self.isTold)
+    }
+
+    /// - Parameter isTold: who shares it is told once.
+    func warn(_ sink: any EventSink, isTold: Locked<Bool>) {
+        guard let warning, sink.isActive else { return }
+        let isFirst = isTold.withLock { isTold in
+            defer { isTold = true }
+            return !isTold
+        }
+        if isFirst { sink.emit(.warning(warning)) }
     }
 }
 
@@ -26,20 +44,14 @@ extension StandardTransport {
         let connections = configuration.maximumConnectionsPerHost
         if library != nil {
             transport = CurlTransport(connections, library: library)
-            problems = []
+            warning = nil
         } else {
             transport = URLSessionTransport(maximumConnectionsPerHost: connections)
-            problems = Self.fallback.withLock { isTold in
-                defer { isTold = true }
-                return isTold ? [] : [Self.fallbackWarning]
-            }
+            warning = Self.fallbackWarning
         }
     }
 
     static let fallbackWarning =
         "there is no libcurl.so.4 of version 7.68 or later: URLSessionTransport is used, which is slower and cannot pin"
-
-    /// Whether this process has been told: it is the same for every client.
-    private static let fallback = Locked(false)
 }
 #endif

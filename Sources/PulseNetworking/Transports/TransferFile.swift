@@ -64,7 +64,7 @@ struct FileSink {
     func take(
         _ stream: ByteStream, total: Int64?, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws {
-        var completed = offset
+        var received: Int64 = 0
         var piece = Data()
         do {
             for try await chunk in stream {
@@ -73,8 +73,8 @@ struct FileSink {
                     try await write(piece)
                     piece = Data()
                 }
-                completed += Int64(chunk.count)
-                progress?(TransferProgress(completed: completed, total: total.map { $0 + offset }))
+                received += Int64(chunk.count)
+                progress?(TransferProgress(completed: received, total: total, behind: offset))
             }
         } catch let error where !(error is TransportFailure) {
             try? await write(piece)
@@ -99,6 +99,17 @@ struct FileSink {
 
     private static func failure(_ error: any Error) -> TransportFailure {
         TransportFailure(code: .cannotWriteToFile, phase: .responseStarted, underlying: error)
+    }
+}
+
+extension TransferProgress {
+    /// That of a body behind bytes that were there before. A total beyond 64 bits, as a server may claim, is none.
+    init(completed: Int64, total: Int64?, behind offset: Int64) {
+        let (sum, isBeyond) = offset.addingReportingOverflow(completed)
+        let whole = total.map { offset.addingReportingOverflow($0) }
+        self.init(
+            completed: isBeyond ? .max : sum,
+            total: whole.flatMap { $0.overflow ? nil : $0.partialValue })
     }
 }
 

@@ -69,6 +69,8 @@ struct Upload: Sendable {
             completed += Int64(chunk.count)
             // With more than was told, the rest would be taken for the next request on the connection.
             if let length, completed > length { throw Self.wrongLength }
+            // Whoever has the result hears no more of its sending.
+            try Task.checkCancellation()
             // Before, so that the last step is told before the server can have answered; the pipe is short.
             progress?(TransferProgress(completed: completed, total: length))
             try await pipe.write(chunk)

@@ -73,8 +73,9 @@ final class EventReading: Sendable {
 
     /// Its reader's task is cancelled, or somebody has ended the subscription.
     func end() {
-        close()
+        // First: what a finished buffer has lost does not change any more, and the bus counts it.
         buffer.finish()
+        close()
     }
 
     deinit {

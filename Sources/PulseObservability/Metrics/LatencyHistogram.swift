@@ -76,15 +76,16 @@ public struct LatencyHistogram: Sendable {
         return maximum
     }
 
-    /// How many were not longer than that, to within the width of a bucket. Never falls as `seconds` grows.
+    /// How many were not longer than that, to within the width of a bucket; of those that are longer than ``longest``, which
+    /// share a bucket, all or none. Never falls as `seconds` grows, nor as more is recorded.
     public func count(atMost seconds: TimeInterval) -> Int {
         // A comparison that NaN fails.
         guard seconds >= 0 else { return 0 }
         var total: UInt64 = 0
         for place in 0..<counts.count {
-            let count = counts[place]
-            if count > 0, value(of: start + place) > seconds { break }
-            total += count
+            // By the bucket alone: what a count stands for must not move with the longest of all.
+            if Self.middle(of: start + place) > seconds { break }
+            total += counts[place]
         }
         return Int(clamping: total)
     }
@@ -102,9 +103,12 @@ public struct LatencyHistogram: Sendable {
     /// The middle of a bucket, at most half its width, 0.8 %, from whatever is in it.
     private func value(of bucket: Int) -> TimeInterval {
         if bucket == Self.lastBucket, maximum > Self.longest { return maximum }
-        let (octave, step) = bucket.quotientAndRemainder(dividingBy: Self.bucketsPerOctave)
-        let units = Double(1 << octave) * (1 + (Double(step) + 0.5) / Double(Self.bucketsPerOctave))
-        return min(max(units * Self.shortest, minimum), maximum)
+        return min(max(Self.middle(of: bucket), minimum), maximum)
+    }
+
+    private static func middle(of bucket: Int) -> TimeInterval {
+        let (octave, step) = bucket.quotientAndRemainder(dividingBy: bucketsPerOctave)
+        return Double(1 << octave) * (1 + (Double(step) + 0.5) / Double(bucketsPerOctave)) * shortest
     }
 
     private mutating func hold(_ buckets: ClosedRange<Int>) {

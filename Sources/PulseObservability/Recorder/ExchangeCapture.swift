@@ -9,17 +9,21 @@ package struct ExchangeCapture: Sendable {
     private let maximumTextLength: Int
     private let maximumFields: Int
     private let keepsBinaryBodies: Bool
+    private let keepsExactAnswers: Bool
 
     /// - Parameter maximumTextLength: bytes of a URL and of a header's value.
+    /// - Parameter keepsExactAnswers: keeps an answer's text that is no UTF-8 as masked bytes, and none of which parts
+    ///   would be shown by their size: for those who play it, and would play another.
     package init(
         _ redaction: Redaction, maximumBodyLength: Int, maximumTextLength: Int = 16 << 10, maximumFields: Int = 200,
-        keepsBinaryBodies: Bool = false
+        keepsBinaryBodies: Bool = false, keepsExactAnswers: Bool = false
     ) {
         self.redaction = redaction
         self.maximumBodyLength = max(0, maximumBodyLength)
         self.maximumTextLength = max(0, maximumTextLength)
         self.maximumFields = max(0, maximumFields)
         self.keepsBinaryBodies = keepsBinaryBodies
+        self.keepsExactAnswers = keepsExactAnswers
     }
 
     /// What is known before anything is sent, at little cost: no headers, no body.
@@ -56,7 +60,7 @@ package struct ExchangeCapture: Sendable {
         } else {
             body = self.body(
                 data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
-                isCut: isCut || response.isTruncated)
+                isCut: isCut || response.isTruncated, isExact: keepsExactAnswers)
         }
         return RecordedExchange.Response(
             statusCode: response.statusCode, headers: masked(response.headers), body: body, origin: response.origin,
@@ -93,13 +97,17 @@ package struct ExchangeCapture: Sendable {
         return HTTPHeaders(fields)
     }
 
-    private func body(_ data: Data, contentType: String?, coding: String?, isCut: Bool = false) -> RecordedBody {
+    private func body(
+        _ data: Data, contentType: String?, coding: String?, isCut: Bool = false, isExact: Bool = false
+    ) -> RecordedBody {
         guard !data.isEmpty || isCut else { return .none }
         let count = Int64(data.count)
         let type = shown(contentType)
         if let coding, !coding.isEmpty, !coding.equalsIgnoringASCIICase("identity"), isStillCoded(data) {
             return omitted(.encoded, byteCount: count, contentType: contentType)
         }
+        // What is cut is not what was sent anyway, and only text says so in a HAR file.
+        if isExact, !isCut, let body = bodyThatTextWouldChange(data, contentType: contentType) { return body }
         let excerpt = LogExcerpt(redaction, limit: maximumBodyLength)
         if let (text, isPartial) = excerpt.bodyText(data, contentType: contentType) {
             return RecordedBody(.text(text), byteCount: count, isCut: isPartial || isCut, contentType: type)
@@ -109,6 +117,18 @@ package struct ExchangeCapture: Sendable {
             return omitted(isText ? .overBudget : .binary, byteCount: count, contentType: contentType)
         }
         return RecordedBody(.bytes(data), byteCount: count, isCut: isCut, contentType: type)
+    }
+
+    /// Nil for what is no text, or comes back from text as it was but for its masks.
+    private func bodyThatTextWouldChange(_ data: Data, contentType: String?) -> RecordedBody? {
+        guard data.count <= maximumBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
+        let bytes = redaction.bodyBytes(data, contentType: contentType)
+        if bytes != nil, String(data: data, encoding: .utf8) != nil { return nil }
+        let isMultipart = (contentType ?? "").asciiLowercased.hasPrefix("multipart/")
+        guard let bytes, !isMultipart else {
+            return omitted(.binary, byteCount: Int64(data.count), contentType: contentType)
+        }
+        return RecordedBody(.bytes(bytes), byteCount: Int64(data.count), contentType: shown(contentType))
     }
 
     /// A transport that decodes leaves the header behind; what is not text is taken for coded still.

@@ -37,7 +37,10 @@ extension PulseRecorder {
         switch event {
         case .requestStarted(let call): begin(call, at: uptime)
         case .requestCompleted(let result, let call, let latency):
-            state.withLock { $0.end(call.id, latency: latency, outcome: result, traceID: call.traceID) }
+            let outcome = result.mapError { error in
+                ErrorSummary(kind: error.kind, statusCode: error.statusCode, message: shown(error.message))
+            }
+            state.withLock { $0.end(call.id, latency: latency, outcome: outcome, traceID: call.traceID) }
         case .requestRetrying(let call, let error, _):
             mark(call, .retrying, uptime, wait: call.retryDelay, detail: error.message)
         case .retryGivenUp(let call, let error): mark(call, .retryGivenUp, uptime, detail: error.message)

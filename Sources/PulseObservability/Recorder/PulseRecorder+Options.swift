@@ -8,10 +8,11 @@ extension PulseRecorder {
         /// The newest so many calls; 500 by default, at least 1.
         public var maximumCalls: Int
         /// Bytes for all that is kept, about; 16 MiB by default. Above it the bodies of the oldest calls go, then the calls.
+        /// Events have a quarter of it at most.
         public var byteBudget: Int
         /// Bytes of a body that are kept, masked; 64 KiB by default, 0 keeps sizes only.
         public var maximumBodyLength: Int
-        /// The newest so many events that belong to no call; 1000 by default.
+        /// The newest so many events that belong to no call, as far as ``byteBudget`` lets them; 1000 by default.
         public var maximumEvents: Int
         /// Names to mask besides those of ``Redaction``: of headers, query items, form fields and keys alike.
         public var sensitiveHeaders: Set<String>

@@ -5,11 +5,15 @@ import PulseCore
 extension PulseRecorder {
     /// What a recorder keeps: the newest calls, within a count and a budget of bytes, and the newest events.
     ///
-    /// Room is made by dropping the bodies of the oldest calls first, then these calls. What comes late for a call that has
-    /// gone changes nothing. Each step takes constant time but for the search among one call's exchanges.
+    /// Room is made by dropping the bodies of the oldest calls first, then these calls; events have a share of their
+    /// own, of which the oldest go. What comes late for a call that has gone changes nothing. Each step takes constant
+    /// time but for the search among one call's exchanges.
     struct StateMachine: Sendable {
         static let maximumExchanges = 100
         static let maximumMarks = 100
+        /// What part of the budget events may take. One room for all would serve nobody: as a rule it is full, so that
+        /// either each event would cost a body, or each body the events.
+        private static let eventShare = 4
 
         private struct Entry {
             var call: RecordedCall
@@ -29,9 +33,12 @@ extension PulseRecorder {
         private var head = 0
         /// Calls before this place have no bodies any more, and get none.
         private var firstWithBodies = 0
+        private var dropped = DroppedCalls()
         private var events: [RecordedEvent] = []
         private var eventHead = 0
+        private var eventByteCount = 0
         private var nextExchange: UInt64 = 0
+        /// Of calls and events.
         private(set) var byteCount = 0
         private(set) var recordedCallCount = 0
         private(set) var recordedEventCount = 0
@@ -57,9 +64,10 @@ extension PulseRecorder {
 
         // MARK: Calls
 
-        /// Notes that a call exists. Of one that is known already nothing changes.
+        /// Notes that a call exists. Of one that is known already, or that went, nothing changes: attempts, hops and
+        /// what plugins do apart from a call all begin it, and any of them may be the first that is heard of.
         mutating func begin(_ call: @autoclosure () -> RecordedCall, id: UUID, at uptime: TimeInterval) {
-            guard entries[id] == nil else { return }
+            guard entries[id] == nil, !dropped.contains(id) else { return }
             let call = call()
             entries[id] = Entry(call: call, cost: call.cost, place: order.count, seenAt: uptime)
             order.append(id)
@@ -79,6 +87,8 @@ extension PulseRecorder {
             entries[id]?.call.latency = latency
             entries[id]?.call.outcome = outcome
             if let traceID { entries[id]?.call.traceID = traceID }
+            add((entries[id]?.call.costOfEnd ?? 0) - call.costOfEnd, to: id)
+            makeRoom()
         }
 
         mutating func mark(
@@ -89,7 +99,7 @@ extension PulseRecorder {
             let mark = RecordedCall.Mark(
                 kind: kind, offset: max(0, uptime - entry.seenAt), wait: wait, detail: detail)
             entries[id]?.call.marks.append(mark)
-            add(128 + (detail?.utf8.count ?? 0), to: id)
+            add(mark.cost, to: id)
             makeRoom()
         }
 
@@ -137,11 +147,23 @@ extension PulseRecorder {
         mutating func add(_ event: RecordedEvent) {
             recordedEventCount += 1
             events.append(event)
-            if events.count - eventHead > maximumEvents { eventHead += 1 }
+            eventByteCount += event.cost
+            byteCount += event.cost
+            while events.count - eventHead > maximumEvents || eventByteCount > byteBudget / Self.eventShare {
+                dropOldestEvent()
+            }
             if eventHead > 64, eventHead * 2 > events.count {
                 events.removeFirst(eventHead)
                 eventHead = 0
             }
+            makeRoom()
+        }
+
+        private mutating func dropOldestEvent() {
+            let cost = events[eventHead].cost
+            eventByteCount -= cost
+            byteCount -= cost
+            eventHead += 1
         }
 
         // MARK: Room
@@ -170,6 +192,7 @@ extension PulseRecorder {
         private mutating func dropOldest() {
             guard head < order.count else { return }
             if let entry = entries.removeValue(forKey: order[head]) { byteCount -= entry.cost }
+            dropped.insert(order[head])
             head += 1
             firstWithBodies = max(firstWithBodies, head)
             if head > 64, head * 2 > order.count { compact() }

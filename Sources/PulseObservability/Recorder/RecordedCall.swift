@@ -26,6 +26,8 @@ public struct RecordedCall: Sendable, Identifiable {
             self.wait = wait
             self.detail = detail
         }
+
+        var cost: Int { 128 + (detail?.utf8.count ?? 0) }
     }
 
     /// The same as on the call's events.
@@ -79,8 +81,16 @@ public struct RecordedCall: Sendable, Identifiable {
         }
     }
 
+    /// What it takes in memory, about.
     var cost: Int {
-        512 + endpointPath.utf8.count + route.utf8.count + marks.count * 128
-            + exchanges.reduce(0) { $0 + $1.cost }
+        512 + endpointPath.utf8.count + route.utf8.count + host.utf8.count + costOfEnd
+            + marks.reduce(0) { $0 + $1.cost } + exchanges.reduce(0) { $0 + $1.cost }
+    }
+
+    /// The part of it that its end may change.
+    var costOfEnd: Int {
+        var cost = traceID?.utf8.count ?? 0
+        if case .failure(let error) = outcome { cost += error.message.utf8.count }
+        return cost
     }
 }

@@ -21,6 +21,9 @@ public struct RecordedEvent: Sendable, Hashable {
         self.kind = kind
         self.subject = subject
     }
+
+    /// What it takes in memory, about.
+    var cost: Int { 64 + subject.utf8.count }
 }
 
 extension RecordedEvent.Kind {

@@ -70,11 +70,18 @@ public struct AuthPlugin: PulsePlugin {
         _ request: URLRequest, for context: PluginContext, next: PluginChain, _ provider: any TokenProvider,
         _ refresh: TokenRefresh
     ) async throws -> PulseResponse {
-        if RefreshScope.isWithin(refresh) { return try await next(request) }
-        guard try gate.admits(request, for: context) else { return try await next(request) }
+        if WorkScope.isWithin(refresh) {
+            noteNobody(in: context)
+            return try await next(request)
+        }
+        guard try gate.admits(request, for: context) else {
+            noteNobody(in: context)
+            return try await next(request)
+        }
         let expected = context.store[ExpectedAccount.self]
         guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
             if let expected, await provider.knownAccount != expected { throw PulseError.custom(AccountMismatch()) }
+            noteNobody(in: context)
             return try await next(request)
         }
         let credential = try await credential(for: context, expected, provider, refresh)
@@ -115,6 +122,7 @@ extension AuthPlugin {
         var credential = try await current(provider)
         if let expected, credential.account != expected { throw PulseError.custom(AccountMismatch()) }
         note(credential.account, in: context)
+        if credential.account == nil { noteNobody(in: context) }
         guard let token = credential.token else {
             guard context.call.options.auth == .required else { return credential }
             throw refresh.isEnded ? PulseError.sessionExpired : .unauthorized()
@@ -162,6 +170,11 @@ extension AuthPlugin {
             context.store[AccountID.self] = nil
         }
     }
+
+    /// No account is known, or none is needed.
+    private func noteNobody(in context: PluginContext) {
+        if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
+    }
 }
 
 // MARK: - A token that is refused
@@ -193,6 +206,12 @@ extension AuthPlugin {
             refusal.bytes?.cancel()
             throw error
         }
+    }
+}
+
+extension AuthPlugin: AsksForAccount {
+    package var asksForAccount: Bool {
+        if case .provider = source { true } else { false }
     }
 }
 

@@ -33,6 +33,8 @@ public struct DigestPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
+        // From here on a call without an account is nobody's.
+        if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
         guard try gate.admits(request, for: context) else { return try await next(request) }
         if let expected = context.store[ExpectedAccount.self], expected != username {
             throw PulseError.custom(AccountMismatch())
@@ -85,6 +87,10 @@ public struct DigestPlugin: PulsePlugin {
         else { return }
         sessions.withLock { $0[origin]?.goOn(with: nonce) }
     }
+}
+
+extension DigestPlugin: AsksForAccount {
+    package var asksForAccount: Bool { true }
 }
 
 extension DigestPlugin: EndsWithItsCall {}

@@ -119,7 +119,7 @@ final class TokenRefresh: Sendable {
         waiters.forEach { $0.resume(returning: .failure(.cancelled)) }
         (workers + timers).forEach { $0.cancel() }
         // The provider itself may shut a client down when its session ends: it would wait for itself.
-        guard !RefreshScope.isWithin(self) else { return }
+        guard !WorkScope.isWithin(self) else { return }
         for task in workers + timers { await task.value }
     }
 
@@ -148,7 +148,7 @@ final class TokenRefresh: Sendable {
         // Urgent, whoever was first to ask: others may wait for it.
         Task(priority: .userInitiated) {
             context.emit(.authRefreshStarted(context.summary))
-            await RefreshScope.run(self) { await self.refresh(number, for: context) }
+            await WorkScope.run(self) { await self.refresh(number, for: context) }
             self.state.withLock { $0.workers[number] = nil }
         }
     }

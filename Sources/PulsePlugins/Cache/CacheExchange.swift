@@ -60,8 +60,7 @@ struct CacheExchange: Sendable {
     }
 
     func isSecret(_ name: String) -> Bool {
-        context.call.environment.redaction.isSecret(name)
-            || context.call.markedSecrets.contains(name.asciiLowercased)
+        context.call.isSecret(header: name)
     }
 
     var tags: Set<String> { context.call.options.tag.map { [$0] } ?? [] }

@@ -125,7 +125,9 @@ struct Circuits: Sendable {
 
 extension CircuitBreaker.Change {
     func event(of name: String) -> NetworkEvent {
-        switch self {
+        // A key of one's own may be a whole URL.
+        let name = Redaction.standard.text(name)
+        return switch self {
         case .opened: .circuitBreakerOpened(endpoint: name)
         case .halfOpened: .circuitBreakerHalfOpened(endpoint: name)
         case .closed: .circuitBreakerClosed(endpoint: name)

@@ -27,6 +27,7 @@ struct CoalescingOptions: Hashable, Sendable {
         let retry = options.retry.map { Retry($0) }
         // A closure of one's own is like no other.
         if case .some(nil) = retry { return nil }
+        if let policy = options.redirectPolicy, policy.maximumHops == nil { return nil }
         self.retry = retry ?? nil
         route = context.call.routeKey
         timeout = options.timeout

@@ -9,7 +9,7 @@ public import PulseCore
 /// options, the deadline apart. Nothing is kept: who comes after the answer sends a request of its own.
 ///
 /// - Only safe methods and buffered answers. A call with a file or stream as its body goes alone, as does one whose
-///   endpoint brings plugins that stand further in, whose retry policy holds a closure, or which sets
+///   endpoint brings plugins that stand further in, whose retry or redirect policy holds a closure, or which sets
 ///   ``RequestOptions/coalesces`` to false; and one that is made within the work of another call, as by a validator that
 ///   renews a session, since the two could wait for each other.
 /// - A call that is cancelled, or whose deadline passes, leaves alone; with the last one the request is cancelled. The
@@ -21,7 +21,8 @@ public import PulseCore
 /// - The request is the first call's to whoever reads task-local values further in: it is that call's trace which it
 ///   continues. Its task is an urgent one, whichever calls wait for it.
 ///
-/// In the list it belongs after the plugin that authenticates, whose tokens and account tell the users apart.
+/// In the list it belongs after the plugin that authenticates, whose tokens and account tell the users apart. Where a plugin
+/// further in sets a credential, nobody shares: those who waited send requests of their own, and a warning says so.
 public struct CoalescingPlugin: PulsePlugin {
     private let calls = SharedCalls()
 
@@ -33,7 +34,7 @@ public struct CoalescingPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        guard !next.holdsPluginsOfTheEndpoint, !Recoverer.isWithinAny, !HeldPermit.isWithinAny,
+        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.isWithin(any: Recoverer.self), !HeldPermit.isWithinAny,
             let key = CoalescingKey(request, for: context)
         else {
             return try await next(request)

@@ -57,6 +57,11 @@ final class SharedCalls: Sendable {
     }
 
     private let state = Locked(State())
+    private let unseenCredentials = OneWarning(
+        """
+        calls are not coalesced whose credential a plugin further in sets, since nobody could tell whose answers they \
+        get; let that plugin stand before the coalescing one
+        """)
 
     var waiterCount: Int { state.withLock { $0.places.count } }
     var runCount: Int { state.withLock { $0.runs.count } }
@@ -77,8 +82,12 @@ final class SharedCalls: Sendable {
         if ticket.isFirst { begin(ticket.run, key, request, next, for: waiting) }
         let outcome = await outcome(of: ticket, key, in: context) { waiting.leave(place) }
         waiting.leave(place)
+        guard !ticket.isFirst else { return try outcome.get() }
+        guard isFit(outcome, for: request, in: context.call) else {
+            unseenCredentials.emit(in: context)
+            return try await next(request)
+        }
         var response = try outcome.get()
-        guard !ticket.isFirst else { return response }
         response.request = request
         // What came from a store stays that: a body from there that does not decode is fetched anew.
         switch response.origin {
@@ -86,6 +95,19 @@ final class SharedCalls: Sendable {
         case .cache, .revalidated, .stale, .coalesced: break
         }
         return response
+    }
+
+    /// Whether it is an answer for others than the call that came first: not if the request as it was sent says more of who
+    /// asks than that of this call.
+    private func isFit(_ outcome: Outcome, for request: URLRequest, in call: Call) -> Bool {
+        let answered: PulseResponse?
+        switch outcome {
+        case .success(let response): answered = response
+        case .failure(let error): answered = error.response
+        }
+        guard let sent = answered?.request.allHTTPHeaderFields else { return true }
+        return CachePartition.unseenCredential(
+            in: sent, seen: request.allHTTPHeaderFields ?? [:], isSecret: call.isSecret(header:)) == nil
     }
 
     func shutdown() async {

@@ -58,6 +58,18 @@ extension HeadersPlugin: EndsWithItsCall {
     }
 }
 
+extension HeadersPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The names of the fields, and nothing of what is in them.
+    public var description: String {
+        switch source {
+        case .constant(let fields): "HeadersPlugin(\(fields.map(\.name).sorted().joined(separator: ", ")))"
+        case .closure: "HeadersPlugin"
+        }
+    }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 extension PulsePlugin where Self == HeadersPlugin {
     /// ``HeadersPlugin/init(_:)-([String:String])``
     public static func headers(_ headers: [String: String]) -> HeadersPlugin {

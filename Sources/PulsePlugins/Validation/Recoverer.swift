@@ -8,9 +8,10 @@ final class Recoverer: Sendable {
 
     private struct RunTasks {
         let work: Task<Void, Never>
-        let alarm: Task<Void, Never>
+        /// Nil once it has gone off, until somebody waits for the run again.
+        var alarm: Task<Void, Never>?
         /// Of the call that began it, which may leave: who waits for the run may hold all others, and the run need one.
-        let permits: [HeldPermit]
+        var permits: [HeldPermit]
     }
 
     private struct State {
@@ -22,9 +23,6 @@ final class Recoverer: Sendable {
         var nextID: UInt64 = 0
     }
 
-    /// The plugins in whose recovery this task works.
-    @TaskLocal private static var working: Set<ObjectIdentifier> = []
-
     private let timeout: TimeInterval
     private let state = Locked(State())
 
@@ -33,13 +31,8 @@ final class Recoverer: Sendable {
         self.timeout = timeout > 0 ? timeout : 30
     }
 
-    /// Whether this task is part of any recovery.
-    static var isWithinAny: Bool { !working.isEmpty }
-
     /// Whether this task is part of a recovery of its own.
-    var isWorking: Bool {
-        Self.working.contains(ObjectIdentifier(self))
-    }
+    var isWorking: Bool { WorkScope.isWithin(self) }
 
     /// What ``recover(_:sentAt:in:next:)`` needs to know of a request that is about to be sent.
     var time: UInt64 {
@@ -68,7 +61,15 @@ final class Recoverer: Sendable {
                     if action == .goOn { return .success(()) }
                     _ = state.ledger.join(recovery.name, continuation, id: id)
                     // Under the lock, so that a shutdown either comes before the run or knows its tasks.
-                    if case .start(let run) = action { state.tasks[run] = start(recovery, run, context.clock, next) }
+                    switch action {
+                    case .goOn: break
+                    case .start(let run): state.tasks[run] = start(recovery, run, context.clock, next)
+                    case .wait(let run):
+                        // Work that was given up and goes on: whoever waits for it has a time of its own.
+                        if let tasks = state.tasks[run], tasks.alarm == nil {
+                            state.tasks[run]?.alarm = alarm(recovery.name, run, tasks.work, context.clock)
+                        }
+                    }
                     return nil
                 }
                 if let outcome { continuation.resume(with: outcome) }
@@ -83,9 +84,11 @@ final class Recoverer: Sendable {
     func shutdown() async {
         let tasks = state.withLock { state in
             state.cancelled.formUnion(state.tasks.keys)
-            return state.tasks.values.flatMap { [$0.work, $0.alarm] }
+            return state.tasks.values.flatMap { [$0.work, $0.alarm].compactMap { $0 } }
         }
         tasks.forEach { $0.cancel() }
+        // A recovery that finds the session over may shut its client down: it would wait for itself.
+        guard !isWorking else { return }
         for task in tasks { await task.value }
     }
 
@@ -97,23 +100,41 @@ final class Recoverer: Sendable {
         let work = Task {
             let result: Result<Void, any Error>
             do {
-                try await Self.$working.withValue(Self.working.union([ObjectIdentifier(self)])) {
-                    try await Self.perform(recovery, next)
-                }
+                try await WorkScope.run(self) { try await Self.perform(recovery, next) }
                 result = .success(())
             } catch {
                 result = .failure(error)
             }
             self.end(recovery.name, run, result)
         }
-        let alarm = Task { [timeout] in
+        return RunTasks(
+            work: work, alarm: alarm(recovery.name, run, work, clock), permits: HeldPermit.keepAll())
+    }
+
+    private func alarm(
+        _ name: String, _ run: UInt64, _ work: Task<Void, Never>, _ clock: any PulseClock
+    ) -> Task<Void, Never> {
+        Task { [timeout] in
             guard (try? await clock.sleep(timeout)) != nil else { return }
             // Not waited for: work that does not heed its cancellation would hold up everybody.
             work.cancel()
-            let slow = PulseError.transport(.timedOut, underlying: RecoveryTimeout(seconds: timeout))
-            self.end(recovery.name, run, .failure(slow))
+            self.giveUp(name, run)
         }
-        return RunTasks(work: work, alarm: alarm, permits: HeldPermit.keepAll())
+    }
+
+    /// Nobody waits for the run any more. It stays the one of its name until it ends: a second login beside a first that goes
+    /// on would spend the same refresh token.
+    private func giveUp(_ name: String, _ run: UInt64) {
+        let (waiters, permits) = state.withLock { state in
+            defer {
+                state.tasks[run]?.alarm = nil
+                state.tasks[run]?.permits = []
+            }
+            return (state.ledger.leaveAll(name, run: run), state.tasks[run]?.permits ?? [])
+        }
+        permits.forEach { $0.release() }
+        let slow = PulseError.transport(.timedOut, underlying: RecoveryTimeout(seconds: timeout))
+        waiters.forEach { $0.resume(throwing: slow) }
     }
 
     private static func perform(_ recovery: Recovery, _ next: PluginChain) async throws {
@@ -134,7 +155,7 @@ final class Recoverer: Sendable {
                 state.cancelled.remove(run) != nil
             )
         }
-        tasks?.alarm.cancel()
+        tasks?.alarm?.cancel()
         tasks?.permits.forEach { $0.release() }
         let told = isShutDown ? result : result.mapError { Self.asFailure($0, of: name) }
         waiters.forEach { $0.resume(with: told) }

@@ -9,8 +9,8 @@ struct RecoveryLedger<Waiter: Sendable>: Sendable {
         case goOn
         /// Nobody puts it right yet: start a run of that number.
         case start(run: UInt64)
-        /// A run is under way.
-        case wait
+        /// A run is under way, of that number.
+        case wait(run: UInt64)
     }
 
     private struct Run: Sendable {
@@ -35,7 +35,7 @@ struct RecoveryLedger<Waiter: Sendable>: Sendable {
     /// What a call does whose request was sent at that ``time``.
     mutating func ask(_ name: String, sentAt: UInt64) -> Action {
         if let success = successes.peek(name), success > sentAt { return .goOn }
-        if runs[name] != nil { return .wait }
+        if let run = runs[name] { return .wait(run: run.number) }
         time += 1
         runs[name] = Run(number: time)
         return .start(run: time)
@@ -49,6 +49,12 @@ struct RecoveryLedger<Waiter: Sendable>: Sendable {
     /// Leaves; nil if nobody of that number waits.
     mutating func leave(_ name: String, id: UInt64) -> Waiter? {
         runs[name]?.waiters.remove(id: id)
+    }
+
+    /// Those who waited for a run that goes on without them.
+    mutating func leaveAll(_ name: String, run: UInt64) -> [Waiter] {
+        guard runs[name]?.number == run else { return [] }
+        return runs[name]?.waiters.removeAll() ?? []
     }
 
     /// Ends a run, whose waiters it returns; none for a run that has ended before.

@@ -166,9 +166,10 @@ package final class AppendLog: RecordLog {
         repeat { workOff(takeJobs()) } while mustGoOn()
     }
 
-    /// Does what there is, and leaves to the queue what has come meanwhile.
+    /// Does the appends that have come together, and leaves to the queue what would take the lock anew or longer, and what
+    /// comes meanwhile.
     private func workOnce() {
-        workOff(takeJobs())
+        workOff(takeJobs(atMost: { if case .append = $0 { true } else { false } }))
         if mustGoOn() { workLater() }
     }
 
@@ -186,10 +187,13 @@ package final class AppendLog: RecordLog {
         commit(&batch)
     }
 
-    private func takeJobs() -> [Job] {
+    /// The jobs up to the first that is not wanted.
+    private func takeJobs(atMost isWanted: (Job) -> Bool = { _ in true }) -> [Job] {
         state.withLock { state in
-            defer { state.jobs = [] }
-            return state.jobs
+            let end = state.jobs.firstIndex { !isWanted($0) } ?? state.jobs.count
+            let taken = Array(state.jobs[..<end])
+            state.jobs.removeFirst(end)
+            return taken
         }
     }
 

@@ -49,8 +49,14 @@ final class FileLock: Sendable {
                 if errno == EWOULDBLOCK { return false }
                 if errno != EINTR { throw JournalFailure("flock") }
             }
-            // The file may have been deleted while we waited, and another may be locked by somebody else in its place.
-            if try SystemFile.status(path)?.identity == SystemFile.status(number).identity { return true }
+            do {
+                // The file may have been deleted while we waited, and another may be locked by somebody else in its place.
+                if try SystemFile.status(path)?.identity == SystemFile.status(number).identity { return true }
+            } catch {
+                // Others would wait for a holder who does not know that it is one.
+                release()
+                throw error
+            }
             close()
         }
     }

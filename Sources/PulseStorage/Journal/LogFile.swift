@@ -46,10 +46,13 @@ final class LogFile {
         lock.close()
     }
 
-    /// Makes the coming ``exclusively(_:)`` one that need not wait for other processes; false if it would have to.
+    /// Makes the coming ``exclusively(_:)`` a short one: false if it would have to wait for other processes, or to read the
+    /// file anew.
     func lockIfFree() -> Bool {
-        guard descriptor >= 0, !isOrphaned else { return false }
-        holdsLock = (try? lock.tryAcquire()) ?? false
+        guard descriptor >= 0, !isOrphaned, !mustReload, (try? lock.tryAcquire()) == true else { return false }
+        let status = try? SystemFile.status(path)
+        holdsLock = status?.identity == identity && status?.size == allocated
+        if !holdsLock { lock.release() }
         return holdsLock
     }
 

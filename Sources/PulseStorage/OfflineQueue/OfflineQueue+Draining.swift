@@ -46,7 +46,7 @@ extension OfflineQueue {
             case .another:
                 failures = 0
                 core.becameQuiet(inLook: look)
-                if core.read({ $0.pendingCount > 0 }) { await rest(Self.lookPeriod, ticks) }
+                if !core.read(\.isIdle) { await rest(Self.lookPeriod, ticks) }
             case .failed(let error):
                 failures += 1
                 // A later version may have other records than this one understands: it is left alone.
@@ -72,7 +72,8 @@ extension OfflineQueue {
     /// Whether the drainer may go: nothing is left to send as far as the journal could be read, or the queue was closed.
     private func hasEnded(butUnread isUnread: Bool) -> Bool {
         let look = work.withLock { work -> Int? in
-            guard work.isClosed || Task.isCancelled || !isUnread && core.read({ $0.isIdle }) else { return nil }
+            let mayGo = work.isClosed || Task.isCancelled || !isUnread && core.decide { $0.endIfIdle() }
+            guard mayGo else { return nil }
             work.drainer = nil
             return core.beginLook()
         }
@@ -89,7 +90,7 @@ extension OfflineQueue {
                 guard let turn else { return }
                 let hasTurn = try turn.tryAcquire()
                 isMine.withLock { $0 = hasTurn }
-                if hasTurn { files?.sweep { id in core.read { $0.entries[id] != nil } } }
+                if hasTurn { sweepFiles() }
             }
             return isMine.withLock { $0 } ? .mine : .another
         } catch PulseError.custom(let failure as JournalFailure) {
@@ -97,6 +98,23 @@ extension OfflineQueue {
         } catch {
             return .failed(error)
         }
+    }
+
+    /// Whether nobody else may send: the lock may have been deleted with the directory, and somebody else hold a new one.
+    private func hasTurnStill() -> Bool {
+        do {
+            return try turn?.tryAcquire() ?? true
+        } catch JournalFailure.missing {
+            // Nor has anybody else: the journal and the lock are made anew by whoever writes next.
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Removes bodies that no entry has. While nobody changes the journal.
+    func sweepFiles() {
+        files?.sweep { [core] id in core.read { $0.entries[id] != nil } }
     }
 
     /// Lets another process send, and looks for what came in between the last look and that.
@@ -114,18 +132,21 @@ extension OfflineQueue {
         var isAtRest = true
         core.tick()
         for await _ in ticks {
+            guard hasTurnStill() else { break }
             let look = core.beginLook()
+            // Before the look: one that ends after it may leave something to be sent.
+            let isNobodyUnderWay = work.withLock { $0.replays.isEmpty }
             let actions = core.look(uptime: clock.uptime, now: clock.now.milliseconds)
             if isAtRest, actions.contains(where: \.isSend) {
                 isAtRest = false
                 core.emit(.offlineQueueDraining(count: core.read(\.pendingCount)))
             }
             perform(actions)
-            if work.withLock({ $0.replays.isEmpty }) {
+            if isNobodyUnderWay, actions.isEmpty {
                 isAtRest = true
                 core.becameQuiet(inLook: look)
             }
-            if core.read(\.isIdle) { break }
+            if core.decide({ $0.endIfIdle() }) { break }
             let uptime = clock.uptime
             let due = core.rest(uptime: uptime, now: clock.now.milliseconds, atMost: Self.tailPeriod)
             // One that strikes before, and has not yet, does as well: then it is set anew.

@@ -88,8 +88,10 @@ extension OfflineQueue {
         await compact(always: true)
         do {
             try await log.discardDamaged()
+            // A crash may have left bodies that no record names.
+            try await log.refresh { [self] in sweepFiles() }
         } catch {
-            core.emit(.warning("the offline queue cannot remove damaged lines: \(PulseError(wrapping: error))"))
+            core.emit(.warning("the offline queue cannot remove what was left over: \(PulseError(wrapping: error))"))
         }
     }
 

@@ -12,13 +12,7 @@ extension OfflineQueue.StateMachine {
             unrecorded[id]?.due = .infinity
             actions.append(.record(id, rest.record, tag: rest.tag))
         }
-        if deadCount > max(capacity, 1), uptime >= surplusDue,
-            let oldest = entries.filter({ $0.value.death != nil && !$0.value.isEnding })
-                .min(by: { $0.value.order < $1.value.order })?.key
-        {
-            entries[oldest]?.isEnding = true
-            actions.append(.end(oldest, .dropped))
-        }
+        actions += surplus(uptime)
         guard uptime >= pausedUntil else { return actions }
         for tag in backingOff where lines[tag].map({ $0.due <= uptime }) ?? true {
             backingOff.remove(tag)
@@ -70,6 +64,19 @@ extension OfflineQueue.StateMachine {
         return ids.sorted { $0.order < $1.order }.map { _, id in
             entries[id]?.isEnding = true
             return .end(id, .expired)
+        }
+    }
+
+    /// The oldest dead letters, if there are too many.
+    private mutating func surplus(_ uptime: TimeInterval) -> [Action] {
+        let most = max(capacity, 1)
+        guard deadCount > most, uptime >= surplusDue else { return [] }
+        // Those that are ending are as good as gone.
+        let letters = entries.filter { $0.value.death != nil && !$0.value.isEnding }
+            .sorted { $0.value.order < $1.value.order }
+        return letters.dropLast(most).map { id, _ in
+            entries[id]?.isEnding = true
+            return .end(id, .dropped)
         }
     }
 
@@ -188,6 +195,13 @@ extension OfflineQueue.StateMachine {
         pausedUntil = 0
         offlineFailures = 0
         for tag in backingOff { lines[tag]?.clearWait() }
+    }
+
+    /// Whether the drainer may go. Then what held it up is forgotten: nobody would see the connection return.
+    mutating func endIfIdle() -> Bool {
+        guard isIdle else { return false }
+        resume()
+        return true
     }
 
     private mutating func hold(

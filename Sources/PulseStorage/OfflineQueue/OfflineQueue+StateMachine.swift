@@ -20,13 +20,14 @@ extension OfflineQueue {
             var order: UInt64
             /// The record that says why it was given up; nil if it was not.
             var death: LogLocation?
-            var isUpdated = false
             /// Counts its forms: another process may have changed it while it was on its way from here.
             var revision = 0
             /// The record that it came in with has an older expiry.
             var isRevived = false
             /// A record that ends it is about to be written.
             var isEnding = false
+
+            var isUpdated: Bool { revision > 0 }
         }
 
         enum Action: Sendable, Equatable {
@@ -56,7 +57,7 @@ extension OfflineQueue {
         /// Entries on their way at the same time, each of another tag.
         static let parallelism = 8
         /// What a larger number in a journal counts as.
-        private static let mostAttempts = 1 << 30
+        private static let largestCount = 1 << 30
         static let backoff = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: 300)
 
         let capacity: Int
@@ -119,12 +120,13 @@ extension OfflineQueue.StateMachine {
             return nil
         case .updated:
             liveBytes += item.location.length - entry.location.length
-            (entry.location, entry.expiry, entry.isUpdated) = (item.location, item.expiry, true)
+            (entry.location, entry.expiry) = (item.location, item.expiry)
             entry.revision += 1
             firstExpiry = min(firstExpiry, item.expiry == 0 ? .max : item.expiry)
         case .attempted:
-            let count = Int(String(decoding: item.note, as: UTF8.self)) ?? entry.attempts + 1
-            entry.attempts = min(max(0, count), Self.mostAttempts)
+            entry.attempts = Self.count(item) ?? min(entry.attempts + 1, Self.largestCount)
+        case .reformed:
+            entry.revision = max(entry.revision, Self.count(item) ?? 1)
         case .deadLettered:
             guard entry.death == nil else { return nil }
             (entry.death, entry.isEnding) = (item.location, false)
@@ -147,6 +149,10 @@ extension OfflineQueue.StateMachine {
         guard operation == .deadLettered else { return nil }
         list(entry.tag)
         return .deadLettered(item.id)
+    }
+
+    private static func count(_ item: LogItem) -> Int? {
+        Int(String(decoding: item.note, as: UTF8.self)).map { min(max(0, $0), largestCount) }
     }
 
     private mutating func insert(_ item: LogItem) {
@@ -200,7 +206,7 @@ extension OfflineQueue.StateMachine {
                 effects.append(.vanished(id, wasUpdated: entry.isUpdated))
             } else {
                 if entry.isEnding { entries[id]?.isEnding = true }
-                // Of a compacted journal the forms cannot be counted any more.
+                // An earlier version compacts without a word of the forms that were.
                 let counted = entries[id]?.revision ?? 0
                 entries[id]?.revision = max(entry.revision, counted)
             }
@@ -217,6 +223,7 @@ extension OfflineQueue.StateMachine {
                     ? .copy(entry.location)
                     : .changed(entry.location, operation: QueueOperation.enqueued.byte, expiry: entry.expiry)
             ]
+            if entry.isUpdated { contents.append(.record(Self.forms(id, entry.revision))) }
             if entry.attempts > 0 { contents.append(.record(Self.attempt(id, entry.attempts))) }
             if let death = entry.death { contents.append(.copy(death)) }
             return contents
@@ -225,6 +232,10 @@ extension OfflineQueue.StateMachine {
 
     static func attempt(_ id: UUID, _ count: Int) -> LogRecord {
         LogRecord(QueueOperation.attempted.rawValue, id, payload: Data("\(count)".utf8))
+    }
+
+    static func forms(_ id: UUID, _ count: Int) -> LogRecord {
+        LogRecord(QueueOperation.reformed.rawValue, id, payload: Data("\(count)".utf8))
     }
 
     static func removal(_ id: UUID, _ reason: QueueRemoval) -> LogRecord {

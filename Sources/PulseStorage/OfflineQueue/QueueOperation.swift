@@ -12,6 +12,8 @@ enum QueueOperation: Character {
     case deadLettered = "D"
     /// The number of verdicts of the server so far.
     case attempted = "a"
+    /// The number of its earlier forms, whose records a compaction took out. Earlier versions pass over it.
+    case reformed = "f"
     /// It waits again, last of its tag.
     case revived = "q"
     /// It is gone, with why.

@@ -4,8 +4,8 @@ import PulseCore
 internal import PulseObservability
 
 extension Cassette {
-    /// The requests as stubs for a ``MockTransport``, to be mixed with others: one for each that differs, with its answers in
-    /// the order in which they were recorded, the last one ever after.
+    /// The requests as stubs for a ``MockTransport``, to be mixed with others: one for each that differs in what is
+    /// matched, with its answers in the order in which they were recorded, the last one ever after.
     ///
     /// - Parameter matching: without `.host` by default, since a test's base URL is its own.
     /// - Parameter secretHeaders: as given to the recorder.
@@ -13,42 +13,44 @@ extension Cassette {
         matching: Matching = [.query, .body], secretHeaders: Set<String> = []
     ) -> [Stub] {
         let capture = ExchangeCapture.cassette(secretHeaders: secretHeaders)
-        var groups: [[CassetteTrack]] = []
-        var places: [HARRequestKey: Int] = [:]
+        var groups: [StubbedTracks] = []
         for entry in document.log.entries {
             let track = CassetteTrack(entry, capture.redaction)
-            let key = HARRequestKey(entry.request)
-            if let place = places[key] {
-                groups[place].append(track)
+            let request = track.requestForStubs
+            // As the transport does: the first stub that matches answers.
+            if let place = groups.firstIndex(where: { $0.answers(request) }) {
+                groups[place].tracks.append(track)
             } else {
-                places[key] = groups.count
-                groups.append([track])
+                groups.append(StubbedTracks(track, matching))
             }
         }
-        return groups.compactMap { tracks in
-            guard let first = tracks.first else { return nil }
-            // A stub is not shown files and streams.
-            let matching = first.hasOnlySizeOfBody ? matching.subtracting(.body) : matching
+        return groups.map { group in
+            let (first, matching) = (group.first, group.matching)
             let stub = Stub(HTTPMethod(rawValue: first.method))
                 .matching("it is not \(first.method) \(first.url)") { request in
                     first.mismatch(CassetteRequest(request, .none, capture), matching) == nil
                 }
-            return tracks.reduce(stub) { stub, track in
+            return group.tracks.reduce(stub) { stub, track in
                 stub.reply(.closure { request, _ in try track.play(request) })
             }
         }
     }
 }
 
-/// What makes two recorded requests the same one.
-private struct HARRequestKey: Hashable {
-    let method: String
-    let url: String
-    let body: String?
+/// The recorded requests that one stub answers.
+private struct StubbedTracks {
+    let first: CassetteTrack
+    let matching: Cassette.Matching
+    var tracks: [CassetteTrack]
 
-    init(_ request: HARDocument.Request) {
-        method = request.method
-        url = request.url
-        body = request.postData?.text
+    init(_ first: CassetteTrack, _ matching: Cassette.Matching) {
+        self.first = first
+        // A stub is not shown files and streams.
+        self.matching = first.hasOnlySizeOfBody ? matching.subtracting(.body) : matching
+        tracks = [first]
+    }
+
+    func answers(_ request: CassetteRequest) -> Bool {
+        first.mismatch(request, matching) == nil
     }
 }

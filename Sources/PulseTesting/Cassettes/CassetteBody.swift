@@ -31,6 +31,15 @@ struct CassetteBody: Sendable {
         if case .size = content { true } else { false }
     }
 
+    /// As the body of a request to be compared with others.
+    var recorded: RecordedBody {
+        switch content {
+        case .text("", _): .none
+        case .text(let text, _): RecordedBody(.text(text), contentType: contentType)
+        case .size(let size): RecordedBody(.omitted(.binary), byteCount: size, contentType: contentType)
+        }
+    }
+
     func isLike(_ request: CassetteRequest) -> Bool {
         switch content {
         case .size(let size): return request.body.byteCount == size

@@ -6,7 +6,8 @@ internal import PulseObservability
 /// A transport around another that keeps what goes over it, every known secret masked, for a ``Cassette``.
 ///
 /// Bodies are kept whole, those that are no text as they are; of a stream as much as was read. Requests that are coded, files
-/// or streams are kept by their size. Cancelled requests are not kept. Safe from any thread.
+/// or streams are kept by their size, and so are multipart answers with parts that are no text: playing one of these
+/// fails. Cancelled requests are not kept. Safe from any thread.
 public final class CassetteRecorder: Transport {
     private let transport: any Transport
     private let clock: any PulseClock

@@ -17,6 +17,14 @@ struct CassetteRequest: Sendable {
         address = CassetteAddress(url)
         self.body = recorded.body
     }
+
+    /// One that was recorded.
+    init(method: String, url: String, address: CassetteAddress, body: RecordedBody) {
+        self.method = method
+        self.url = url
+        self.address = address
+        self.body = body
+    }
 }
 
 extension BodySource {

@@ -25,6 +25,13 @@ struct CassetteTrack: Sendable {
     /// The body of the request was a file or a stream, or no text.
     var hasOnlySizeOfBody: Bool { body?.isSize ?? true }
 
+    /// The request again, as a stub sees it: without files and streams.
+    var requestForStubs: CassetteRequest {
+        let isHidden = ["not kept: file", "not kept: stream"].contains(entry.request.postData?.comment ?? "")
+        let kept = body?.recorded ?? RecordedBody(.omitted(.binary))
+        return CassetteRequest(method: method, url: url, address: address, body: isHidden ? .none : kept)
+    }
+
     /// Why a request is another one; nil if it is the one that was recorded.
     func mismatch(_ request: CassetteRequest, _ matching: Cassette.Matching) -> String? {
         guard method == request.method else { return "the method is \(request.method)" }

@@ -79,7 +79,7 @@ struct PulseErrorTextTests {
         .decodingFailed(type: "User", underlying: Quoting()),
         .emptyBody,
         .responseTooLarge(limit: 1),
-        .circuitOpen(name: "https://api.example.com", retryAfter: 1),
+        .circuitOpen(name: "https://api.example.com?access_token=hunter2", retryAfter: 1),
         .retryExhausted(last: .http(secretResponse(503)), attempts: 3),
         .cacheMiss,
         .queuedOffline(id: UUID()),

@@ -416,6 +416,42 @@ struct OfflineGateTests {
         await finish(client)
     }
 
+    /// It would be sent under whoever is logged in then.
+    @Test(arguments: [PulseError.noConnection, .timeout(URLRequest(url: URL(fileURLWithPath: "/")))])
+    func aCallThatFailsBeforeTheAuthPluginWasAskedIsNotQueuedUnlessItIsAnonymous(error: PulseError) async throws {
+        let failure = Locked<PulseError?>(nil)
+        let client = client(plugins: [
+            FailingPlugin(scope: .call, error: failure), AuthPlugin(tokenProvider: Session(account: Locked("ada"))),
+        ])
+        _ = try await queued(client)
+        failure.withLock { $0 = error }
+        var endpoint = Self.order
+        for queuesBehindPending in [false, true] {
+            endpoint.options.queuesBehindPending = queuesBehindPending
+            let thrown = await #expect(throws: PulseError.self) { try await client.request(endpoint) }
+            #expect(thrown?.kind == error.kind)
+        }
+        #expect(try await client.offlineQueue?.pending().map(\.account) == ["ada"])
+        endpoint.options.auth = .anonymous
+        _ = try await queued(client, endpoint)
+        await finish(client)
+    }
+
+    /// Nobody is logged in.
+    private struct EmptySession: TokenProvider {
+        func accessToken() async -> String? { nil }
+        func refreshToken() async throws -> String { throw PulseError.sessionExpired }
+        func handleAuthenticationFailure() async {}
+    }
+
+    @Test func whatTheAuthPluginKnowsNoAccountOfIsQueuedForNobody() async throws {
+        let client = client(plugins: [AuthPlugin(tokenProvider: EmptySession())])
+        _ = try await queued(client)
+        #expect(try await client.offlineQueue?.pending().first?.account == nil)
+        #expect(try await client.offlineQueue?.pending().count == 1)
+        await finish(client)
+    }
+
     /// Nobody was asked who is logged in: the call itself is what failed.
     @Test func aReplayThatFailsBeforeTheAccountIsKnownIsJudgedByItsFailure() async throws {
         let failure = Locked<PulseError?>(nil)

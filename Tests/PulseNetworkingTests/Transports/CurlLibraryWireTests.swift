@@ -63,14 +63,39 @@ struct CurlLibraryWireTests {
         }
     }
 
-    @Test func withoutALibraryClientsFallBackAndTellOnce() {
+    @Test func withoutALibraryClientsFallBackAndTellTheFirstWhoListens() {
         let configuration = PulseConfiguration()
-        let choices = (0..<3).map { _ in StandardTransport(configuration, library: nil) }
-        #expect(choices.allSatisfy { $0.transport is URLSessionTransport })
-        #expect(choices.flatMap(\.problems) == [StandardTransport.fallbackWarning])
-        let standard = StandardTransport(configuration)
+        let isTold = Locked(false)
+        let sinks = [false, true, true].map { WarningSink(isActive: $0) }
+        for sink in sinks {
+            let fallback = StandardTransport(configuration, library: nil)
+            #expect(fallback.transport is URLSessionTransport)
+            fallback.warn(sink, isTold: isTold)
+        }
+        #expect(sinks.map(\.warnings) == [[], [StandardTransport.fallbackWarning], []])
+    }
+
+    @Test func withALibraryThereIsNothingToTell() {
+        let standard = StandardTransport(PulseConfiguration())
         #expect(standard.transport is CurlTransport)
-        #expect(standard.problems == [])
+        let sink = WarningSink(isActive: true)
+        standard.warn(sink, isTold: Locked(false))
+        #expect(sink.warnings == [])
+    }
+
+    private final class WarningSink: EventSink {
+        let isActive: Bool
+        private let told = Locked<[String]>([])
+
+        init(isActive: Bool) {
+            self.isActive = isActive
+        }
+
+        var warnings: [String] { told.withLock { $0 } }
+
+        func emit(_ event: NetworkEvent) {
+            if case .warning(let text) = event { told.withLock { $0.append(text) } }
+        }
     }
 
     @Test(arguments: [6, 7] as [UInt64])

@@ -66,6 +66,47 @@ struct CurlTransportTests {
         #expect(timings?.bytesDecoded == 100_000)
     }
 
+    @Test func aLengthThatLeavesNoRoomForTheOffsetIsNotTold() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data(repeating: 7, count: 100).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let told = Locked<[TransferProgress]>([])
+        try await MockServer.run { server in
+            server.fallback { _ in
+                .raw([
+                    .text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 100-200/*\r\n"),
+                    .text("Content-Length: \(Int64.max)\r\n\r\npart"), .close,
+                ])
+            }
+            let transport = CurlTransport()
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 100),
+                progress: { step in told.withLock { $0.append(step) } })
+            await #expect {
+                try await transport.send(request)
+            } throws: {
+                PulseError(wrapping: $0).kind == .transport
+            }
+            await transport.shutdown()
+        }
+        #expect(told.withLock { $0.last } == TransferProgress(completed: 104, total: nil))
+    }
+
+    /// The error number is that of the address that failed last.
+    @Test(
+        arguments: [
+            (ECONNREFUSED, false, true, .cannotConnectToHost), (ENETUNREACH, true, true, .cannotConnectToHost),
+            (ENETUNREACH, true, false, .notConnectedToInternet), (ENETUNREACH, false, true, .notConnectedToInternet),
+            (EHOSTUNREACH, true, true, .notConnectedToInternet),
+        ] as [(Int32, Bool, Bool, URLError.Code)])
+    func aHostThatMayHaveRefusedAtItsOtherAddressIsNoMissingNetwork(
+        number: Int32, hasTriedBothFamilies: Bool, hasDefaultRoute: Bool, expected: URLError.Code
+    ) {
+        let code = CurlFailure.connectCode(
+            Int(number), hasTriedBothFamilies: hasTriedBothFamilies, hasDefaultRoute: hasDefaultRoute)
+        #expect(code == expected)
+    }
+
     @Test func anAnswerIsLookedForWhereTheLastOneCameAtOnce() {
         var haste = CurlHaste()
         func next() -> Bool { haste.isWorthwhile() }

@@ -36,6 +36,31 @@ struct FileSinkTests {
         }
     }
 
+    /// The server chooses the length.
+    @Test func aTotalBeyondSixtyFourBitsIsNotTold() async throws {
+        try await Self.run("old") { file in
+            let told = Locked<[TransferProgress]>([])
+            let sink = try await FileSink(file, offset: 3)
+            try await sink.take(ByteStream([Data("new".utf8)]), total: .max) { done in
+                told.withLock { $0.append(done) }
+            }
+            #expect(told.withLock { $0 } == [TransferProgress(completed: 6, total: nil)])
+        }
+    }
+
+    @Test(
+        arguments: [
+            (4, 10, 3, 7, 13), (4, nil, 3, 7, nil), (4, Int64.max, 0, 4, Int64.max),
+            (4, Int64.max - 3, 3, 7, Int64.max), (4, Int64.max - 2, 3, 7, nil),
+            (Int64.max, Int64.max, 1, Int64.max, nil),
+        ] as [(Int64, Int64?, Int64, Int64, Int64?)])
+    func progressCountsWhatWasThereBefore(
+        completed: Int64, total: Int64?, offset: Int64, sum: Int64, sumOfAll: Int64?
+    ) {
+        let progress = TransferProgress(completed: completed, total: total, behind: offset)
+        #expect(progress == TransferProgress(completed: sum, total: sumOfAll))
+    }
+
     @Test func aNewFileIsItsUsersAlone() async throws {
         try await Self.run(nil) { file in
             try await FileSink(file, offset: 0).take(ByteStream([Data("a".utf8)]), total: nil, nil)

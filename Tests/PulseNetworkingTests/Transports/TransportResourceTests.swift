@@ -14,6 +14,12 @@ struct TransportResourceTests {
         await #expect(processExitsWith: .success) {
             try await MockServer.run { server in
                 server.fallback { _ in .text("answer") }
+                // What the process keeps for good is there after the first transport.
+                let first = CurlTransport()
+                try await Self.round(of: 500, against: server, over: first)
+                await first.shutdown()
+                try await server.wait { $0.openConnectionCount == 0 }
+                let idle = Resources.now
                 let transport = CurlTransport()
                 for _ in 0..<4 { try await Self.round(of: 500, against: server, over: transport) }
                 let before = Resources.now
@@ -23,9 +29,12 @@ struct TransportResourceTests {
                 #expect(after.descriptors <= before.descriptors + 130)
                 #expect(after.threads <= before.threads + 16)
                 #expect(after.memory <= before.memory + 8 << 20)
+                // A round has fifty requests at a time: more connections would be lost ones.
+                try await server.wait { $0.openConnectionCount <= 64 }
                 await transport.shutdown()
                 try await server.wait { $0.openConnectionCount == 0 }
-                #expect(Resources.now.descriptors < before.descriptors)
+                // Without connections the count is exact, but for what others of the process open for a moment.
+                #expect(Resources.now.descriptors <= idle.descriptors + 4)
             }
         }
     }

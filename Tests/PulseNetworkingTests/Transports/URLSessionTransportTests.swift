@@ -35,6 +35,30 @@ struct URLSessionTransportTests {
         #expect(headers.contains("Content-Length") == !isRemoved)
     }
 
+    private static let unenforced: [@Sendable (inout TransportRequest) -> Void] = [
+        { $0.pins = PinSet(publicKeyHashes: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]) },
+        { $0.tls = TLSSettings(minimumVersion: .tls13) },
+        { $0.proxy = .direct },
+    ]
+
+    @Test(arguments: unenforced.indices)
+    func refusesWhatItDoesNotEnforceBeforeAnythingIsSent(index: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("answer") }
+            let transport = URLSessionTransport()
+            var request = TransportRequest(urlRequest: URLRequest(url: server.baseURL))
+            Self.unenforced[index](&request)
+            let refused = request
+            await #expect {
+                try await transport.send(refused)
+            } throws: {
+                PulseError(wrapping: $0).kind == .unsupported
+            }
+            #expect(server.requests.isEmpty)
+            await transport.shutdown()
+        }
+    }
+
     @Test func sendsTheFileThatALinkLeadsTo() async throws {
         let folder = FileManager.default.temporaryDirectory
         let file = folder.appendingPathComponent(UUID().uuidString)

@@ -173,4 +173,23 @@ struct PulseEventBusStressTests {
         }
         #expect(bus.droppedEventCount == 0)
     }
+    /// Whoever listens is heard of at once, whoever leaves at that moment.
+    @Test func whoeverSubscribesAmongOthersThatLeaveHears() async {
+        let bus = PulseEventBus()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<2_000 {
+                        let subscription = bus.subscribe(bufferingNewest: 4)
+                        #expect(bus.isActive)
+                        bus.emit(.warning("own"))
+                        var iterator = subscription.makeAsyncIterator()
+                        #expect(await iterator.next() != nil)
+                        subscription.cancel()
+                    }
+                }
+            }
+        }
+        #expect(!bus.isActive)
+    }
 }

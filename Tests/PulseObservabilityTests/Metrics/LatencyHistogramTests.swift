@@ -102,6 +102,22 @@ struct LatencyHistogramTests {
         #expect(histogram.count(atMost: .infinity) == 1000 && histogram.count(atMost: .nan) == 0)
     }
 
+    /// A counter that falls is a restart to whoever scrapes it.
+    @Test func countsUpToABoundNeverFallAsMoreIsRecorded() {
+        let bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+        let random = SplitMix()
+        var histogram = LatencyHistogram()
+        var last = bounds.map { _ in 0 }
+        // Close below a bound, where the middle of the bucket lies above it; then anything.
+        let close = bounds.map { $0 * 0.9999 } + [0.4, 3600, 7200, .infinity]
+        for seconds in close + (0..<2000).map({ _ in random.exponential(0.5) }) {
+            histogram.record(seconds)
+            let counts = bounds.map { histogram.count(atMost: $0) }
+            #expect(zip(last, counts).allSatisfy { $0 <= $1 })
+            last = counts
+        }
+    }
+
     @Test func aCopyIsAValueOfItsOwn() {
         let one = Self.histogram([1])
         var two = one

@@ -86,6 +86,52 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
+    @Test func masksItsOwnNamesInTheOutcomeThatAnEventTells() async throws {
+        let stage = RecorderStage(options: .init(sensitiveHeaders: ["X-Own"]), plugins: [Refusing()]) { request in
+            PulseResponse(statusCode: 200, request: request)
+        }
+        _ = await stage.client.result(of: Request<EmptyResponse>(.get, "/a"))
+        let call = try #require(stage.calls.first)
+        guard case .failure(let error) = call.outcome else {
+            Issue.record("\(String(describing: call.outcome))")
+            return
+        }
+        #expect(error.kind == .unsupported)
+        #expect(error.message.contains("X-Own"))
+        #expect(!error.message.contains("hunter2"))
+        #expect(!PulseReport(stage.recorder.recording()).html.contains("hunter2"))
+        await stage.client.shutdown()
+    }
+
+    @Test func keepsOfAnOutcomeThatAnEventTellsNoMoreThanOfAnyText() {
+        let (bus, recorder) = (PulseEventBus(), PulseRecorder(clock: TestClock()))
+        recorder.attach(to: bus)
+        bus.emitCall(.sample(), .error(.custom, String(repeating: "word ", count: 100_000)))
+        guard case .failure(let error) = recorder.recording().calls.first?.outcome else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(error.message.utf8.count < 5000)
+    }
+
+    @Test func aCallThatHasGoneDoesNotComeBackWithItsNextAttempt() async throws {
+        let bus = PulseEventBus()
+        let recorder = PulseRecorder(options: .init(maximumCalls: 1), clock: TestClock())
+        recorder.attach(to: bus)
+        let waiting = PluginContext.mock(events: bus)
+        func send(_ context: PluginContext) async {
+            let chain = PluginChain.mock([recorder], context: context) { PulseResponse(statusCode: 503, request: $0) }
+            _ = await chain.result(.mock())
+        }
+        await send(waiting)
+        let later = PluginContext.mock(events: bus)
+        await send(later)
+        await send(waiting.with(attempt: 2))
+        let recording = recorder.recording()
+        #expect(recording.calls.map(\.id) == [later.id])
+        #expect(recording.recordedCallCount == 2)
+    }
+
     @Test func keepsHowTheWireFailed() async throws {
         let stage = RecorderStage { _ in throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent) }
         await #expect(throws: PulseError.self) {
@@ -315,6 +361,14 @@ struct PulseRecorderTests {
         #expect(command.contains(#"{"it'\''s":"1"}"#))
         #expect(command.contains("'Authorization: \(Redaction.mask)'"))
         await stage.client.shutdown()
+    }
+
+    private struct Refusing: PulsePlugin {
+        let identifier = "com.example.refusing"
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            throw PulseError.unsupported("X-Own: hunter2 refused")
+        }
     }
 
     private struct Marking: PulsePlugin {

@@ -22,10 +22,11 @@ struct RecorderScheduleTests {
         let random = SeededRandomness(seed: 8)
         var machine = PulseRecorder.StateMachine(maximumCalls: 20, byteBudget: 40_000, maximumEvents: 5)
         var known: [Model] = []
+        var gone: [UUID] = []
         var begun = 0
         for step in 0..<Self.steps {
             let index = known.isEmpty ? 0 : Int(random.next() % UInt64(known.count))
-            switch random.next() % 8 {
+            switch random.next() % 10 {
             case 0...2:
                 let id = UUID()
                 begun += 1
@@ -45,11 +46,26 @@ struct RecorderScheduleTests {
             case 7 where !known.isEmpty:
                 machine.end(known[index].id, latency: 1, outcome: nil, traceID: nil)
                 known[index].hasEnded = true
+            case 8 where !gone.isEmpty:
+                // An attempt of a call that went.
+                let late = gone[Int(random.next() % UInt64(gone.count))]
+                machine.begin(Self.call(late), id: late, at: 0)
+                _ = machine.beginExchange(late, attempt: 2, hop: 0, offset: 0, request: Self.request(10))
+            case 9:
+                let subject = String(repeating: "x", count: Int(random.next() % 6000))
+                machine.add(
+                    RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: subject))
             default: continue
             }
-            let calls = machine.recording.calls
+            let recording = machine.recording
+            let calls = recording.calls
             // What is left is always the newest of all.
-            known.removeFirst(known.count - calls.count)
+            let left = max(0, known.count - calls.count)
+            gone = Array((gone + known.prefix(left).map(\.id)).suffix(100))
+            known.removeFirst(left)
+            let cost = calls.reduce(0) { $0 + $1.cost } + recording.events.reduce(0) { $0 + $1.cost }
+            #expect(machine.byteCount == cost, "seed \(random.seed), step \(step)")
+            #expect(recording.events.count <= 5, "seed \(random.seed), step \(step)")
             #expect(calls.map(\.id) == known.map(\.id), "seed \(random.seed), step \(step)")
             #expect(calls.count <= 20 && machine.byteCount <= 40_000, "seed \(random.seed), step \(step)")
             #expect(machine.recordedCallCount == begun, "seed \(random.seed), step \(step)")

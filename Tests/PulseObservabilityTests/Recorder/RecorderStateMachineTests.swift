@@ -79,6 +79,35 @@ struct RecorderStateMachineTests {
         #expect(machine.byteCount == bytes)
     }
 
+    @Test func aLateRequestOfACallThatHasGoneDoesNotBringItBack() {
+        var machine = machine(calls: 1)
+        let (gone, kept) = (UUID(), UUID())
+        _ = send(gone, body: "x", in: &machine)
+        _ = send(kept, body: "y", in: &machine)
+        let bytes = machine.byteCount
+        // As its second attempt begins.
+        _ = send(gone, body: "x", in: &machine)
+        #expect(machine.recording.calls.map(\.id) == [kept])
+        #expect(machine.recordedCallCount == 2)
+        #expect(machine.byteCount == bytes)
+    }
+
+    @Test func theBudgetIsForHostAndOutcomeToo() {
+        var machine = machine()
+        let id = UUID()
+        let host = String(repeating: "h", count: 3000)
+        machine.begin(
+            RecordedCall(
+                id: id, endpointPath: "/a", route: "a", method: .get, host: host,
+                startedAt: Date(timeIntervalSince1970: 0)), id: id, at: 0)
+        #expect(machine.byteCount > 3000)
+        let message = String(repeating: "m", count: 5000)
+        machine.end(id, latency: 1, outcome: .failure(ErrorSummary(kind: .custom, message: message)), traceID: nil)
+        #expect(machine.byteCount > 8000)
+        machine.end(id, latency: 1, outcome: .failure(ErrorSummary(kind: .custom, message: "m")), traceID: nil)
+        #expect(machine.byteCount < 5000)
+    }
+
     @Test func aLateAnswerToACallWhoseBodiesWentHasNone() {
         let body = String(repeating: "x", count: 4000)
         var machine = machine(bytes: 8000)
@@ -129,5 +158,35 @@ struct RecorderStateMachineTests {
         }
         #expect(machine.recording.events.map(\.subject) == ["497", "498", "499"])
         #expect(machine.recording.recordedEventCount == 500)
+    }
+
+    @Test func eventsHaveAQuarterOfTheBudgetAndBodiesTheRest() {
+        var machine = machine(calls: 100, bytes: 40_000, events: 1000)
+        let body = String(repeating: "x", count: 10_000)
+        let id = UUID()
+        _ = send(id, body: body, in: &machine)
+        for number in 0..<100 {
+            let subject = "\(number)" + String(repeating: "x", count: 4000)
+            machine.add(RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: subject))
+        }
+        var recording = machine.recording
+        #expect(recording.events.map { $0.subject.prefix(2) } == ["98", "99"])
+        #expect(recording.recordedEventCount == 100)
+        #expect(recording.calls.first?.exchanges.first?.request.body.text == body)
+        #expect(machine.byteCount <= 40_000)
+        for _ in 0..<10 { _ = send(UUID(), body: body, in: &machine) }
+        recording = machine.recording
+        #expect(recording.events.count == 2)
+        #expect(recording.calls.count == 11)
+        #expect(machine.byteCount <= 40_000)
+    }
+
+    @Test func anEventThatAloneIsOverItsShareIsNotKept() {
+        var machine = machine(bytes: 4000)
+        let subject = String(repeating: "x", count: 1000)
+        machine.add(RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: subject))
+        #expect(machine.recording.events.isEmpty)
+        #expect(machine.recordedEventCount == 1)
+        #expect(machine.byteCount == 0)
     }
 }

@@ -217,6 +217,7 @@ struct CoalescingPluginTests {
         (Plain(plugins: [Marker(scope: .retry)]), RequestOptions()),
         (Plain(), RequestOptions().with(\.coalesces, value: false)),
         (Plain(), RequestOptions().with(\.retry, value: RetryPolicy(backoffStrategy: .custom { _ in 1 }))),
+        (Plain(), RequestOptions().with(\.redirectPolicy, value: .custom { _, _ in nil })),
     ]
 
     @Test(arguments: alone.indices)

@@ -110,4 +110,65 @@ struct CoalescingWireTests {
             await stage.client.shutdown()
         }
     }
+    /// Each attempt gets the token of whoever is logged in at that moment.
+    private struct UserHeader: PulsePlugin {
+        let user: Locked<String>
+
+        var identifier: String { "user" }
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            request.setValue("Bearer \(user.withLock { $0 })", forHTTPHeaderField: "Authorization")
+        }
+    }
+
+    @Test(arguments: [200, 403])
+    func aCredentialThatAPluginFurtherInSetsIsNotShared(status: Int) async throws {
+        try await MockServer.run { server in
+            let (user, gate, bus) = (Locked("ada"), Gate(), PulseEventBus())
+            let warnings = Locked(0)
+            let sink = ClosureSink { if case .warning = $0 { warnings.withLock { $0 += 1 } } }
+            bus.addSink(sink)
+            server.on(.get, "/item") { request in
+                await gate.pass()
+                return .text(request.headers["Authorization"] ?? "", status: status)
+            }
+            let plugin = CoalescingPlugin()
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
+                plugins: [plugin, UserHeader(user: user)], events: bus)
+            /// What the server said, whether that is a success or a failure.
+            @Sendable func answer() async -> String {
+                switch await client.result(of: Item()) {
+                case .success(let text): text
+                case .failure(let error): String(decoding: error.response?.data ?? Data(), as: UTF8.self)
+                }
+            }
+            let ada = Task.startingNow { await answer() }
+            await gate.arrivals(atLeast: 1)
+            user.withLock { $0 = "bob" }
+            let bobs = (0..<3).map { _ in Task.startingNow { await answer() } }
+            #expect(plugin.waiterCount == 4)
+            gate.open()
+            let adas = try await ada.value
+            #expect(adas == "Bearer ada")
+            for bob in bobs {
+                let answer = try await bob.value
+                #expect(answer == "Bearer bob")
+            }
+            #expect(warnings.withLock { $0 } == 1)
+            await client.shutdown()
+        }
+    }
+}
+
+private final class ClosureSink: EventSink {
+    private let body: @Sendable (NetworkEvent) -> Void
+
+    init(_ body: @escaping @Sendable (NetworkEvent) -> Void) {
+        self.body = body
+    }
+
+    var isActive: Bool { true }
+
+    func emit(_ event: NetworkEvent) { body(event) }
 }

@@ -16,7 +16,7 @@ struct RecoveryLedgerTests {
         }
         let joined = (1...3).map { ledger.join("login", $0, id: UInt64($0)) }
         #expect(joined == [true, true, true])
-        #expect(ledger.ask("login", sentAt: ledger.time) == .wait)
+        #expect(ledger.ask("login", sentAt: ledger.time) == .wait(run: run))
         #expect(ledger.leave("login", id: 2) == 2)
         #expect(ledger.leave("login", id: 2) == nil)
         #expect(ledger.end("login", run: run, isSuccess: true) == [1, 3])
@@ -60,6 +60,20 @@ struct RecoveryLedgerTests {
         #expect(ledger.end("login", run: run, isSuccess: true) == [])
         #expect(ledger.waiterCount("login") == 1)
         #expect(ledger.end("login", run: second, isSuccess: true) == [1])
+    }
+
+    @Test func aRunThatWasGivenUpStaysTheOneOfItsNameUntilItEnds() {
+        var ledger = RecoveryLedger<Int>()
+        guard case .start(let run) = ledger.ask("login", sentAt: ledger.time) else {
+            Issue.record("not started")
+            return
+        }
+        _ = ledger.join("login", 1, id: 1)
+        #expect(ledger.leaveAll("login", run: run + 1) == [])
+        #expect(ledger.leaveAll("login", run: run) == [1])
+        #expect(ledger.ask("login", sentAt: ledger.time) == .wait(run: run))
+        _ = ledger.join("login", 2, id: 2)
+        #expect(ledger.end("login", run: run, isSuccess: true) == [2])
     }
 
     @Test func remembersNoMoreNamesThanItMay() {

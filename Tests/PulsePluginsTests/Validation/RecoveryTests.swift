@@ -203,6 +203,68 @@ struct RecoveryTests {
         await plugin.shutdown()
     }
 
+    @Test func noSecondRunBeginsBesideOneThatWasGivenUpAndGoesOn() async throws {
+        let (session, clock, gate) = (Session(), TestClock(), Turnstile())
+        let runs = Locked(0)
+        let plugin = Self.plugin(
+            .task("login") {
+                runs.withLock { $0 += 1 }
+                // Deaf to its cancellation.
+                await Task.detached { try? await gate.pass("login") }.value
+                session.isGood.withLock { $0 = true }
+            }, timeout: 10)
+        @Sendable func call() -> Task<PulseResponse, any Error> {
+            Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+        }
+        // Each waits for a time of its own.
+        for _ in 0..<2 {
+            let waiting = call()
+            await gate.arrived(1)
+            await clock.sleepers(atLeast: 1)
+            await clock.advance(by: 10)
+            let error = await #expect(throws: PulseError.self) { try await waiting.value }
+            #expect(error?.isRetryable == true)
+        }
+        let last = call()
+        await clock.sleepers(atLeast: 1)
+        gate.open()
+        #expect(try await last.value.data == Data("good".utf8))
+        #expect(runs.withLock { $0 } == 1)
+        await plugin.shutdown()
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func aTaskThatOutlivesARecoveryIsOutsideAgain() async throws {
+        let (session, gate, later) = (Session(), Gate(), Locked<Task<PulseResponse, any Error>?>(nil))
+        let own = Locked<ValidatorPlugin?>(nil)
+        let plugin = Self.plugin(
+            .task("login") {
+                guard let plugin = own.withLock({ $0 }) else { return }
+                let task = Task {
+                    await gate.pass()
+                    return try await plugin.run { session.answer($0) }
+                }
+                later.withLock { $0 = task }
+                session.isGood.withLock { $0 = true }
+            })
+        own.withLock { $0 = plugin }
+        _ = try await plugin.run { session.answer($0) }
+        session.isGood.withLock { $0 = false }
+        gate.open()
+        // It is judged, and recovered for.
+        #expect(try await later.withLock { $0 }?.value.data == Data("good".utf8))
+        own.withLock { $0 = nil }
+    }
+
+    @Test func aRecoveryMayShutItsPluginDown() async throws {
+        let own = Locked<ValidatorPlugin?>(nil)
+        let plugin = Self.plugin(.task("login") { await own.withLock { $0 }?.shutdown() })
+        own.withLock { $0 = plugin }
+        let session = Session()
+        await #expect(throws: (any Error).self) { try await plugin.run { session.answer($0) } }
+        own.withLock { $0 = nil }
+    }
+
     @Test func noAlarmIsLeftWhenTheWorkIsDone() async throws {
         let (session, clock) = (Session(), TestClock())
         let plugin = Self.plugin(.task("login") { session.isGood.withLock { $0 = true } })

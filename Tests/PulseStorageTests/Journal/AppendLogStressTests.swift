@@ -12,7 +12,10 @@ struct AppendLogStressTests {
         let directory = try TemporaryDirectory()
         let url = directory.file("journal")
         let mirrors = [LogMirror(), LogMirror()]
-        let logs = mirrors.map { AppendLog.open(url, $0) }
+        // Now in place and now on the queue of the log, whatever the disk takes.
+        var disk = Disk.system
+        disk.patience = .infinity
+        let logs = mirrors.map { AppendLog.open(url, $0, disk: disk) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<16 {
                 group.addTask {

@@ -97,6 +97,8 @@ struct AppendLogTests {
         let disk = patientDisk(.infinity) { threads.withLock { $0.append(ThreadID.current) } }
         let log = AppendLog.open(url, LogMirror(), disk: disk)
         try await log.append([.sample(1)])
+        // Who appended goes on a moment before the log's own thread has done.
+        while log.isWorking { await Task.yield() }
         threads.withLock { $0 = [] }
         for number in 2..<50 {
             let before = ThreadID.current
@@ -134,6 +136,27 @@ struct AppendLogTests {
         locks.forEach { $0.close() }
         try await all
         for log in logs { await log.close() }
+    }
+
+    @Test func anAppendInPlaceThatFailsLeavesTheLockToOthers() async throws {
+        let faulty = FaultyDisk()
+        let (log, mirror) = (AppendLog.open(url, LogMirror(), disk: faulty.disk), LogMirror())
+        let other = FileLock(path: directory.file("journal.lock").path)
+        try await log.append([.sample(1)])
+        while log.isWorking { await Task.yield() }
+        for change in [\FaultyDisk.Plan.write, \.sync] {
+            faulty.plan.withLock { $0[keyPath: change] = EIO }
+            await #expect(throws: PulseError.self) { try await log.append([.sample(2)]) }
+            faulty.plan.withLock { $0[keyPath: change] = 0 }
+            #expect(try other.tryAcquire())
+            other.release()
+        }
+        try await log.append([.sample(3)])
+        await log.close()
+        let second = AppendLog.open(url, mirror)
+        try await second.refresh {}
+        #expect(mirror.ids == [1, 3].map { UUID(number: $0) })
+        await second.close()
     }
 
     @Test func writesWhatComesWhileAnotherAppendsInPlace() async throws {
@@ -414,6 +437,23 @@ struct AppendLogTests {
         #expect(try other.tryAcquire())
         other.close()
         #expect(try one.tryAcquire())
+    }
+
+    @Test func aLockThatCannotBeCheckedIsNotKept() throws {
+        let folder = directory.file("folder")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let path = folder.appendingPathComponent("lock").path
+        let lock = FileLock(path: path)
+        #expect(try lock.tryAcquire())
+        lock.release()
+        let file = open(path, O_RDWR)
+        defer { close(file) }
+        // A loop of links stands where the folder was: looking at the path fails, and not for want of a file.
+        try FileManager.default.removeItem(at: folder)
+        try FileManager.default.createSymbolicLink(at: folder, withDestinationURL: folder)
+        #expect(throws: JournalFailure.self) { try lock.tryAcquire() }
+        // Another descriptor still leads to the same file.
+        #expect(flock(file, LOCK_EX | LOCK_NB) == 0)
     }
 
     @Test func aLockWhoseFileWasDeletedIsNotTakenForTheNewOne() throws {

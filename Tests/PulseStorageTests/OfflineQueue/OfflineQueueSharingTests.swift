@@ -79,7 +79,87 @@ struct OfflineQueueSharingTests {
         await other.queue.close()
     }
 
+    /// The journal that is written anew meanwhile has the new form alone.
+    @Test func alsoIfTheOtherProcessHasCompactedTheJournalSince() async throws {
+        let other = queue(starts: false)
+        let one = queue()
+        let id = try await one.enqueue("/old")
+        let removed = try await one.enqueue("/removed")
+        one.answer { replay in
+            if replay.request.url?.path == "/old" {
+                try? await other.queue.update(id: id) { $0.url = URL(string: "https://api.example.com/new") ?? $0.url }
+                try? await other.queue.remove(id: removed)
+            }
+            return .status(200)
+        }
+        #expect(try await one.queue.drain() == 0)
+        #expect(one.sent.suffix(2) == ["/old", "/new"])
+        await one.queue.close()
+        await other.queue.close()
+    }
+
+    /// As after the directory was deleted and made anew.
+    @Test func whoeverLosesTheFileOfItsTurnSendsNoMoreOnceAnotherHasTheTurn() async throws {
+        let one = queue()
+        try await one.enqueue("/1")
+        #expect(try await one.queue.drain() == 1)
+        try FileManager.default.removeItem(at: directory.file("drainer.lock"))
+        let other = queue()
+        #expect(try await other.queue.drain() == 1)
+        #expect(other.sent.contains("/1"))
+        let count = one.sent.count
+        one.answer { _ in .status(200) }
+        #expect(try await one.queue.drain() == 1)
+        #expect(one.sent.count == count)
+        other.answer { _ in .status(200) }
+        #expect(try await other.queue.drain() == 0)
+        await other.queue.close()
+        await one.queue.close()
+    }
+
+    @Test func whoeverLosesTheFileOfItsTurnGoesOnIfNobodyElseSends() async throws {
+        let one = queue()
+        try await one.enqueue("/1")
+        #expect(try await one.queue.drain() == 1)
+        try FileManager.default.removeItem(at: directory.file("drainer.lock"))
+        one.answer { _ in .status(200) }
+        #expect(try await one.queue.drain() == 0)
+        await one.queue.close()
+    }
+
     // MARK: What is left
+
+    private func bodies() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.file("bodies").path)
+    }
+
+    @Test func theBodyOfAnEditGoesWithItsEntryThoughTheJournalWasCompactedInBetween() async throws {
+        let queue = queue()
+        let id = try await queue.enqueue("/1")
+        let removed = try await queue.enqueue("/2")
+        try await queue.queue.update(id: id) { $0.body = Data(count: SideFiles.limit + 1) }
+        #expect(try bodies().count == 1)
+        try await queue.queue.remove(id: removed)
+        #expect(try bodies().count == 1)
+        try await queue.queue.remove(id: id)
+        #expect(try bodies().isEmpty)
+        await queue.queue.close()
+    }
+
+    @Test(arguments: [nil, "ada"] as [String?])
+    func removesBodiesThatACrashLeftWithAllElse(account: String?) async throws {
+        let queue = queue()
+        try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)), account: "ada")
+        try await queue.queue.drain()
+        try Data("left by a crash".utf8).write(to: directory.file("bodies").appendingPathComponent(UUID().uuidString))
+        if let account {
+            try await queue.queue.removeAll(account: account)
+        } else {
+            try await queue.queue.removeAll()
+        }
+        #expect(try bodies().isEmpty)
+        await queue.queue.close()
+    }
 
     /// The bytes of every file.
     private func everything() throws -> String {

@@ -101,6 +101,19 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
+    @Test func aPauseDoesNotOutliveItsDrainer() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let removed = try await queue.enqueue("/1")
+        try await queue.queue.drain()
+        try await queue.queue.remove(id: removed)
+        await queue.queue.work.withLock { $0.drainer }?.value
+        queue.answer { _ in .status(200) }
+        let id = try await queue.enqueue("/2", isOffline: false)
+        await queue.event { $0.isCompletion(of: id) }
+        #expect(queue.clock.uptime == 0)
+        await queue.queue.close()
+    }
+
     @Test func whatIsQueuedDuringADrainIsSentInIt() async throws {
         let queue = queue(answer: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1", isOffline: false)

@@ -226,7 +226,10 @@ struct QueueStateMachineScheduleTests {
                 $0.value.order < $1.value.order
             }
             for (tag, line) in model.lines {
-                #expect(order.filter { $0.value.tag == tag }.map(\.key) == line.map(\.id), note(step))
+                let entries = order.filter { $0.value.tag == tag }
+                #expect(entries.map(\.key) == line.map(\.id), note(step))
+                // Through every compaction and relaunch.
+                #expect(entries.map(\.value.revision) == line.map(\.revision), note(step))
             }
         }
         for event in ["updated", "unwritten", "outdated", "crashed", dropsOldest ? "dropped" : "refused"] {
@@ -236,14 +239,7 @@ struct QueueStateMachineScheduleTests {
 
     /// As the journal does it: what the machine gives takes the place of the records, and is read anew.
     private func compact(_ queue: inout MachineUnderTest) {
-        queue.records = queue.machine.contents().map { content in
-            switch content {
-            case .copy(let location): queue.records[location.offset]
-            case .changed(let location, let operation, let expiry):
-                queue.records[location.offset].with(operation: operation, expiry: expiry)
-            case .record(let record): record
-            }
-        }
+        queue.records = queue.compacted()
         _ = queue.machine.reset(queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) })
     }
 }

@@ -56,6 +56,18 @@ struct MachineUnderTest {
         return effect
     }
 
+    /// What the journal has once it is compacted.
+    func compacted() -> [LogRecord] {
+        machine.contents().map { content in
+            switch content {
+            case .copy(let location): records[location.offset]
+            case .changed(let location, let operation, let expiry):
+                records[location.offset].with(operation: operation, expiry: expiry)
+            case .record(let record): record
+            }
+        }
+    }
+
     mutating func relaunch() {
         var fresh = Self(capacity: machine.capacity, maxAttempts: machine.maxAttempts, dropsOldest: machine.dropsOldest)
         records.forEach { fresh.write($0) }
@@ -346,7 +358,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
         queue.write(LogRecord("U", id, payload: Data("new".utf8)))
         if isCompacted {
-            // As one that was just queued.
+            // By an earlier version: as one that was just queued.
             _ = queue.machine.reset([
                 MachineUnderTest.item(LogRecord("E", id), 0),
                 MachineUnderTest.item(LogRecord("E", UUID(number: 2)), 1),
@@ -354,7 +366,56 @@ struct QueueStateMachineTests {
         }
         #expect(queue.finish(id, verdict) == nil)
         #expect(queue.sent() == [id])
-        #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: !isCompacted))
+        #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: true))
+        #expect(queue.sent() == ids(2))
+    }
+
+    /// Another process compacts before this one has seen the new form.
+    @Test func aVerdictOnAFormThatACompactionTookOutDoesNotEndTheEntry() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        var other = queue
+        #expect(queue.sent() == [id])
+        other.write(LogRecord("U", id, payload: Data("new".utf8)))
+        queue.records = other.compacted()
+        _ = queue.machine.reset(queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) })
+        #expect(queue.finish(id, .done(status: 200)) == nil)
+        #expect(queue.sent() == [id])
+        #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: true))
+    }
+
+    @Test func dropsAllDeadLettersThatAreTooManyInOneLook() {
+        var queue = MachineUnderTest(capacity: 2)
+        for number in 1...5 {
+            let id = queue.enqueue(number)
+            queue.write(LogRecord("D", id))
+        }
+        let ends = ids(1, 2, 3).map { OfflineQueue.StateMachine.Action.end($0, .dropped) }
+        #expect(queue.next() == ends)
+        // Those are as good as gone.
+        #expect(queue.next() == [])
+        for id in ids(1, 2, 3) { queue.write(OfflineQueue.StateMachine.removal(id, .dropped)) }
+        #expect(queue.machine.deadCount == 2)
+        #expect(queue.next() == [])
+    }
+
+    @Test func aPauseEndsWithItsDrainerWhichGoesOnlyWhenNothingIsLeft() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, tag: "a")
+        for _ in 1...10 {
+            #expect(queue.sent() == [id])
+            queue.finish(id, .offline)
+            queue.uptime = queue.machine.pausedUntil
+        }
+        queue.machine.pause(queue.uptime, queue.random)
+        let mayGoBefore = queue.machine.endIfIdle()
+        #expect(!mayGoBefore)
+        #expect(queue.sent() == [])
+        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        let mayGo = queue.machine.endIfIdle()
+        #expect(mayGo)
+        #expect(queue.machine.offlineFailures == 0)
+        queue.enqueue(2, tag: "b")
         #expect(queue.sent() == ids(2))
     }
 
@@ -425,14 +486,9 @@ struct QueueStateMachineTests {
         queue.write(OfflineQueue.StateMachine.removal(UUID(number: 3), .removed))
         queue.write(LogRecord("U", UUID(number: 4), expiry: 9_000_000))
         var compacted = MachineUnderTest(maxAttempts: 2)
-        for content in queue.machine.contents() {
-            switch content {
-            case .copy(let location): compacted.write(queue.records[location.offset])
-            case .changed(let location, let operation, let expiry):
-                compacted.write(queue.records[location.offset].with(operation: operation, expiry: expiry))
-            case .record(let record): compacted.write(record)
-            }
-        }
+        queue.compacted().forEach { compacted.write($0) }
+        #expect(compacted.machine.entries.mapValues(\.revision) == queue.machine.entries.mapValues(\.revision))
+        #expect(compacted.machine.entries[UUID(number: 4)]?.revision == 1)
         #expect(compacted.machine.entries.mapValues(\.attempts) == queue.machine.entries.mapValues(\.attempts))
         #expect(compacted.machine.entries.mapValues(\.expiry) == queue.machine.entries.mapValues(\.expiry))
         #expect(compacted.machine.deadCount == 1)

@@ -195,6 +195,54 @@ struct CassetteTests {
         await client.shutdown()
     }
 
+    @Test(arguments: ["text/plain; charset=iso-8859-1", "application/json; charset=iso-8859-1"])
+    func textInAnotherEncodingComesBackByteByByteAndMasked(contentType: String) async throws {
+        func body(_ password: String) throws -> Data {
+            try #require(#"{"name":"caf\#u{E9}","password":"\#(password)"}"#.data(using: .isoLatin1))
+        }
+        let sent = try body("hunter2")
+        let cassette = try await record([Request<String>(.get, "/a")]) { request in
+            PulseResponse(
+                statusCode: 200, headers: ["Content-Type": contentType], data: sent, request: request)
+        }
+        let client = client(CassettePlayer(cassette))
+        let played = try await client.request(Request<Data>(.get, "/a"))
+        #expect(try played == body(Redaction.mask))
+        await client.shutdown()
+    }
+
+    @Test(arguments: [
+        "Content-Type: image/png\r\n\r\nabc", "Content-Type: text/plain\r\n\r\na\u{0}b",
+        "Content-Type: text/plain\r\n\r\n\u{E9}",
+    ])
+    func anAnswerOfPartsThatAreNoTextIsNotPlayedAsAnotherOne(part: String) async throws {
+        let latin1 = try #require("--x\r\n\(part)\r\n--x--\r\n".data(using: .isoLatin1))
+        let cassette = try await record([Request<String>(.get, "/a")]) { request in
+            PulseResponse(
+                statusCode: 200, headers: ["Content-Type": "multipart/mixed; boundary=x"], data: latin1,
+                request: request)
+        }
+        let client = client(CassettePlayer(cassette))
+        guard case .failure(let error) = await client.result(of: Request<Data>(.get, "/a")) else {
+            Issue.record("it was played")
+            return
+        }
+        #expect(error.localizedDescription.contains("not kept: binary"))
+        await client.shutdown()
+    }
+
+    @Test func anAnswerOfTextPartsComesBackAsItWas() async throws {
+        let body = Data("--x\r\nContent-Type: text/plain\r\n\r\n\u{E9}\r\n--x--\r\n".utf8)
+        let cassette = try await record([Request<String>(.get, "/a")]) { request in
+            PulseResponse(
+                statusCode: 200, headers: ["Content-Type": "multipart/mixed; boundary=x"], data: body,
+                request: request)
+        }
+        let client = client(CassettePlayer(cassette))
+        #expect(try await client.request(Request<Data>(.get, "/a")) == body)
+        await client.shutdown()
+    }
+
     @Test func jsonIsComparedByItsValueAndMultipartWithoutItsBoundary() async throws {
         func form() -> Request<String> {
             Request<String>(.post, "/form").body(
@@ -359,6 +407,57 @@ struct CassetteTests {
         }
         #expect(answers == ["1", "3", "2", "2", "c"])
         await #expect(throws: PulseError.self) { try await client.request(Request<String>(.post, "/a")) }
+        await client.shutdown()
+    }
+
+    @Test func aRedirectToAnotherHostIsOneStubThatAnswersInTurn() async throws {
+        let har = #"""
+            {"log": {"entries": [
+            {"request": {"method": "GET", "url": "http://example.com/x?b=2&a=1"},
+            "response": {"status": 301,
+            "headers": [{"name": "Location", "value": "https://www.example.com/x?a=1&b=2"}]}},
+            {"request": {"method": "GET", "url": "https://www.example.com/x?a=1&b=2"},
+            "response": {"status": 200, "content": {"text": "there"}}}]}}
+            """#
+        let cassette = try Cassette(har: Data(har.utf8))
+        let call = Request<String>(.get, "/x").query("a", "1").query("b", "2")
+        let stubs = cassette.stubs()
+        #expect(stubs.count == 1)
+        let client = client(MockTransport(stubs: stubs), at: try #require(URL(string: "http://example.com")))
+        let response = try await client.response(for: call)
+        #expect(response.value == "there")
+        #expect(response.response.redirects.map(\.statusCode) == [301])
+        await client.shutdown()
+        // Where the host counts they are two.
+        #expect(cassette.stubs(matching: .all).count == 2)
+    }
+
+    @Test func requestsThatAStubCannotTellApartAreOneStub() async throws {
+        func form(_ value: String) -> Request<String> {
+            Request<String>(.post, "/form").body(
+                .multipart(MultipartFormData(parts: [.init(name: "a", data: Data(value.utf8))])))
+        }
+        func json(_ text: String) -> Request<String> {
+            Request<String>(.post, "/json").body(.data(Data(text.utf8), contentType: "application/json"))
+        }
+        let count = Locked(0)
+        let cassette = try await record([
+            form("1"), form("1"), form("2"), json(#"{"a":1,"b":2}"#), json(#"{ "b": 2, "a": 1 }"#),
+        ]) { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return PulseResponse(statusCode: 200, data: Data("\(number)".utf8), request: request)
+        }
+        let stubs = cassette.stubs()
+        #expect(stubs.count == 3)
+        let client = client(MockTransport(stubs: stubs))
+        var answers: [String] = []
+        for call in [form("1"), form("2"), form("1"), json(#"{"a":1,"b":2}"#), json(#"{"a":1,"b":2}"#)] {
+            answers.append(try await client.request(call))
+        }
+        #expect(answers == ["1", "3", "2", "4", "5"])
         await client.shutdown()
     }
 

@@ -77,7 +77,10 @@ struct CurlDriver: @unchecked Sendable {
 
     /// Looks whether the answer is there; `goesOn` as long as it may be worthwhile to look again.
     mutating func look(for awaited: Awaited) -> (goesOn: Bool, rest: [CurlAftermath.Step]) {
-        guard !hasEnded, transfers[awaited.id] != nil, pulse_loop_look_at(poller, awaited.socket) else {
+        guard !hasEnded else { return (false, []) }
+        guard transfers[awaited.id] != nil, pulse_loop_look_at(poller, awaited.socket) else {
+            // Somebody else has ended the transfer; the next one on this connection may not ask for its socket again.
+            pulse_loop_take_back(poller, awaited.socket)
             return (false, [])
         }
         endFinished()

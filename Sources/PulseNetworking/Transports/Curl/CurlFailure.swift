@@ -39,7 +39,10 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         case PULSE_CURLE_COULDNT_RESOLVE_HOST, PULSE_CURLE_COULDNT_RESOLVE_PROXY:
             return pulse_has_default_route() ? .cannotFindHost : .notConnectedToInternet
         case PULSE_CURLE_COULDNT_CONNECT:
-            return connectCode(pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_OS_ERRNO)))
+            return connectCode(
+                pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_OS_ERRNO)),
+                hasTriedBothFamilies: transfer.way.hasTriedIPv4 && transfer.way.hasTriedIPv6,
+                hasDefaultRoute: pulse_has_default_route())
         case PULSE_CURLE_OPERATION_TIMEDOUT:
             return .timedOut
         case PULSE_CURLE_SSL_CONNECT_ERROR, PULSE_CURLE_SSL_CIPHER, PULSE_CURLE_SSL_CACERT_BADFILE:
@@ -54,8 +57,8 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .badServerResponse
         case PULSE_CURLE_RECV_ERROR where text.contains("chunked-encoding") || text.contains("response headers"):
             return .badServerResponse
-        // What libcurl says of a line beyond its limit.
-        case PULSE_CURLE_OUT_OF_MEMORY where transfer.isReadingHead:
+        // What libcurl says of a line beyond its limit, which may be the first one.
+        case PULSE_CURLE_OUT_OF_MEMORY where transfer.isReadingHead || phase == .maybeSent:
             return .badServerResponse
         // With TLS 1.3 a server tells only after the handshake that it wants a certificate.
         case PULSE_CURLE_RECV_ERROR where text.contains("certificate required"):
@@ -79,8 +82,14 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
     }
 
     /// A refusal is the host's; the rest says that there is no way to it.
-    private static func connectCode(_ number: Int) -> URLError.Code {
+    ///
+    /// - Parameter number: of the address that failed last, which hides what the others said: a host may have refused
+    ///   at its IPv4 address before there was no way to its IPv6 address.
+    static func connectCode(
+        _ number: Int, hasTriedBothFamilies: Bool, hasDefaultRoute: @autoclosure () -> Bool
+    ) -> URLError.Code {
         switch Int32(truncatingIfNeeded: number) {
+        case ENETUNREACH where hasTriedBothFamilies && hasDefaultRoute(): .cannotConnectToHost
         case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: .notConnectedToInternet
         default: .cannotConnectToHost
         }

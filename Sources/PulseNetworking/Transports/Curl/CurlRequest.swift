@@ -60,7 +60,8 @@ final class CurlRequest: Sendable {
         if !lines.hasAccept { lines.add(withoutValue: "Accept:") }
         // libcurl writes it twice if it is to write it by itself.
         if !lines.hasAcceptEncoding { lines.add("Accept-Encoding", acceptEncoding) }
-        if method != "GET" {
+        let isGetWithoutBody = if case .none = body { method == "GET" } else { false }
+        if !isGetWithoutBody {
             if !lines.hasContentType { lines.add(withoutValue: "Content-Type:") }
             if !lines.hasExpect { lines.add(withoutValue: "Expect:") }
         }

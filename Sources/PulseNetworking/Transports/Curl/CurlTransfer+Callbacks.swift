@@ -196,7 +196,7 @@ let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, remotePor
 }
 
 let curlOpenSocket: pulse_curl_opensocket_callback = { context, _, address in
-    guard let transfer = transfer(context), transfer.willOpenSocket(), let address else {
+    guard let transfer = transfer(context), let address, transfer.willOpenSocket(family: address.pointee.family) else {
         return Int32(PULSE_CURL_SOCKET_BAD)
     }
     return pulse_loop_open_socket(transfer.poller, address)

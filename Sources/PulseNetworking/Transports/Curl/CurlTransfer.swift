@@ -57,6 +57,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// How far the request has got.
     struct Way {
         var hasSocket = false
+        var hasTriedIPv4 = false
+        var hasTriedIPv6 = false
         /// Why this side ended the transfer, which libcurl does not know.
         var failure: (any Error)?
         /// The connection that libcurl took up again is not fit to be used, and nothing has been sent.
@@ -161,8 +163,10 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// A socket is wanted; false ends the transfer.
-    func willOpenSocket() -> Bool {
+    func willOpenSocket(family: Int32) -> Bool {
         way.hasSocket = true
+        if family == AF_INET { way.hasTriedIPv4 = true }
+        if family == AF_INET6 { way.hasTriedIPv6 = true }
         return !isAbandoned
     }
 

@@ -48,7 +48,7 @@ extension URLSessionTransport {
                 // Foundation may tell of bytes before it shows the answer that says where they belong.
                 guard let response = task.response as? HTTPURLResponse else { return }
                 let start = response.statusCode == 206 ? offset : 0
-                let step = TransferProgress(completed: start + done.completed, total: done.total.map { start + $0 })
+                let step = TransferProgress(completed: done.completed, total: done.total, behind: start)
                 last.withLock { $0 = step }
                 progress(step)
             }
@@ -70,8 +70,8 @@ extension URLSessionTransport {
             throw TransportFailure(code: .cannotWriteToFile, phase: .responseStarted)
         }
         let start = try response.fileOffset(asked: offset)
-        let length = start + (source?.length ?? 0)
-        let whole = TransferProgress(completed: length, total: length)
+        let length = source?.length ?? 0
+        let whole = TransferProgress(completed: length, total: length, behind: start)
         if last.withLock({ $0 }) != whole { request.progress?(whole) }
         let body = ByteStream(next: { try await source?.read(upTo: 256 << 10) })
         try await FileSink(file, offset: start).take(body, total: nil, nil)

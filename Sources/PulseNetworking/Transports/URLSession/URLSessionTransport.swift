@@ -5,8 +5,8 @@ public import PulseCore
 /// The transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
 /// It buffers bodies up to the request's limit, streams them, writes them to files, and sends bodies of bytes, files and
-/// streams. Upgrades are ``PulseError/unsupported(_:)``, and so are pins and TLS settings, which it does not enforce.
-/// Connecting falls under the idle timeout, because `URLSession` has no timeout of its own for it.
+/// streams. Upgrades are ``PulseError/unsupported(_:)``, and so are pins, TLS settings and proxies, which it does not
+/// enforce. Connecting falls under the idle timeout, because `URLSession` has no timeout of its own for it.
 ///
 /// On Linux it streams in neither direction, as it cannot hold a server back there, and downloads without a body of the
 /// request's: the file is complete before the target is touched, and an error's body of more than 1 MiB is cut to nothing.
@@ -80,6 +80,9 @@ public final class URLSessionTransport: Transport {
     }
 
     private func check(_ request: TransportRequest) throws {
+        if request.pins != nil { throw PulseError.unsupported("URLSessionTransport enforces no pinned public keys") }
+        if request.tls != .default { throw PulseError.unsupported("URLSessionTransport enforces no TLS settings") }
+        if request.proxy != .environment { throw PulseError.unsupported("URLSessionTransport enforces no proxies") }
         switch request.delivery {
         case .buffered: break
         case .file where holdsServersBack || !request.body.isPresent: break

@@ -5,8 +5,8 @@ extension ReportPage {
     static let charts = #"""
         function tiles(report) {
           const box = document.getElementById("tiles");
-          const done = report.calls.filter(isDone);
-          const failed = done.filter((call) => tone(call) === "bad" || tone(call) === "warn").length;
+          const done = report.calls.filter(hasVerdict);
+          const failed = done.filter((call) => call.error).length;
           const latencies = done.map((call) => call.latency).sort(ascending);
           const exchanges = report.calls.reduce((sum, call) => sum + call.exchanges.length + call.omitted, 0);
           const retries = report.calls.reduce(
@@ -55,7 +55,7 @@ extension ReportPage {
 
         function histogram(report) {
           const target = chart("histogram", "Latency", 420, 190);
-          const values = report.calls.filter(isDone).map((call) => Math.max(0.01, call.latency)).sort(ascending);
+          const values = report.calls.filter(hasVerdict).map((call) => Math.max(0.01, call.latency)).sort(ascending);
           if (values.length === 0) return nothing(target.card);
           const edges = steps(values[0], values[values.length - 1]);
           const counts = edges.slice(1).map(() => 0);
@@ -91,7 +91,7 @@ extension ReportPage {
 
         function percentiles(report) {
           const target = chart("percentiles", "Percentiles over time", 420, 190);
-          const calls = report.calls.filter(isDone);
+          const calls = report.calls.filter(hasVerdict);
           if (calls.length === 0) return nothing(target.card);
           const [from, to] = span(calls.map((call) => call.start));
           const buckets = Math.max(1, Math.min(24, Math.ceil(calls.length / 5)));
@@ -152,6 +152,7 @@ extension ReportPage {
             draw(bar, "title", {}, name + ": " + number);
             draw(target.svg, "text", { x: 144 + Math.max(2, 230 * number / most), y: y + 14 }, number);
           });
+          rest(target.card, entries.length - rows.length, "more kind");
         }
 
         function tally(names) {
@@ -176,16 +177,18 @@ extension ReportPage {
           queueDeadLettered: "bad", connectivity: "note", pinningFailed: "bad", warning: "warn",
         };
 
-        // A lane for each breaker, in the color of its state, one for the queue and one for the rest.
+        // One for the queue and one for the rest, which many breakers must not push out, and a lane for each breaker,
+        // in the color of its state.
         function lanes(report) {
-          const names = new Map();
+          const names = new Map([["offline queue", []], ["connection, warnings", []]]);
           for (const event of report.events) {
             const name = BREAKER[event.kind] ? "breaker " + event.subject
               : event.kind.startsWith("queue") ? "offline queue" : "connection, warnings";
             if (!names.has(name)) names.set(name, []);
             names.get(name).push(event);
           }
-          const rows = Array.from(names.entries()).slice(0, 12);
+          const found = Array.from(names.entries()).filter(([, events]) => events.length);
+          const rows = found.slice(0, 12);
           const target = chart("timeline", "Breakers and queue", 860, Math.max(1, rows.length) * 28 + 24, true);
           if (rows.length === 0) {
             target.svg.remove();
@@ -220,6 +223,7 @@ extension ReportPage {
           draw(target.svg, "text", { x: 200, y: bottom }, clock(from));
           draw(target.svg, "text", { x: 850, y: bottom, "text-anchor": "end" }, clock(to));
           legend(target.card, [["open, failed", "bad"], ["half open, expired", "warn"], ["closed, delivered", "good"]]);
+          rest(target.card, found.length - rows.length, "more breaker");
         }
 
         """#

@@ -7,7 +7,7 @@ extension ReportPage {
 
         const OUTCOMES = [
           ["", "All"], ["good", "2xx"], ["note", "1xx, 3xx"], ["warn", "4xx"], ["bad", "Failed, 5xx"],
-          ["idle", "Cancelled, under way"],
+          ["idle", "Cancelled, queued, under way"],
         ];
         const ORDERS = {
           newest: (left, right) => right.start - left.start,
@@ -96,6 +96,8 @@ extension ReportPage {
             add(line, "span", { class: "subject" }, short(event.subject, 2000));
           }
           if (newest.length === 0) add(box, "div", { class: "empty" }, "Nothing recorded.");
+          rest(box, report.events.length - newest.length, "older event", " not shown");
+          rest(box, report.recordedEvents - report.events.length, "older event", " not kept");
         }
 
         function start() {

@@ -62,9 +62,20 @@ extension ReportPage {
           return call.latency !== null && call.latency !== undefined;
         }
 
+        // As the metrics count: of these no latency, and they are no failure.
+        const NO_VERDICT = ["cancelled", "queuedOffline"];
+
+        function hasVerdict(call) {
+          return isDone(call) && !(call.error && NO_VERDICT.includes(call.error.kind));
+        }
+
+        // What is cut is not cut without a word.
+        function rest(parent, number, noun, what) {
+          if (number > 0) add(parent, "p", { class: "dim rest" }, count(number, noun) + (what || ""));
+        }
+
         function tone(call) {
-          if (!isDone(call)) return "idle";
-          if (call.error && call.error.kind === "cancelled") return "idle";
+          if (!hasVerdict(call)) return "idle";
           // An error because of a status is as bad as that.
           if (call.error && !(call.status >= 400)) return "bad";
           return toneOf(call.status);

@@ -22,6 +22,9 @@ extension TransportConformance.Case {
             try Check.equal(Set(stage.requests.map(\.path)).count, 1000, "the number of different requests")
         },
         .wire(
+            "a status line without end is an error",
+            answer: .raw([.text("HTTP/1.1 200 "), .repeating(Data(flood.utf8), times: nil)]), fails: .badAnswer),
+        .wire(
             "header fields without end are an error",
             answer: .raw([.text("HTTP/1.1 200 OK\r\n"), .repeating(Data("X-Flood: \(flood)\r\n".utf8), times: nil)]),
             fails: .badAnswer),
@@ -181,7 +184,7 @@ extension TransportConformance.Case {
 
 extension ConformanceStage {
     /// The answer, or nil if the transport does not do such things.
-    fileprivate func answerUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
+    func answerUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
         do {
             return try await transport.send(request)
         } catch {

@@ -61,6 +61,7 @@ extension TransportConformance {
             "Foundation closes connections late: for a moment some more than allowed are open",
         "a line of a head that takes longer than the idle timeout comes, as long as it goes on":
             "Foundation counts the lines of a head, not their bytes",
+        "a status line without end is an error": collectsHeaders,
         "header fields without end are an error": collectsHeaders,
         "a header field without end is an error": collectsHeaders,
         "interim answers without end are an error": collectsHeaders,

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The calls that went last, so that what comes late for one of them does not bring it back as a new one.
+struct DroppedCalls: Sendable {
+    /// Some 200 KB. A call that waits while more than so many others go is taken for a new one.
+    static let maximumCount = 4096
+
+    private var ids: Set<UUID> = []
+    private var ring: [UUID] = []
+    private var oldest = 0
+
+    func contains(_ id: UUID) -> Bool {
+        ids.contains(id)
+    }
+
+    mutating func insert(_ id: UUID) {
+        guard ids.insert(id).inserted else { return }
+        guard ring.count == Self.maximumCount else { return ring.append(id) }
+        ids.remove(ring[oldest])
+        ring[oldest] = id
+        oldest = (oldest + 1) % Self.maximumCount
+    }
+}

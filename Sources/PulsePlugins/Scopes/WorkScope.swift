@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Tells the code that runs within a plugin's own work, a refresh or a recovery, from all other: its calls must not wait for
+/// that work, which waits for them.
+final class WorkScope: Sendable {
+    @TaskLocal private static var current: WorkScope?
+
+    private let owner: any AnyObject & Sendable
+    private let outer: WorkScope?
+    /// A task that was begun within the work and outlives it is outside again.
+    private let isOpen = Locked(true)
+
+    private init(_ owner: any AnyObject & Sendable, within outer: WorkScope?) {
+        self.owner = owner
+        self.outer = outer
+    }
+
+    /// Whether the running code is part of the work of that one.
+    static func isWithin(_ owner: any AnyObject & Sendable) -> Bool {
+        contains { $0 === owner }
+    }
+
+    /// Whether it is part of the work of anyone of that type.
+    static func isWithin<Owner: AnyObject>(any type: Owner.Type) -> Bool {
+        contains { $0 is Owner }
+    }
+
+    private static func contains(_ isMeant: (any AnyObject & Sendable) -> Bool) -> Bool {
+        var scope = current
+        while let candidate = scope {
+            if isMeant(candidate.owner), candidate.isOpen.withLock({ $0 }) { return true }
+            scope = candidate.outer
+        }
+        return false
+    }
+
+    static func run<Value>(_ owner: any AnyObject & Sendable, _ body: () async throws -> Value) async rethrows -> Value {
+        let scope = WorkScope(owner, within: current)
+        defer { scope.isOpen.withLock { $0 = false } }
+        return try await $current.withValue(scope) { try await body() }
+    }
+}

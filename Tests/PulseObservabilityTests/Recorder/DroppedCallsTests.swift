@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseObservability
+
+@Suite(.timeLimit(.minutes(5)))
+struct DroppedCallsTests {
+    @Test func theNewestAreKnownAndOlderOnesForgotten() {
+        var dropped = DroppedCalls()
+        let ids = (0..<DroppedCalls.maximumCount * 2 + 1).map { _ in UUID() }
+        for id in ids {
+            dropped.insert(id)
+            // Once more changes nothing.
+            dropped.insert(id)
+        }
+        let known = ids.filter { dropped.contains($0) }
+        #expect(known == Array(ids.suffix(DroppedCalls.maximumCount)))
+    }
+}
