@@ -101,7 +101,8 @@ extension CachePlugin {
     ) async throws -> PulseResponse {
         let fetch = CacheFetch(exchange: exchange, stored: stored, conditions: conditions, cache: keeper)
         // Within the work of another call it might wait for that very call, which waits for it.
-        guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWithin(any: Recoverer.self), !HeldPermit.isWithinAny,
+        guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWithin(any: Recoverer.self),
+            !HeldPermit.isWithinAny,
             !keeper.isUnshareable(exchange.key)
         else {
             let outcome = await fetch.outcome(of: next)

@@ -36,7 +36,8 @@ final class WorkScope: Sendable {
         return false
     }
 
-    static func run<Value>(_ owner: any AnyObject & Sendable, _ body: () async throws -> Value) async rethrows -> Value {
+    static func run<Value>(_ owner: any AnyObject & Sendable, _ body: () async throws -> Value) async rethrows -> Value
+    {
         let scope = WorkScope(owner, within: current)
         defer { scope.isOpen.withLock { $0 = false } }
         return try await $current.withValue(scope) { try await body() }

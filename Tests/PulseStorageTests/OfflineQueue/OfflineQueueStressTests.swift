@@ -59,4 +59,16 @@ struct OfflineQueueStressTests {
             await queue.queue.close()
         }
     }
+    @Test func aDrainEndsOnlyWhenNothingIsLeftToSend() async throws {
+        let directory = try TemporaryDirectory()
+        for _ in 0..<50 {
+            let first = QueueUnderTest(directory.url) { _ in .failure(.noConnection) }
+            for number in 1...4 { try await first.enqueue("/\(number)") }
+            await first.queue.close()
+            let second = QueueUnderTest(directory.url)
+            #expect(try await second.queue.drain() == 0)
+            #expect(second.sent == (1...4).map { "/\($0)" })
+            await second.queue.close()
+        }
+    }
 }
