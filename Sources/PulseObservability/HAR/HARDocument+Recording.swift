@@ -119,8 +119,8 @@ extension RecordedBody {
     /// What HAR has no field for.
     fileprivate var comment: String? {
         switch content {
-        case .none, .bytes: nil
-        case .text: isCut ? "cut" : nil
+        case .none: nil
+        case .text, .bytes: isCut ? "cut" : nil
         case .omitted(let reason): "not kept: \(reason.rawValue)"
         }
     }

@@ -106,8 +106,7 @@ package struct ExchangeCapture: Sendable {
         if let coding, !coding.isEmpty, !coding.equalsIgnoringASCIICase("identity"), isStillCoded(data) {
             return omitted(.encoded, byteCount: count, contentType: contentType)
         }
-        // What is cut is not what was sent anyway, and only text says so in a HAR file.
-        if isExact, !isCut, let body = bodyThatTextWouldChange(data, contentType: contentType) { return body }
+        if isExact, let body = bodyThatTextWouldChange(data, contentType: contentType, isCut: isCut) { return body }
         let excerpt = LogExcerpt(redaction, limit: maximumBodyLength)
         if let (text, isPartial) = excerpt.bodyText(data, contentType: contentType) {
             return RecordedBody(.text(text), byteCount: count, isCut: isPartial || isCut, contentType: type)
@@ -120,7 +119,7 @@ package struct ExchangeCapture: Sendable {
     }
 
     /// Nil for what is no text, or comes back from text as it was but for its masks.
-    private func bodyThatTextWouldChange(_ data: Data, contentType: String?) -> RecordedBody? {
+    private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isCut: Bool) -> RecordedBody? {
         guard data.count <= maximumBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
         let bytes = redaction.bodyBytes(data, contentType: contentType)
         if bytes != nil, String(data: data, encoding: .utf8) != nil { return nil }
@@ -128,7 +127,8 @@ package struct ExchangeCapture: Sendable {
         guard let bytes, !isMultipart else {
             return omitted(.binary, byteCount: Int64(data.count), contentType: contentType)
         }
-        return RecordedBody(.bytes(bytes), byteCount: Int64(data.count), contentType: shown(contentType))
+        return RecordedBody(
+            .bytes(bytes), byteCount: Int64(data.count), isCut: isCut, contentType: shown(contentType))
     }
 
     /// A transport that decodes leaves the header behind; what is not text is taken for coded still.

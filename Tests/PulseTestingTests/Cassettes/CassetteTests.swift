@@ -211,6 +211,22 @@ struct CassetteTests {
         await client.shutdown()
     }
 
+    @Test func textInAnotherEncodingThatWasCutSaysSo() async throws {
+        let sent = try #require("caf\u{E9}".data(using: .isoLatin1))
+        let cassette = try await record([Request<String>(.get, "/a")]) { request in
+            var response = PulseResponse(
+                statusCode: 200, headers: ["Content-Type": "text/plain; charset=iso-8859-1"], data: sent,
+                request: request)
+            response.isTruncated = true
+            return response
+        }
+        let client = client(CassettePlayer(cassette))
+        let played = try await client.response(for: Request<Data>(.get, "/a"))
+        #expect(played.data == sent)
+        #expect(played.isTruncated)
+        await client.shutdown()
+    }
+
     @Test(arguments: [
         "Content-Type: image/png\r\n\r\nabc", "Content-Type: text/plain\r\n\r\na\u{0}b",
         "Content-Type: text/plain\r\n\r\n\u{E9}",
