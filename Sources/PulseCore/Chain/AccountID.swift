@@ -13,15 +13,3 @@ public enum AccountID: ContextKey {
 package enum ExpectedAccount: ContextKey {
     package typealias Value = String
 }
-
-/// A plugin that says whose a call is: by an ``AccountID``, or in ``AccountIsAsked`` if it is nobody's.
-package protocol AsksForAccount: Sendable {
-    /// False for one that was made without knowledge of accounts.
-    var asksForAccount: Bool { get }
-}
-
-/// Whether the plugin that knows accounts was asked and knew of none: set to false by whoever wants to tell that from a
-/// call that failed before.
-package enum AccountIsAsked: ContextKey {
-    package typealias Value = Bool
-}

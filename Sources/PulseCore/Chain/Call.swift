@@ -7,6 +7,8 @@ package final class Call: Sendable {
         var entered: [(index: Int, context: PluginContext)] = []
         var store = ContextStore.Values()
         var secretHeaders: Set<String> = []
+        /// Those of them that are for one request alone.
+        var signatureHeaders: Set<String> = []
         var idempotencyKey: String?
         var wireAttempts = 0
         /// Of these and of those of the calls detached from this one, what a server may have seen something of.
@@ -94,11 +96,11 @@ package final class Call: Sendable {
         startUptime = call.environment.clock.uptime
         ownDeadline = nil
         self.waiting = waiting
-        let (typed, secretHeaders, key) = call.state.withLock { ($0.store.typed, $0.secretHeaders, $0.idempotencyKey) }
-        state.withLock {
-            $0.store.typed = typed
-            $0.secretHeaders = secretHeaders
-            $0.idempotencyKey = key
+        let before = call.state.withLock { state in
+            (state.store.typed, state.secretHeaders, state.signatureHeaders, state.idempotencyKey)
+        }
+        state.withLock { state in
+            (state.store.typed, state.secretHeaders, state.signatureHeaders, state.idempotencyKey) = before
         }
     }
 
@@ -224,15 +226,30 @@ package final class Call: Sendable {
 
     // MARK: Secrets
 
-    func markSecret(header name: String) {
+    func markSecret(header name: String, isSignature: Bool = false) {
         let name = name.asciiLowercased
-        state.withLock { _ = $0.secretHeaders.insert(name) }
-        waiting?.markSecret(name)
+        state.withLock { state in
+            state.secretHeaders.insert(name)
+            if isSignature { state.signatureHeaders.insert(name) }
+        }
+        waiting?.markSecret(name, isSignature: isSignature)
     }
 
     /// Whether a header's value must not be shown: by its name, the configuration's or a plugin's word.
     package func isSecret(header name: String) -> Bool {
         environment.redaction.isSecret(name) || markedSecrets.contains(name.asciiLowercased)
+    }
+
+    /// Whether it tells whose request it is: a secret, and no signature of one request.
+    package func isCredential(header name: String) -> Bool {
+        isSecret(header: name) && !state.withLock { $0.signatureHeaders.contains(name.asciiLowercased) }
+    }
+
+    /// Notes what goes to the wire, for those that share this work: by it they learn whose the answer is.
+    package func noteSent(_ request: URLRequest) {
+        guard waiting != nil || origin != nil else { return }
+        waiting?.noteSent(request)
+        origin?.noteSent(request)
     }
 
     package var markedSecrets: Set<String> {

@@ -148,6 +148,11 @@ public struct PluginContext: Sendable {
         call.markSecret(header: name)
     }
 
+    /// The same for a signature: it is for this request alone, and tells nobody apart.
+    package func markSignature(header name: String) {
+        call.markSecret(header: name, isSignature: true)
+    }
+
     /// Emits an event, which is built only if somebody listens.
     public func emit(_ event: @autoclosure () -> NetworkEvent) {
         call.emit(event())

@@ -15,7 +15,9 @@ package final class WaitingCalls: Sendable {
         var isStruck = false
         var lastFailure: PulseError?
         var answer: Int?
-        var secretHeaders: Set<String> = []
+        /// Headers that are secrets, and whether they are signatures.
+        var secrets: [String: Bool] = [:]
+        var sent: URLRequest?
     }
 
     private let state = Locked(State())
@@ -24,13 +26,13 @@ package final class WaitingCalls: Sendable {
 
     /// Gives the place that the call leaves later on: one call may wait several times, as copies of it do.
     package func join(_ call: Call) -> Int {
-        let (place, answer, secretHeaders) = state.withLock { state in
+        let (place, answer, secrets) = state.withLock { state in
             state.joined += 1
             state.calls[state.joined] = call
-            return (state.joined, state.answer, state.secretHeaders)
+            return (state.joined, state.answer, state.secrets)
         }
         if let answer { call.noteAnswer(answer) }
-        for name in secretHeaders { call.markSecret(header: name) }
+        for (name, isSignature) in secrets { call.markSecret(header: name, isSignature: isSignature) }
         return place
     }
 
@@ -71,12 +73,25 @@ package final class WaitingCalls: Sendable {
     }
 
     /// What a plugin marks in the work is in the answers and failures of all who wait for it.
-    func markSecret(_ name: String) {
+    func markSecret(_ name: String, isSignature: Bool) {
         let calls = state.withLock { state in
-            state.secretHeaders.insert(name)
+            state.secrets[name] = isSignature
             return Array(state.calls.values)
         }
-        for call in calls { call.markSecret(header: name) }
+        for call in calls { call.markSecret(header: name, isSignature: isSignature) }
+    }
+
+    /// The request that the work sent last; nil if it has sent none.
+    package var sent: URLRequest? {
+        state.withLock { $0.sent }
+    }
+
+    func noteSent(_ request: URLRequest) {
+        let calls = state.withLock { state in
+            state.sent = request
+            return Array(state.calls.values)
+        }
+        for call in calls { call.noteSent(request) }
     }
 
     /// What the work has failed with so far; nil once it has overcome that.

@@ -96,6 +96,7 @@ public struct CallSummary: Sendable {
     public let attempt: Int
     /// Seconds until the coming attempt; 0 in every event but ``NetworkEvent/requestRetrying(_:_:attempt:)``.
     public let retryDelay: TimeInterval
+
     public init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, attempt: Int = 1,
         retryDelay: TimeInterval = 0, traceID: String? = nil, parentSpanID: String? = nil, spanID: String? = nil

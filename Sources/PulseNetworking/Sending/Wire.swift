@@ -46,6 +46,7 @@ final class Wire: Sendable {
         let context = context.onWire()
         let (request, url) = try checked(request, for: context)
         let outgoing = try transportRequest(request, url, for: context)
+        context.call.noteSent(request)
         for plugin in plugins {
             await plugin.willSend(request, for: context)
         }

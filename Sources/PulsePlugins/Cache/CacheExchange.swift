@@ -59,8 +59,8 @@ struct CacheExchange: Sendable {
         return CacheDigest.hex(Data((kind.joined(separator: "\n") + "\n").utf8) + body)
     }
 
-    func isSecret(_ name: String) -> Bool {
-        context.call.isSecret(header: name)
+    func isCredential(_ name: String) -> Bool {
+        context.call.isCredential(header: name)
     }
 
     var tags: Set<String> { context.call.options.tag.map { [$0] } ?? [] }

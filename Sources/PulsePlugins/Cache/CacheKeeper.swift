@@ -62,7 +62,7 @@ final class CacheKeeper: Sendable {
     /// Whether others may find it: not if the request as it was sent says more of who asks than the cache has seen.
     private func isFit(_ response: PulseResponse, for exchange: CacheExchange) -> Bool {
         let sent = response.request.allHTTPHeaderFields ?? [:]
-        let unseen = CachePartition.unseenCredential(in: sent, seen: exchange.headers, isSecret: exchange.isSecret)
+        let unseen = CachePartition.unseenCredential(in: sent, seen: exchange.headers, isSecret: exchange.isCredential)
         guard let unseen else { return true }
         if ledger.withLock({ $0.isFirstWarning(about: unseen) }) {
             exchange.context.emit(

@@ -83,7 +83,7 @@ final class SharedCalls: Sendable {
         let outcome = await outcome(of: ticket, key, in: context) { waiting.leave(place) }
         waiting.leave(place)
         guard !ticket.isFirst else { return try outcome.get() }
-        guard isFit(outcome, for: request, in: context.call) else {
+        guard isFit(outcome, of: waiting, for: request, in: context.call) else {
             unseenCredentials.emit(in: context)
             return try await next(request)
         }
@@ -99,15 +99,15 @@ final class SharedCalls: Sendable {
 
     /// Whether it is an answer for others than the call that came first: not if the request as it was sent says more of who
     /// asks than that of this call.
-    private func isFit(_ outcome: Outcome, for request: URLRequest, in call: Call) -> Bool {
-        let answered: PulseResponse?
-        switch outcome {
-        case .success(let response): answered = response
-        case .failure(let error): answered = error.response
+    private func isFit(
+        _ outcome: Outcome, of waiting: WaitingCalls, for request: URLRequest, in call: Call
+    ) -> Bool {
+        // What an answer was turned into may no longer say what was sent.
+        let sent = [waiting.sent, try? outcome.get().request].compactMap { $0?.allHTTPHeaderFields }
+        let seen = request.allHTTPHeaderFields ?? [:]
+        return sent.allSatisfy { sent in
+            CachePartition.unseenCredential(in: sent, seen: seen, isSecret: call.isCredential(header:)) == nil
         }
-        guard let sent = answered?.request.allHTTPHeaderFields else { return true }
-        return CachePartition.unseenCredential(
-            in: sent, seen: request.allHTTPHeaderFields ?? [:], isSecret: call.isSecret(header:)) == nil
     }
 
     func shutdown() async {

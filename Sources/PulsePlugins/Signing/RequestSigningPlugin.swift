@@ -99,7 +99,7 @@ public struct RequestSigningPlugin: PulsePlugin {
         guard let text else {
             throw PulseError.invalidRequest(reason: "a method or URL with | in it cannot be signed")
         }
-        if !isWellKnownSecret { context.markSecret(header: signatureHeader) }
+        if !isWellKnownSecret { context.markSignature(header: signatureHeader) }
         var fields: [(name: String, value: String?)] = [
             (signatureHeader, try signer.key.signature(of: text)), (SignatureHeaders.timestamp, timestamp),
         ]

@@ -12,6 +12,8 @@ final class Recoverer: Sendable {
         var alarm: Task<Void, Never>?
         /// Of the call that began it, which may leave: who waits for the run may hold all others, and the run need one.
         var permits: [HeldPermit]
+        /// Whoever began to wait afterwards waits for what its end may still bring.
+        var isGivenUp = false
     }
 
     private struct State {
@@ -129,12 +131,16 @@ final class Recoverer: Sendable {
             defer {
                 state.tasks[run]?.alarm = nil
                 state.tasks[run]?.permits = []
+                state.tasks[run]?.isGivenUp = true
             }
             return (state.ledger.leaveAll(name, run: run), state.tasks[run]?.permits ?? [])
         }
         permits.forEach { $0.release() }
-        let slow = PulseError.transport(.timedOut, underlying: RecoveryTimeout(seconds: timeout))
-        waiters.forEach { $0.resume(throwing: slow) }
+        waiters.forEach { $0.resume(throwing: isTooSlow) }
+    }
+
+    private var isTooSlow: PulseError {
+        .transport(.timedOut, underlying: RecoveryTimeout(seconds: timeout))
     }
 
     private static func perform(_ recovery: Recovery, _ next: PluginChain) async throws {
@@ -157,7 +163,9 @@ final class Recoverer: Sendable {
         }
         tasks?.alarm?.cancel()
         tasks?.permits.forEach { $0.release() }
-        let told = isShutDown ? result : result.mapError { Self.asFailure($0, of: name) }
+        // Its cancellation was ours, and says nothing to those who came later: they may try again.
+        let isGivenUp = tasks?.isGivenUp == true
+        let told = isShutDown ? result : result.mapError { isGivenUp ? isTooSlow : Self.asFailure($0, of: name) }
         waiters.forEach { $0.resume(with: told) }
     }
 

@@ -21,8 +21,9 @@ public struct ValidatorPlugin: PulsePlugin {
     public var identifier: String { "com.pulse.validator" }
 
     /// - Parameter maxRepeats: of the request within one attempt, whichever validators ask for them.
-    /// - Parameter recoveryTimeout: seconds until a ``Recovery`` is given up; who waited fails with a timeout. 30 if it is no
-    ///   positive number.
+    /// - Parameter recoveryTimeout: seconds until a ``Recovery`` is cancelled and who waited fails with a timeout. While work
+    ///   that does not heed its cancellation goes on, no other of its name begins: who waits for it has as long again. 30 if
+    ///   it is no positive number.
     public init(_ validators: [Validator], maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30) {
         self.validators = validators
         self.maxRepeats = max(0, maxRepeats)

@@ -48,6 +48,9 @@ package final class AppendLog: RecordLog {
         case first(lastCommit: TimeInterval)
     }
 
+    /// In bytes, of what may be appended in place.
+    private static let shortLength = 16 << 10
+
     private let queue = DispatchQueue(label: "com.pulse.append-log")
     private let state = Locked(State())
     private let patience: TimeInterval
@@ -81,7 +84,9 @@ package final class AppendLog: RecordLog {
             case .none: continuation.resume(throwing: PulseError.cancelled)
             case .queued: break
             case .first(let lastCommit):
-                if lastCommit < patience, file.lockIfFree() { workOnce() } else { workLater() }
+                // What an admission alone decides on may be all that the log holds.
+                let isShort = !lines.bytes.isEmpty && lines.bytes.count <= Self.shortLength
+                if isShort, lastCommit < patience, file.lockIfFree() { workOnce() } else { workLater() }
             }
         }
     }

@@ -46,7 +46,7 @@ struct CassetteBody: Sendable {
         case .text("", _): return request.body.content == .none
         case .text(let text, let json):
             let other = request.body.text ?? ""
-            if let json { return JSONValue(text: other).map { $0.isLike(json) } ?? false }
+            if let json { return request.json?.isLike(json) ?? false }
             return other.withoutBoundary(of: request.body.contentType).isLike(text.withoutBoundary(of: contentType))
         }
     }
@@ -60,7 +60,8 @@ extension [HARDocument.Parameter] {
 }
 
 extension JSONValue {
-    fileprivate init?(text: String) {
+    /// Nil for what is no object and no array.
+    init?(text: String) {
         guard let first = text.utf8.first(where: { $0 > 0x20 }), "{[".utf8.contains(first),
             let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
         else { return nil }

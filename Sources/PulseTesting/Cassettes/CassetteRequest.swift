@@ -9,6 +9,8 @@ struct CassetteRequest: Sendable {
     let url: String
     let address: CassetteAddress
     let body: RecordedBody
+    /// Read once, however many it is compared with.
+    let json: JSONValue?
 
     init(_ request: URLRequest, _ body: TransportRequest.Body, _ capture: ExchangeCapture) {
         let recorded = capture.request(request, body: BodySource(body))
@@ -16,6 +18,7 @@ struct CassetteRequest: Sendable {
         url = HARDocument.url(recorded.url)
         address = CassetteAddress(url)
         self.body = recorded.body
+        json = JSONValue(text: recorded.body.text ?? "")
     }
 
     /// One that was recorded.
@@ -24,6 +27,7 @@ struct CassetteRequest: Sendable {
         self.url = url
         self.address = address
         self.body = body
+        json = JSONValue(text: body.text ?? "")
     }
 }
 

@@ -27,7 +27,8 @@ struct CassetteTrack: Sendable {
 
     /// The request again, as a stub sees it: without files and streams.
     var requestForStubs: CassetteRequest {
-        let isHidden = ["not kept: file", "not kept: stream"].contains(entry.request.postData?.comment ?? "")
+        let hidden: [RecordedBody.Omission] = [.file, .stream]
+        let isHidden = hidden.contains { entry.request.postData?.comment == "\(Self.notKept): \($0.rawValue)" }
         let kept = body?.recorded ?? RecordedBody(.omitted(.binary))
         return CassetteRequest(method: method, url: url, address: address, body: isHidden ? .none : kept)
     }

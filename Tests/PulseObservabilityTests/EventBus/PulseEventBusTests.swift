@@ -173,6 +173,7 @@ struct PulseEventBusStressTests {
         }
         #expect(bus.droppedEventCount == 0)
     }
+
     /// Whoever listens is heard of at once, whoever leaves at that moment.
     @Test func whoeverSubscribesAmongOthersThatLeaveHears() async {
         let bus = PulseEventBus()

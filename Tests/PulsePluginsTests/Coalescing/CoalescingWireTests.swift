@@ -110,6 +110,7 @@ struct CoalescingWireTests {
             await stage.client.shutdown()
         }
     }
+
     /// Each attempt gets the token of whoever is logged in at that moment.
     private struct UserHeader: PulsePlugin {
         let user: Locked<String>
@@ -121,8 +122,35 @@ struct CoalescingWireTests {
         }
     }
 
-    @Test(arguments: [200, 403])
-    func aCredentialThatAPluginFurtherInSetsIsNotShared(status: Int) async throws {
+    @Test func aSignatureOfANameOfOnesOwnIsNoCredential() async throws {
+        try await MockServer.run { server in
+            let (gate, plugin) = (Gate(), CoalescingPlugin())
+            server.on(.get, "/item") { request in
+                await gate.pass()
+                return .text(request.headers["X-Seal"] == nil ? "unsigned" : "signed")
+            }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
+                plugins: [plugin, .signing(secret: "secret", signatureHeader: "X-Seal")], events: PulseEventBus())
+            let calls = (0..<3).map { _ in Task.startingNow { try await client.request(Item()) } }
+            await gate.arrivals(atLeast: 1)
+            #expect(plugin.waiterCount == 3)
+            gate.open()
+            for call in calls {
+                let answer = try await call.value
+                #expect(answer == "signed")
+            }
+            #expect(server.requests.count == 1)
+            await client.shutdown()
+        }
+    }
+
+    private struct Said: Error, Decodable {
+        let user: String
+    }
+
+    @Test(arguments: [200, 403], [false, true])
+    func aCredentialThatAPluginFurtherInSetsIsNotShared(status: Int, isJudged: Bool) async throws {
         try await MockServer.run { server in
             let (user, gate, bus) = (Locked("ada"), Gate(), PulseEventBus())
             let warnings = Locked(0)
@@ -133,13 +161,18 @@ struct CoalescingWireTests {
                 return .text(request.headers["Authorization"] ?? "", status: status)
             }
             let plugin = CoalescingPlugin()
+            // An error of its own hides whose answer it was.
+            let judge = ValidatorPlugin([
+                Validator { _, response, _ in .fail(Said(user: String(decoding: response.data, as: UTF8.self))) }
+            ])
             let client = PulseClient(
                 configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
-                plugins: [plugin, UserHeader(user: user)], events: bus)
+                plugins: [plugin, UserHeader(user: user)] + (isJudged ? [judge] : []), events: bus)
             /// What the server said, whether that is a success or a failure.
             @Sendable func answer() async -> String {
                 switch await client.result(of: Item()) {
                 case .success(let text): text
+                case .failure(.custom(let said as Said)): said.user
                 case .failure(let error): String(decoding: error.response?.data ?? Data(), as: UTF8.self)
                 }
             }

@@ -234,6 +234,29 @@ struct RecoveryTests {
         #expect(clock.sleeperCount == 0)
     }
 
+    @Test func whoWaitsForOneThatWasGivenUpAndFailsMayTryAgain() async throws {
+        let (session, clock, gate) = (Session(), TestClock(), Turnstile())
+        let plugin = Self.plugin(
+            .task("login") {
+                await Task.detached { try? await gate.pass("login") }.value
+                try Task.checkCancellation()
+            }, timeout: 10)
+        func call() -> Task<PulseResponse, any Error> {
+            Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+        }
+        let first = call()
+        await gate.arrived(1)
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 10)
+        await #expect(throws: PulseError.self) { try await first.value }
+        let second = call()
+        await clock.sleepers(atLeast: 1)
+        gate.open()
+        let error = await #expect(throws: PulseError.self) { try await second.value }
+        #expect(error?.isRetryable == true)
+        await plugin.shutdown()
+    }
+
     @Test func aTaskThatOutlivesARecoveryIsOutsideAgain() async throws {
         let (session, gate, later) = (Session(), Gate(), Locked<Task<PulseResponse, any Error>?>(nil))
         let own = Locked<ValidatorPlugin?>(nil)

@@ -59,6 +59,7 @@ struct OfflineQueueStressTests {
             await queue.queue.close()
         }
     }
+
     @Test func aDrainEndsOnlyWhenNothingIsLeftToSend() async throws {
         let directory = try TemporaryDirectory()
         for _ in 0..<50 {

@@ -221,7 +221,7 @@ struct CassetteTests {
             return response
         }
         let client = client(CassettePlayer(cassette))
-        let played = try await client.response(for: Request<Data>(.get, "/a"))
+        let played = try await client.rawRequest(Request<Data>(.get, "/a"))
         #expect(played.data == sent)
         #expect(played.isTruncated)
         await client.shutdown()
