@@ -43,7 +43,8 @@ struct CodingTests {
         }
     }
 
-    /// A gibibyte of zeros, of which no more is undone than is asked for.
+    /// A gibibyte of zeros, of which little more is undone than is asked for: libcurl undoes whole reads, a thousandfold here,
+    /// and copies what a paused transfer cannot take yet.
     @Test(arguments: [Servers.Name.plain, .tls, .tlsWithHTTP1])
     func aBombThatIsStreamedIsHeldBack(server: Servers.Name) async throws {
         let url = try Servers.url(server, "/coded/gzip/bomb")
@@ -61,7 +62,7 @@ struct CodingTests {
                 return count
             }
             #expect(count == 1 << 30)
-            #expect(rise < 128 << 20, "\(rise >> 20) MiB")
+            #expect(rise < 320 << 20, "\(rise >> 20) MiB")
         }
     }
 }
