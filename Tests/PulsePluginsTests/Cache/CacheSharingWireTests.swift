@@ -128,6 +128,7 @@ struct CacheSharingWireTests {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = (0..<3).map { _ in Task { try await stage.get() } }
+            await stage.cache.keeper.flights.waitUntil(places: 3)
             try await stage.server.requests(atLeast: 1)
             for call in calls.dropLast() {
                 call.cancel()

@@ -31,9 +31,10 @@ final class SocketStream: Sendable {
 
         var readSource: ReadinessSource?
         var isReadPaused = true
+        /// Made when there is need of one, and running exactly while there is a writer. On Linux the sources of one
+        /// descriptor share a registration, which one takes from the other while its handler runs, and which is gone for
+        /// those to come once the connection has ended: so each direction has a descriptor, and one source for all its life.
         var writeSource: ReadinessSource?
-        /// What the write source watches, once there was need of one. On Linux a read and a write source of one
-        /// descriptor share a registration, and a new writer takes it from a reader whose handler is running.
         var writeDescriptor: SocketDescriptor?
         /// Sources whose cancel handler has not run: while there is one the descriptor must stay open.
         var liveSources = 0
@@ -134,7 +135,7 @@ final class SocketStream: Sendable {
         var rest = bytes
         while !rest.isEmpty {
             let output = try state.withLock { state -> SocketDescriptor.Output in
-                guard state.isOpen, !state.hasEndedSending else { throw Closed() }
+                guard state.isOpen, !state.hasEndedSending, state.peerEnd != .reset else { throw Closed() }
                 return descriptor.writeBytes(rest)
             }
             switch output {
@@ -163,28 +164,40 @@ final class SocketStream: Sendable {
     }
 
     private func writability() async throws {
-        let watched = try state.withLock { state in
+        let source = try state.withLock { state in
             guard state.isOpen else { throw Closed() }
-            let watched = try state.writeDescriptor ?? descriptor.duplicate()
-            state.writeDescriptor = watched
-            return watched
+            return try writeSource(&state)
         }
         await withCheckedContinuation { continuation in
             let waits = state.withLock { state in
-                guard state.isOpen else { return false }
+                guard state.isOpen, state.peerEnd != .reset else { return false }
                 state.writer = continuation
-                let source = ReadinessSource(.write, of: watched, on: queue) {
-                    self.writeReady()
-                } onCancel: {
-                    self.sourceEnded()
-                }
-                state.writeSource = source
-                state.liveSources += 1
                 source.resume()
                 return true
             }
             if !waits { continuation.resume() }
         }
+    }
+
+    private func writeSource(_ state: inout State) throws -> ReadinessSource {
+        if let source = state.writeSource { return source }
+        let watched = try descriptor.duplicate()
+        let source = ReadinessSource(.write, of: watched, on: queue) {
+            self.writeReady()
+        } onCancel: {
+            self.sourceEnded()
+        }
+        (state.writeDescriptor, state.writeSource) = (watched, source)
+        state.liveSources += 1
+        return source
+    }
+
+    /// Nil if nobody waits to write.
+    private func takeWriter(_ state: inout State) -> CheckedContinuation<Void, Never>? {
+        guard let writer = state.writer else { return nil }
+        state.writer = nil
+        state.writeSource?.pause()
+        return writer
     }
 
     // MARK: Closing
@@ -203,12 +216,12 @@ final class SocketStream: Sendable {
                 while reads < 16, case .bytes = descriptor.readBytes(upTo: Self.readAhead) { reads += 1 }
             }
             state.readSource?.cancel(isPaused: state.isReadPaused)
-            state.writeSource?.cancel(isPaused: false)
+            let writer = takeWriter(&state)
+            state.writeSource?.cancel(isPaused: true)
             state.readSource = nil
             state.writeSource = nil
             var woken = Woken(taking: &state)
-            woken.continuations += [state.writer].compactMap { $0 }
-            state.writer = nil
+            woken.continuations += [writer].compactMap { $0 }
             if state.liveSources == 0 { woken.continuations += dispose(&state) }
             return woken
         }
@@ -235,6 +248,7 @@ final class SocketStream: Sendable {
             case .bytes(let bytes):
                 if !state.discardsInput { state.input.append(bytes) }
                 updateReading(&state)
+                readAgain()
                 defer { state.reader = nil }
                 return (Woken(continuations: [state.reader].compactMap { $0 }), nil)
             case .wouldBlock:
@@ -253,17 +267,19 @@ final class SocketStream: Sendable {
         state.peerEndedFirst = !state.hasEndedSending
         // A socket at its end stays readable for ever.
         updateReading(&state)
-        return Woken(taking: &state)
+        var woken = Woken(taking: &state)
+        if end == .reset { woken.continuations += [takeWriter(&state)].compactMap { $0 } }
+        return woken
+    }
+
+    /// On Linux a source tells the end of the connection once, also if there are bytes to be read before it: so whoever has
+    /// read some, or has made room, looks himself whether there is more.
+    private func readAgain() {
+        queue.async { self.readReady() }
     }
 
     private func writeReady() {
-        let continuation = state.withLock { state in
-            state.writeSource?.cancel(isPaused: false)
-            state.writeSource = nil
-            defer { state.writer = nil }
-            return state.writer
-        }
-        continuation?.resume()
+        state.withLock { takeWriter(&$0) }?.resume()
     }
 
     private func sourceEnded() {
@@ -293,7 +309,12 @@ final class SocketStream: Sendable {
         let shouldPause = state.peerEnd != nil || !state.discardsInput && room(in: state) == 0
         guard shouldPause != state.isReadPaused else { return }
         state.isReadPaused = shouldPause
-        if shouldPause { source.pause() } else { source.resume() }
+        if shouldPause {
+            source.pause()
+        } else {
+            source.resume()
+            readAgain()
+        }
     }
 
     /// What is to be run once the lock is left.
