@@ -50,7 +50,8 @@ struct OfflineKillScheduleTests {
             if round % 10 == 0 || round == rounds { try await drainAll(in: directory, server.baseURL) }
         }
         ledger.check(server.requests, accepted.withLock { $0 }, [], "seed \(seed), at the end")
-        #expect(ledger.count > rounds)
+        // Every other life tells of one call at least.
+        #expect(ledger.count >= (rounds + 1) / 2)
         await server.shutdown()
     }
 
