@@ -228,8 +228,9 @@ final class TokenRefresh: Sendable {
         }
         guard let ending else { return }
         context.emit(.authRefreshFailed(context.summary, ErrorSummary(.refreshTimeout)))
-        ending.waiters.forEach { $0.resume(returning: ending.outcome) }
+        // Before anybody is told: whoever asks next must find it cancelled.
         worker?.cancel()
+        ending.waiters.forEach { $0.resume(returning: ending.outcome) }
     }
 
     private func warnOfLoop(in context: PluginContext) {

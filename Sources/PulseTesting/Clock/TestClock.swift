@@ -189,7 +189,7 @@ public final class TestClock: PulseClock {
     /// their turn in the end.
     private func settle() async {
         var seen = changes
-        var patience = 8
+        var patience = 20
         repeat {
             seen = changes
             for priority in Self.rounds where !Task.isCancelled {

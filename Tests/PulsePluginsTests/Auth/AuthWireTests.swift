@@ -44,9 +44,11 @@ struct AuthWireTests {
             let bus = PulseEventBus()
             bus.addSink(events)
             client = PulseClient(
-                // It stands still: no cooldown ends while calls are still on their way.
+                // It stands still: no cooldown ends while calls are still on their way. The wire's timeouts are real, and a
+                // busy machine takes long to have all calls at the gate.
                 configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none)
-                    .with(\.clock, value: TestClock()),
+                    .with(\.clock, value: TestClock())
+                    .with(\.timeout, value: .infinity).with(\.connectTimeout, value: .infinity),
                 plugins: [.auth(session)], events: bus)
             let client = client
             box.withLock { $0 = client }

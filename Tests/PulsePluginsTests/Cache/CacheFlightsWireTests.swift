@@ -179,16 +179,18 @@ struct CacheFlightsWireTests {
         try await CacheStage.run { stage in
             let other = PulseClient(
                 configuration: stage.client.configuration, plugins: [stage.cache], events: PulseEventBus())
-            let count = Locked(0)
+            let (count, reached) = (Locked(0), Gate(isOpen: true))
             stage.server.on(.get, "/a") { _ in
                 let number = count.withLock { count in
                     count += 1
                     return count
                 }
-                return number == 1 ? .raw([.stall]) : .text("body", headers: ["Cache-Control": "max-age=60"])
+                guard number == 1 else { return .text("body", headers: ["Cache-Control": "max-age=60"]) }
+                await reached.pass()
+                return .raw([.stall])
             }
             let call = Task { try await Self.call(stage) }
-            try await stage.server.requests(atLeast: 1)
+            await reached.arrivals(atLeast: 1)
             await other.shutdown()
             let answer = try await call.value
             #expect(answer.data == Data("body".utf8))

@@ -249,7 +249,7 @@ struct CacheFreshnessWireTests {
             await stage.pass(61)
             #expect(try await stage.text("/a", cache: .cacheElseNetwork) == "body 3 network")
             await stage.pass(61)
-            await stage.server.shutdown()
+            stage.server.on(.get, "/a") { _ in .unanswered }
             await #expect(throws: PulseError.self) { try await stage.get() }
             let error = await #expect(throws: PulseError.self) { try await stage.get("/a", cache: .onlyIfCached) }
             #expect(error?.kind == .cacheMiss)

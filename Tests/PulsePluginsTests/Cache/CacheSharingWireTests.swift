@@ -194,7 +194,7 @@ struct CacheSharingWireTests {
             }
             stage.server.on(.post, "/a") { _ in .status(204) }
             let before = Task { try await stage.text() }
-            try await stage.waitForFlight()
+            await gate.arrivals(atLeast: 1)
             try await stage.get(method: .post)
             #expect(try await stage.text() == "body 2 network")
             gate.open()
@@ -297,11 +297,6 @@ extension CacheStage {
         let response = try await open(path)
         let body = try await response.bytes?.collect(upTo: .max)
         return ReadStream(origin: response.origin, body: body ?? response.data)
-    }
-
-    /// Suspends until a request of the cache's own has reached the server.
-    func waitForFlight() async throws {
-        try await server.wait { $0.connections.contains { $0.requestCount > 0 } }
     }
 
     /// Runs calls together; once all of them wait for one request, `body` lets the server go on.

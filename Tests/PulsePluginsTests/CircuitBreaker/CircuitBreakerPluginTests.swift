@@ -218,15 +218,13 @@ struct CircuitBreakerPluginTests {
 
     @Test func anAnswerOfAnEarlierStateCountsNowhere() async throws {
         let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 1)
-        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         let late = Task {
             try await plugin.run(in: .mock(clock: clock)) { request in
-                arrival.yield()
                 try await clock.sleep(100)
                 return PulseResponse(statusCode: 500, request: request)
             }
         }
-        for await _ in arrivals { break }
+        await clock.sleepers(atLeast: 1)
         await call(plugin, Self.answer(500))
         await clock.advance(by: 1)
         await call(plugin, Self.answer(200))

@@ -129,10 +129,24 @@ struct HedgingPluginTests {
     }
 
     @Test func ofEqualOutcomesTheFirstIsTheAnswer() async throws {
-        let (wire, call) = try await sentTwice()
-        wire.release(1, .success(PulseResponse(statusCode: 502, request: .mock())))
-        await clock.advance(by: 0)
-        wire.release(0, .success(PulseResponse(statusCode: 503, request: .mock())))
+        let plugin = HedgingPlugin(delay: .fixed(0.2), maximumCopies: 2)
+        try await warm(plugin, copies: 2)
+        let (gate, count, context) = (Gate(), Locked(0), context())
+        let call = Task {
+            try await plugin.run(in: context) { request in
+                let isFirst = count.withLock { count in
+                    count += 1
+                    return count == 1
+                }
+                if isFirst { await gate.pass() }
+                return PulseResponse(statusCode: isFirst ? 503 : 502, request: request)
+            }
+        }
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 0.2)
+        // Whoever waits to send another copy has seen the outcome of the one before.
+        await clock.sleepers(atLeast: 1)
+        gate.open()
         #expect(try await call.value.statusCode == 502)
     }
 
