@@ -14,7 +14,7 @@ import time
 class Browser:
     """One page. `problems` has what the page complained of: exceptions, console errors, refused or foreign requests."""
 
-    def __init__(self, timeout=30):
+    def __init__(self, timeout=180):
         self.timeout, self.problems, self.requests, self.number, self.buffer = timeout, [], [], 0, b""
         self.profile = tempfile.mkdtemp(prefix="pulse-browser-")
         (to_read, self.to), (self.source, to_write) = os.pipe(), os.pipe()

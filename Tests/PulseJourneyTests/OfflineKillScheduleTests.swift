@@ -44,6 +44,8 @@ struct OfflineKillScheduleTests {
                     "\(random.next() % 100_000)",
                 ])
             ledger.acknowledge(text, note)
+            // What the killed process has sent is read before the next one sends.
+            try await server.wait { $0.openConnectionCount == 0 }
             let pending = try await pending(in: directory, server.baseURL)
             ledger.check(server.requests, accepted.withLock { $0 }, pending, note)
             // So that a round does not cost more the more there were before it.

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
 import PulseStorage
 
 // A process that stores answers, reads them and lets go of them until it kills itself, at a moment that its arguments give.
 // Each body tells by its bytes what it must be, see `CacheKillScheduleTests`.
 //
-// Usage: cache-victim DIRECTORY SEED LIFETIME-IN-MICROSECONDS
+// Usage: cache-victim DIRECTORY SEED LIFETIME-IN-MICROSECONDS LEAST
+//
+// The lifetime counts from when it has stored LEAST answers, however busy the machine is.
 
 let arguments = CommandLine.arguments
-guard arguments.count == 4, let seed = UInt64(arguments[2]), let lifetime = useconds_t(arguments[3]) else { exit(64) }
+guard arguments.count == 5, let seed = UInt64(arguments[2]), let lifetime = useconds_t(arguments[3]),
+    let least = Int(arguments[4])
+else { exit(64) }
 
 let store = DiskCacheStorage(directory: URL(fileURLWithPath: arguments[1]), maximumBytes: 4 << 20, maximumEntries: 30)
 
+let stored = DispatchSemaphore(value: 0)
+
 Thread.detachNewThread {
+    for _ in 0..<least { stored.wait() }
     usleep(lifetime)
     kill(getpid(), SIGKILL)
 }
@@ -44,12 +52,14 @@ await withTaskGroup(of: Void.self) { group in
                         _ = try await writer.write(whole.prefix(10))
                         _ = try await writer.write(whole.dropFirst(10))
                         _ = try await writer.commit(head)
+                        stored.signal()
                     case 2:
                         guard var known = await store.responses(for: key).first else { continue }
                         known.head.headers["X-Updated"] = "1"
                         _ = try await store.store(known, for: key)
                     default:
                         _ = try await store.store(CachedResponse(head: head, body: CachedBody(whole)), for: key)
+                        stored.signal()
                     }
                 } catch {
                     FileHandle.standardError.write(Data("\(error)\n".utf8))

@@ -24,9 +24,10 @@ package enum ResidentMemory {
         }
         return status == KERN_SUCCESS ? Int(info.resident_size) : nil
         #else
-        // The second number is the resident pages, see proc(5).
-        let numbers = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return numbers.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
+        // Exact, unlike the counters of `statm`, which the kernel brings up to date in batches, see proc(5).
+        let lines = try? String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8).split(separator: "\n")
+        let words = lines?.first { $0.hasPrefix("Rss:") }?.split(separator: " ")
+        return words.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 << 10 }
         #endif
     }
 }

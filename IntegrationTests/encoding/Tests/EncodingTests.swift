@@ -5,7 +5,7 @@ import PulseTesting
 import Testing
 
 /// Run by `IntegrationTests/encoding/run`; skipped without its server.
-@Suite(.enabled(if: EncodingServer.url != nil), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: EncodingServer.url != nil), .timeLimit(.minutes(5)))
 struct EncodingTests {
     static let hostile = [
         "plain", "", " ", "a b+c", "&=?#;/", "%", "%20%zz%41", "\"quoted\"", "'", "\\", "\r\n", "\u{0}", "\u{7F}\t",

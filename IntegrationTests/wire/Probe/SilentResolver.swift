@@ -43,13 +43,13 @@ enum SilentResolver {
         return outcomes
     }
 
-    /// The last of that many answers. Cancels the calls if they take nearly as long as a resolver tries, five seconds.
+    /// The last of that many answers. Cancels the calls if they take nearly as long as a resolver tries, fifteen seconds.
     private static func answers(to count: Int, of transport: CurlTransport, at url: URL) async throws -> PulseResponse {
         let calls = (0..<max(1, count)).map { _ in
             Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: url))) }
         }
         let limit = Task {
-            try await Task.sleep(nanoseconds: 3_000_000_000)
+            try await Task.sleep(nanoseconds: 12_000_000_000)
             for call in calls { call.cancel() }
         }
         defer { limit.cancel() }

@@ -3,7 +3,7 @@
 import PulseKit
 import Testing
 
-@Suite(.servers, .timeLimit(.minutes(1)))
+@Suite(.servers, .timeLimit(.minutes(5)))
 struct AddressTests {
     @Test(arguments: [Servers.Name.plain, .tls])
     func reachesAnIPv6Address(server: Servers.Name) async throws {

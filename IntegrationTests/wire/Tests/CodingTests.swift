@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.servers, .timeLimit(.minutes(1)))
+@Suite(.servers, .timeLimit(.minutes(5)))
 struct CodingTests {
     static let codings = ["gzip", "br", "zstd"].filter { CurlLibrary.system?.codings.contains($0) == true }
 

@@ -3,7 +3,7 @@
 import PulseKit
 import Testing
 
-@Suite(.servers, .timeLimit(.minutes(1)))
+@Suite(.servers, .timeLimit(.minutes(5)))
 struct HTTP2Tests {
     @Test
     func isSpokenWhereTheServerOffersIt() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.servers, .timeLimit(.minutes(1)))
+@Suite(.servers, .timeLimit(.minutes(5)))
 struct PinningTests {
     @Test(arguments: ["server", "intermediate", "root"])
     func aPinOfAnyKeyOfTheChainPasses(name: String) async throws {

@@ -4,7 +4,7 @@ import PulseKit
 import Testing
 
 /// No name below `pulse.test` can be resolved: what reaches its server went through a proxy.
-@Suite(.servers, .timeLimit(.minutes(1)))
+@Suite(.servers, .timeLimit(.minutes(5)))
 struct ProxyTests {
     private static func http(_ name: Servers.Name = .proxy) -> ProxySettings {
         .http(host: "127.0.0.1", port: Servers.port(name))

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResolverTests {
     private static let isAllowed = {
         let process = Process()
@@ -19,7 +19,7 @@ struct ResolverTests {
     func aNameServerThatNeverAnswersHoldsUpNobodyElse() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("resolv-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
-        try Data("nameserver 127.0.0.1\noptions timeout:5 attempts:2\n".utf8).write(to: file)
+        try Data("nameserver 127.0.0.1\noptions timeout:15 attempts:2\n".utf8).write(to: file)
         let outcomes = try Probe.runWithSilentResolver(file.path)
         let unconnected = "\(URLError.Code.cannotConnectToHost.rawValue) beforeSend"
         #expect(

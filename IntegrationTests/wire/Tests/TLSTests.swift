@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.servers, .timeLimit(.minutes(1)))
+@Suite(.servers, .timeLimit(.minutes(5)))
 struct TLSTests {
     @Test
     func theSystemsTrustRefusesAPrivateAuthority() async throws {

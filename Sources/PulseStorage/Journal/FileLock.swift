@@ -37,7 +37,11 @@ final class FileLock: Sendable {
 
     func close() {
         descriptor.withLock { descriptor in
-            if descriptor >= 0 { _ = SystemFile.close(descriptor) }
+            if descriptor >= 0 {
+                // A process that is being started has a copy of the descriptor for a moment, which would keep the lock.
+                _ = flock(descriptor, LOCK_UN)
+                _ = SystemFile.close(descriptor)
+            }
             descriptor = -1
         }
     }

@@ -127,7 +127,9 @@ extension OfflineQueue {
     // MARK: Sending
 
     private func drainUntilIdle(_ ticks: AsyncStream<Void>) async {
-        let watch = Task { await self.watchConnectivity() }
+        // Subscribed to here: however late the task begins, it misses no change from now on.
+        let updates = connectivity.updates
+        let watch = Task { await self.watchConnectivity(updates) }
         var alarm: Alarm?
         var isAtRest = true
         core.tick()
@@ -320,9 +322,9 @@ extension OfflineQueue {
 
     // MARK: Connectivity
 
-    private func watchConnectivity() async {
+    private func watchConnectivity(_ updates: AsyncStream<ConnectivityStatus>) async {
         var last: ConnectivityStatus?
-        for await status in connectivity.updates {
+        for await status in updates {
             if let last, last != status { core.emit(.connectivityChanged(status)) }
             if last?.path == .unsatisfied, status.path == .satisfied { core.change { $0.resume() } }
             last = status

@@ -198,9 +198,10 @@ private final class Monitor: ConnectivityMonitor {
 
     var updates: AsyncStream<ConnectivityStatus> {
         AsyncStream { continuation in
-            continuation.yield(ConnectivityStatus(path: reported ?? state.withLock { $0.path }))
-            if endsUpdates { return continuation.finish() }
-            state.withLock { $0.subscribers.append(continuation) }
+            state.withLock { state in
+                continuation.yield(ConnectivityStatus(path: reported ?? state.path))
+                if endsUpdates { continuation.finish() } else { state.subscribers.append(continuation) }
+            }
         }
     }
 

@@ -52,6 +52,7 @@ struct LogWriterStressTests {
         let stream = Self.reading(pipe)
         await writer.flush()
         writer.write("last")
+        await writer.flush()
         try pipe.fileHandleForWriting.close()
         let lines = await Self.text(of: stream).split(separator: "\n")
         // The thread that writes the rest may make room for some more at any moment: there is a notice at each gap.
