@@ -41,7 +41,9 @@ extension PulseClient {
             return try await links.wire(request, context, plugins)
         }
         let method = HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get
-        let call = call(to: replay.request.url?.absoluteString ?? "", nil, method, options, through: links)
+        // Queueable as it was, so that it notes whether a server has answered.
+        let call = call(
+            to: replay.request.url?.absoluteString ?? "", nil, method, options, through: links, isQueueable: true)
         ContextStore(call: call)[ExpectedAccount.self] = replay.account
         do {
             let response = try await perform(call, links) {
@@ -53,7 +55,7 @@ extension PulseClient {
             let failure = PulseError(wrapping: error)
             return ReplayOutcome(
                 result: .failure(failure), isOfOtherAccount: failure.meansAnotherAccount,
-                isUnsent: call.departures == 0)
+                isUnsent: call.departures == 0, isAnswered: call.isAnswered)
         }
     }
 }

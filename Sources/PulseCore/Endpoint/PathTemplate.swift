@@ -9,7 +9,7 @@
 ///
 /// A template can be made of any text; one with a fault in it throws when it is used.
 public struct PathTemplate: Sendable, Hashable {
-    /// The template as it was written; the `route` of the metrics.
+    /// The template as it was written; its path is the `route` of the metrics.
     public let text: String
 
     public init(_ text: String) {
@@ -59,6 +59,29 @@ extension PathTemplate: ExpressibleByStringLiteral, CustomStringConvertible {
     }
 
     public var description: String { text }
+}
+
+extension PathTemplate {
+    /// The path alone, as it was written; `/` for what is nothing but an authority or a query.
+    var route: String {
+        let bytes = text.utf8
+        let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
+        let start = authorityStart.map { bytes[$0..<end].firstIndex(of: UInt8(ascii: "/")) ?? end } ?? bytes.startIndex
+        guard start > bytes.startIndex || end < bytes.endIndex else { return text }
+        return start < end ? String(text[start..<end]) : "/"
+    }
+
+    /// Behind `scheme://` at the start (RFC 3986, section 3.1). Nothing else makes a template absolute.
+    private var authorityStart: String.Index? {
+        let bytes = text.utf8
+        guard let first = bytes.first, first.isASCIILetter,
+            let end = bytes.firstIndex(where: { !Self.schemeCharacters.contains($0) }),
+            bytes[end...].starts(with: "://".utf8)
+        else { return nil }
+        return bytes.index(end, offsetBy: 3)
+    }
+
+    private static let schemeCharacters = ASCIISet.alphanumerics.union(ASCIISet("+-."))
 }
 
 extension PathTemplate {

@@ -34,9 +34,11 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         get throws { try template.expand(values) }
     }
 
-    /// The template counts as the route, so that metrics do not see a route for each user.
+    /// The template's path counts as the route, so that metrics do not see a route for each user. What else a template
+    /// may have, scheme, authority, query and fragment, is left out: the route is in every event, and events hold neither
+    /// a query nor a secret.
     public var options: RequestOptions {
-        settings.route == nil ? settings.with(\.route, value: template.description) : settings
+        settings.route == nil ? settings.with(\.route, value: template.route) : settings
     }
 
     /// Appends a query item; nil leaves it out.

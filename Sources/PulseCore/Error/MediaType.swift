@@ -11,10 +11,13 @@ enum MediaType {
         self.init(contentType, body, 0..<body.count)
     }
 
-    /// By `Content-Type`, or by how the body begins if that says nothing: servers label JSON as anything.
+    /// By `Content-Type`, or by how the body begins if that says nothing: servers label JSON as anything. A form has to
+    /// begin as one as well: to `curl -d` and its like all bodies are forms.
     init(_ contentType: String?, _ bytes: [UInt8], _ body: Range<Int>) {
         let type = (contentType ?? "").asciiLowercased
-        if type.hasPrefix("application/x-www-form-urlencoded") {
+        let first = bytes[body].first { ![0x20, 0x0A, 0x0D, 0x09, 0x1E, 0xEF, 0xBB, 0xBF].contains($0) }
+        let looksLikeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        if type.hasPrefix("application/x-www-form-urlencoded"), !looksLikeJSON {
             self = .form
         } else if type.hasPrefix("multipart/"),
             let boundary = HeaderParameter.value(of: "boundary", in: Array((contentType ?? "").utf8)), !boundary.isEmpty
@@ -23,8 +26,6 @@ enum MediaType {
         } else if type.hasPrefix("multipart/") || type.isEmpty, let boundary = Self.boundary(bytes, body) {
             self = .multipart(boundary: boundary)
         } else {
-            let first = bytes[body].first { ![0x20, 0x0A, 0x0D, 0x09, 0x1E, 0xEF, 0xBB, 0xBF].contains($0) }
-            let looksLikeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
             self = looksLikeJSON || type.contains("json") ? .json : .other
         }
     }

@@ -4,7 +4,8 @@ extension Redaction {
     /// A body as it may be shown, or nil if it is not text.
     ///
     /// JSON is masked by key, at any depth and whatever the value's type, forms by field, `multipart/form-data` by the
-    /// name of the part, everything else as ``text(_:)``. So is JSON that is cut short or otherwise broken.
+    /// name of the part, everything else as ``text(_:)``. So is JSON that is cut short or otherwise broken. A form that
+    /// begins with a brace or a bracket counts as JSON.
     public func body(_ data: Data, contentType: String?) -> String? {
         bytes(data, contentType: contentType).map { String(decoding: $0.shown, as: UTF8.self) }
     }

@@ -108,7 +108,10 @@ extension SecretScanner {
         while start < range.upperBound {
             let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
             let sign = bytes[start..<end].firstIndex(of: UInt8(ascii: "="))
-            if let sign, isSecretItem(bytes, start..<sign, names) {
+            if let sign, hasSecret(bytes, in: start..<sign, names, depth) {
+                // What is no pair may have its secret on both sides of the sign: `{"password":"a=b"}`.
+                replacements.replace(start..<end)
+            } else if let sign, isSecretItem(bytes, start..<sign, names) {
                 if sign + 1 < end { replacements.replace((sign + 1)..<end) }
             } else {
                 maskItemText(
@@ -131,16 +134,25 @@ extension SecretScanner {
         _ replacements: inout Replacements
     ) {
         let value = valueStart..<item.upperBound
-        let masked = masked(bytes, in: value, names: names, depth: depth + 1)
-        guard bytes[value].contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
-            if let masked { replacements.replace(value, with: masked) }
-            return
+        if hasEscapes(bytes[value]) {
+            // What is found behind escapes has no place in the escaped text: the value goes as a whole.
+            if hasSecret(bytes, in: value, names, depth) { replacements.replace(value) }
+        } else if let masked = masked(bytes, in: value, names: names, depth: depth + 1) {
+            replacements.replace(value, with: masked)
         }
-        // What is found behind escapes has no place in the escaped text: the value goes as a whole.
-        let decoded = PercentEncoding.lenientlyDecoded(bytes, in: value, plusIsSpace: true)
-        let isSecret =
-            masked != nil
-            || Self.masked(decoded, in: 0..<decoded.count, names: names, depth: depth + 1) != nil
-        if isSecret { replacements.replace(value) }
+    }
+
+    /// Whether the name or the value of an item has a secret in it, as it stands or behind escapes.
+    private static func hasSecret(
+        _ bytes: [UInt8], in range: Range<Int>, _ names: SecretNames, _ depth: Int
+    ) -> Bool {
+        if masked(bytes, in: range, names: names, depth: depth + 1) != nil { return true }
+        guard hasEscapes(bytes[range]) else { return false }
+        let decoded = PercentEncoding.lenientlyDecoded(bytes, in: range, plusIsSpace: true)
+        return masked(decoded, in: 0..<decoded.count, names: names, depth: depth + 1) != nil
+    }
+
+    private static func hasEscapes(_ text: ArraySlice<UInt8>) -> Bool {
+        text.contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }
     }
 }

@@ -89,12 +89,21 @@ public struct HTTPHeaders: Sendable, Hashable {
 
     /// One entry a name, spelled as it first came, with the value that ``subscript(_:)`` gives.
     public var dictionary: [String: String] {
-        var result: [String: String] = [:]
-        var seen: Set<String> = []
-        for field in fields where seen.insert(field.name.asciiLowercased).inserted {
-            result[field.name] = self[field.name]
+        // Not the subscript for each name: servers say how many there are.
+        var joined: [Field] = []
+        var places: [String: Int] = [:]
+        for field in fields {
+            let name = field.name.asciiLowercased
+            guard let place = places[name] else {
+                places[name] = joined.count
+                joined.append(field)
+                continue
+            }
+            // To a dictionary texts are equal that to HTTP are not: `é` in one scalar and in two.
+            guard name != "set-cookie", field.name.equalsIgnoringASCIICase(joined[place].name) else { continue }
+            joined[place].value += ", " + field.value
         }
-        return result
+        return joined.reduce(into: [:]) { $0[$1.name] = $1.value }
     }
 
     /// Throws ``PulseError/invalidRequest(reason:)`` if a name is no token or a value holds CR, LF or NUL

@@ -7,9 +7,10 @@ extension CircuitBreaker.Verdict {
     /// other answer is a success. Nobody's are 429, which is a limit's, no connection, a cancellation, and whatever did not
     /// come from the wire.
     ///
+    /// - Parameter departed: the call's departures before.
     /// - Parameter slow: seconds from which on a success is slow.
     init(
-        _ result: Result<PulseResponse, PulseError>, in context: PluginContext, latency: TimeInterval,
+        _ result: Result<PulseResponse, PulseError>, in context: PluginContext, departed: Int, latency: TimeInterval,
         slow: TimeInterval?
     ) {
         switch result {
@@ -19,7 +20,7 @@ extension CircuitBreaker.Verdict {
             case .cache, .stale, .coalesced: self = .neither
             }
         case .failure(let error):
-            self.init(error, now: context.clock.now)
+            self.init(error, hasLeft: context.call.departures > departed, now: context.clock.now)
         }
     }
 
@@ -36,7 +37,7 @@ extension CircuitBreaker.Verdict {
         }
     }
 
-    private init(_ error: PulseError, now: Date) {
+    private init(_ error: PulseError, hasLeft: Bool, now: Date) {
         switch error {
         // The client's deadline strikes a host that is too slow.
         case .timeout, .deadlineExceeded:
@@ -50,8 +51,12 @@ extension CircuitBreaker.Verdict {
                 ? .failure(retryAfter: error.retryAfter(now: now)) : .success(isSlow: false)
         case .unauthorized, .decodingFailed, .emptyBody, .graphQL:
             self = .success(isSlow: false)
+        // A validator's word on an answer, such as an error inside a 200. A wire that fails tells of it by another error,
+        // and what failed before it says nothing of the host.
+        case .custom where hasLeft:
+            self = .success(isSlow: false)
         case .retryExhausted(let last, _):
-            self.init(last, now: now)
+            self.init(last, hasLeft: hasLeft, now: now)
         default:
             self = .neither
         }

@@ -6,9 +6,11 @@ public import PulseCore
 /// ``PulseCore/PulseError/circuitOpen(name:retryAfter:)``, until a probe succeeds.
 ///
 /// Connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures; other answers, redirects among them, are
-/// successes; a cancelled call, one without a connection and a 429 count nowhere. A streamed answer is judged at its head,
-/// and that verdict spends its permit. A refused call is not retried. It stands around each attempt. What a plugin further
-/// in calls for the sake of a probe passes with it.
+/// successes; a cancelled call, one without a connection and a 429 count nowhere. An error of the app's that a validator
+/// further in makes of an answer is a success too, as a 404 is: the host has answered. A validator to which it means that
+/// the host fails puts a 503 in the answer's place. A streamed answer is judged at its head, and that verdict spends its
+/// permit. A refused call is not retried. It stands around each attempt. What a plugin further in calls for the sake of a
+/// probe passes with it.
 ///
 /// Circuits are kept for the 1024 keys that were used last, those that are not closed for 4096, and those that were isolated by
 /// name in any case. Every method may be
@@ -53,6 +55,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         guard let permit = try admit(key, at: context.clock.uptime, for: context) else {
             return try await next(request, context: context)
         }
+        let departed = context.call.departures
         let context = slowCallDuration == nil ? context : context.watchingDepartures()
         let result: Result<PulseResponse, PulseError>
         if permit.probe == nil {
@@ -60,7 +63,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         } else {
             result = await ProbeScope.run(permit, of: self, key) { await next.result(request, context: context) }
         }
-        settle(permit, of: key, result, for: context)
+        settle(permit, of: key, result, departed: departed, for: context)
         return try result.get()
     }
 
@@ -92,12 +95,13 @@ public final class CircuitBreakerPlugin: PulsePlugin {
     @inline(never)
     private func settle(
         _ permit: CircuitBreaker.Permit, of key: CircuitKey, _ result: Result<PulseResponse, PulseError>,
-        for context: PluginContext
+        departed: Int, for context: PluginContext
     ) {
         let now = context.clock.uptime
         // Of the request that was answered: what came before it, in a line or before a repeat, is not the host's.
         let latency = slowCallDuration == nil ? nil : context.departures?.last.map { now - $0 }
-        let verdict = CircuitBreaker.Verdict(result, in: context, latency: latency ?? 0, slow: slowCallDuration)
+        let verdict = CircuitBreaker.Verdict(
+            result, in: context, departed: departed, latency: latency ?? 0, slow: slowCallDuration)
         let change = circuits.withLock { $0.settle(permit, of: key, verdict, at: now) }
         if let change { context.emit(change.event(of: key.name)) }
     }

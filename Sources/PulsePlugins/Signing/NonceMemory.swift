@@ -14,6 +14,8 @@ struct NonceMemory: Sendable {
 
     private let capacity: Int
     private var seconds: [Int64: Set<String>] = [:]
+    /// The keys of `seconds` as a binary heap, the oldest first: a wide window has very many, and each request asks.
+    private var order: [Int64] = []
     private(set) var count = 0
     /// Nothing of a second before this one is accepted.
     private var floor = Int64.min
@@ -26,19 +28,40 @@ struct NonceMemory: Sendable {
     /// - Parameter timestamp: of the request, in Unix seconds.
     /// - Parameter oldest: the oldest timestamp that anybody still accepts.
     mutating func admit(_ nonce: String, timestamp: Int64, oldest: Int64) -> Verdict {
-        forget { $0 < oldest }
+        while let first = order.first, first < oldest { forgetOldest() }
         guard timestamp >= floor else { return .forgotten }
+        if seconds[timestamp] == nil { insert(timestamp) }
         guard seconds[timestamp, default: []].insert(nonce).inserted else { return .replayed }
         count += 1
-        while count > capacity, let first = seconds.keys.min() { forget { $0 == first } }
+        while count > capacity { forgetOldest() }
         return .new
     }
 
-    // The keys are the seconds of one window: some hundred at most.
-    private mutating func forget(where isForgotten: (Int64) -> Bool) {
-        for second in seconds.keys where isForgotten(second) {
-            count -= seconds.removeValue(forKey: second)?.count ?? 0
-            floor = max(floor, second + 1)
+    private mutating func forgetOldest() {
+        let second = removeFirst()
+        count -= seconds.removeValue(forKey: second)?.count ?? 0
+        floor = max(floor, second + 1)
+    }
+
+    private mutating func insert(_ second: Int64) {
+        order.append(second)
+        var child = order.count - 1
+        while child > 0, order[child] < order[(child - 1) / 2] {
+            order.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
         }
+    }
+
+    private mutating func removeFirst() -> Int64 {
+        order.swapAt(0, order.count - 1)
+        let first = order.removeLast()
+        var (parent, child) = (0, 1)
+        while child < order.count {
+            if child + 1 < order.count, order[child + 1] < order[child] { child += 1 }
+            if order[parent] <= order[child] { break }
+            order.swapAt(parent, child)
+            (parent, child) = (child, 2 * child + 1)
+        }
+        return first
     }
 }

@@ -24,6 +24,7 @@ public struct RequestSigningPlugin: PulsePlugin {
     private let signer: Result<Signer, PulseError>
     private let signatureHeader: String
     private let keyID: String?
+    private let keyIDNamesUser: Bool
     private let sendsNonce: Bool
     /// Without it the client's own list has to be told.
     private let isWellKnownSecret: Bool
@@ -39,26 +40,37 @@ public struct RequestSigningPlugin: PulsePlugin {
 
     /// - Parameter secret: its bytes in UTF-8 are the key. To be hard to guess it takes 32 random bytes or more.
     /// - Parameter keyID: tells the server which of its secrets this is; it is no secret itself, and not signed.
+    /// - Parameter keyIDNamesUser: the server tells by the key id who asks, as where each user or device has a secret of its
+    ///   own. Then the key id is a credential, which a cache further out has not seen: it does not store the answers,
+    ///   nobody shares them, and texts do not show the id. Leave it out if all users have the same key id, or if
+    ///   ``TokenProvider/accountID`` tells them apart.
     /// - Parameter sendsNonce: adds 128 random bits, by which a server can tell a replayed request from a new one.
     public init(
-        secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil, sendsNonce: Bool = false
+        secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
+        keyIDNamesUser: Bool = false, sendsNonce: Bool = false
     ) {
         self.init(
-            secret: Data(secret.utf8), signatureHeader: signatureHeader, keyID: keyID, sendsNonce: sendsNonce)
+            secret: Data(secret.utf8), signatureHeader: signatureHeader, keyID: keyID,
+            keyIDNamesUser: keyIDNamesUser, sendsNonce: sendsNonce)
     }
 
-    /// ``init(secret:signatureHeader:keyID:sendsNonce:)-(String,_,_,_)`` with a key of any bytes.
+    /// ``init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)`` with a key of any bytes.
     public init(
-        secret: Data, signatureHeader: String = "X-Signature-256", keyID: String? = nil, sendsNonce: Bool = false
+        secret: Data, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
+        keyIDNamesUser: Bool = false, sendsNonce: Bool = false
     ) {
         self.init(
-            secret: secret, signatureHeader: signatureHeader, keyID: keyID, sendsNonce: sendsNonce,
-            hashes: SystemHashes.library)
+            secret: secret, signatureHeader: signatureHeader, keyID: keyID, keyIDNamesUser: keyIDNamesUser,
+            sendsNonce: sendsNonce, hashes: SystemHashes.library)
     }
 
-    init(secret: Data, signatureHeader: String, keyID: String?, sendsNonce: Bool, hashes: (any HashLibrary)?) {
+    init(
+        secret: Data, signatureHeader: String, keyID: String?, keyIDNamesUser: Bool = false, sendsNonce: Bool,
+        hashes: (any HashLibrary)?
+    ) {
         self.signatureHeader = signatureHeader
         self.keyID = keyID
+        self.keyIDNamesUser = keyIDNamesUser
         self.sendsNonce = sendsNonce
         isWellKnownSecret = Redaction.standard.isSecret(signatureHeader)
         signer = Result {
@@ -104,7 +116,10 @@ public struct RequestSigningPlugin: PulsePlugin {
             (signatureHeader, try signer.key.signature(of: text)), (SignatureHeaders.timestamp, timestamp),
         ]
         if let nonce { fields.append((SignatureHeaders.nonce, nonce)) }
-        if let keyID { fields.append((SignatureHeaders.keyID, keyID)) }
+        if let keyID {
+            if keyIDNamesUser { context.markSecret(header: SignatureHeaders.keyID) }
+            fields.append((SignatureHeaders.keyID, keyID))
+        }
         var request = request
         request.setHeaders(fields)
         return request
@@ -144,19 +159,23 @@ extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
 }
 
 extension PulsePlugin where Self == RequestSigningPlugin {
-    /// ``RequestSigningPlugin/init(secret:signatureHeader:keyID:sendsNonce:)-(String,_,_,_)``
+    /// ``RequestSigningPlugin/init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)``
     public static func signing(
-        secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil, sendsNonce: Bool = false
+        secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
+        keyIDNamesUser: Bool = false, sendsNonce: Bool = false
     ) -> RequestSigningPlugin {
         RequestSigningPlugin(
-            secret: secret, signatureHeader: signatureHeader, keyID: keyID, sendsNonce: sendsNonce)
+            secret: secret, signatureHeader: signatureHeader, keyID: keyID, keyIDNamesUser: keyIDNamesUser,
+            sendsNonce: sendsNonce)
     }
 
     /// The same with a key of any bytes.
     public static func signing(
-        secret: Data, signatureHeader: String = "X-Signature-256", keyID: String? = nil, sendsNonce: Bool = false
+        secret: Data, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
+        keyIDNamesUser: Bool = false, sendsNonce: Bool = false
     ) -> RequestSigningPlugin {
         RequestSigningPlugin(
-            secret: secret, signatureHeader: signatureHeader, keyID: keyID, sendsNonce: sendsNonce)
+            secret: secret, signatureHeader: signatureHeader, keyID: keyID, keyIDNamesUser: keyIDNamesUser,
+            sendsNonce: sendsNonce)
     }
 }

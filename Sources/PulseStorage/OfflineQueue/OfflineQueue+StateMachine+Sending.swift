@@ -118,7 +118,7 @@ extension OfflineQueue.StateMachine {
             lines[tag]?.calm()
             return entries[id].map { _ in LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason()) }
         case .unavailable(let isVerdict, let retryAfter):
-            hold(tag, retryAfter: retryAfter, uptime, randomness)
+            hold(tag, retryAfter: retryAfter, isOfServer: isVerdict, uptime, randomness)
             guard isVerdict, let entry = entries[id] else { return nil }
             guard entry.attempts + 1 < maxAttempts else {
                 lines[tag]?.calm()
@@ -133,7 +133,7 @@ extension OfflineQueue.StateMachine {
             lines[tag]?.due = uptime + 60
             return nil
         case .stopped:
-            hold(tag, retryAfter: 0, uptime, randomness)
+            hold(tag, retryAfter: 0, isOfServer: false, uptime, randomness)
             return nil
         }
     }
@@ -204,14 +204,18 @@ extension OfflineQueue.StateMachine {
         return true
     }
 
+    /// - Parameter isOfServer: whose wait it is. One of this side's, as of an open circuit, may end at any moment by
+    ///   somebody's hand: it is no more than a guess at when another try is worth while.
     private mutating func hold(
-        _ tag: String?, retryAfter: TimeInterval, _ uptime: TimeInterval, _ randomness: any Randomness
+        _ tag: String?, retryAfter: TimeInterval, isOfServer: Bool, _ uptime: TimeInterval,
+        _ randomness: any Randomness
     ) {
         guard var line = lines[tag] else { return }
         line.failures += 1
         let delay = Self.backoff.delay(beforeRetry: line.failures, randomness: randomness)
-        line.notBefore = retryAfter > 0 ? uptime + min(retryAfter, 86400) : 0
-        line.due = max(uptime + max(0.5, delay), line.notBefore)
+        let guess = isOfServer ? 0 : min(retryAfter, Self.longestBackoff)
+        line.notBefore = isOfServer && retryAfter > 0 ? uptime + min(retryAfter, 86400) : 0
+        line.due = max(uptime + max(0.5, delay, guess), line.notBefore)
         lines[tag] = line
     }
 }

@@ -58,7 +58,9 @@ extension OfflineQueue {
         static let parallelism = 8
         /// What a larger number in a journal counts as.
         private static let largestCount = 1 << 30
-        static let backoff = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: 300)
+        /// The most that the queue waits by itself: more than that only a server may ask for.
+        static let longestBackoff: TimeInterval = 300
+        static let backoff = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: longestBackoff)
 
         let capacity: Int
         let maxAttempts: Int

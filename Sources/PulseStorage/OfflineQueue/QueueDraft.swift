@@ -38,15 +38,19 @@ package struct ReplayOutcome: Sendable {
     /// It did not leave, since somebody else is logged in than when it was queued.
     package let isOfOtherAccount: Bool
     private let isUnsent: Bool
+    private let isAnswered: Bool
 
     /// - Parameters:
     ///   - result: a status that means "later" is a failure, though the endpoint may accept it.
     ///   - isUnsent: Nothing has left: whatever the failure looks like, no server has given it.
+    ///   - isAnswered: A server has answered: what the failure does not tell of may be a plugin's word on that.
     package init(
-        result: Result<PulseResponse, PulseError>, isOfOtherAccount: Bool = false, isUnsent: Bool = false
+        result: Result<PulseResponse, PulseError>, isOfOtherAccount: Bool = false, isUnsent: Bool = false,
+        isAnswered: Bool = false
     ) {
         self.isOfOtherAccount = isOfOtherAccount
         self.isUnsent = isUnsent
+        self.isAnswered = isAnswered
         guard case .success(let response) = result, ReplayVerdict.meansLater(response.statusCode),
             let error = PulseError(validating: response, accepted: .successful)
         else {
@@ -58,7 +62,7 @@ package struct ReplayOutcome: Sendable {
 
     var verdict: ReplayVerdict {
         if isOfOtherAccount { return .otherAccount }
-        let verdict = ReplayVerdict(result)
+        let verdict = ReplayVerdict(result, isAnswered: isAnswered)
         guard isUnsent, case .unavailable(_, let seconds) = verdict else { return verdict }
         return .unavailable(isVerdict: false, retryAfter: seconds)
     }

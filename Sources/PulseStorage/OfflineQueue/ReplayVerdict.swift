@@ -8,7 +8,8 @@ package enum ReplayVerdict: Sendable, Equatable {
     case done(status: Int)
     /// It will never be accepted as it is.
     case rejected
-    /// Later perhaps: at the earliest after that many seconds. Only a verdict of the server counts as an attempt.
+    /// Later perhaps: at the earliest after that many seconds, which bind only if the server asks for them. Only a verdict
+    /// of the server counts as an attempt.
     case unavailable(isVerdict: Bool, retryAfter: TimeInterval)
     /// There is no connection, for whatever entry.
     case offline
@@ -17,30 +18,36 @@ package enum ReplayVerdict: Sendable, Equatable {
     /// The client ended the replay.
     case stopped
 
-    package init(_ result: Result<PulseResponse, PulseError>) {
+    /// - Parameter isAnswered: A server has answered the replay, whatever that became on its way out.
+    package init(_ result: Result<PulseResponse, PulseError>, isAnswered: Bool = false) {
         switch result {
         case .success(let response): self = .done(status: response.statusCode)
-        case .failure(let error): self.init(error)
+        case .failure(let error): self.init(error, isAnswered: isAnswered)
         }
     }
 
-    private init(_ error: PulseError) {
+    private init(_ error: PulseError, isAnswered: Bool) {
         switch error {
         case .noConnection: self = .offline
         case .cancelled: self = .stopped
-        case .retryExhausted(let last, _): self.init(last)
-        case .deadlineExceeded(let last?): self.init(last)
+        case .retryExhausted(let last, _): self.init(last, isAnswered: isAnswered)
+        case .deadlineExceeded(let last?): self.init(last, isAnswered: isAnswered)
         case .http(let response): self.init(status: response.statusCode, error)
         // Without an answer it is the plugin's: there is no token to send it with.
         case .unauthorized(let response): self = .unavailable(isVerdict: response != nil, retryAfter: 0)
         case .rateLimited(let seconds): self = .unavailable(isVerdict: true, retryAfter: seconds ?? 0)
-        case .transport(_, let underlying as PulseError): self.init(underlying)
+        case .transport(_, let underlying as PulseError): self.init(underlying, isAnswered: isAnswered)
         case .circuitOpen(_, let seconds): self = .unavailable(isVerdict: false, retryAfter: seconds)
         // What cannot be built today cannot be built tomorrow, and would hold up what is behind it. The server has
         // answered a request whose answer is too large.
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .responseTooLarge, .cacheMiss:
             self = .rejected
-        default: self = .unavailable(isVerdict: false, retryAfter: 0)
+        // The last try was lost, or nobody is logged in any more: no verdict, though an earlier try was answered.
+        case .timeout, .transport, .sslPinningFailed, .deadlineExceeded, .sessionExpired:
+            self = .unavailable(isVerdict: false, retryAfter: 0)
+        // What a plugin makes of an answer, as a validator does of an error inside a 200, is one: else it would hold up
+        // what is behind it until it expires.
+        default: self = .unavailable(isVerdict: isAnswered, retryAfter: 0)
         }
     }
 

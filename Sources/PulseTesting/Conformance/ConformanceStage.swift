@@ -94,8 +94,8 @@ struct ConformanceStage: Sendable {
     func mostConnections(during body: () async throws -> Void) async throws -> Int {
         let peak = Locked(0)
         // Asked after every change, and never true.
-        let watch = Task { [server] in
-            try await server.wait { activity in
+        let watch = Task.startingNow { [server] in
+            _ = try await server.wait { activity in
                 peak.withLock { $0 = max($0, activity.openConnectionCount) }
                 return false
             }

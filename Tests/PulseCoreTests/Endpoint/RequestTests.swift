@@ -69,6 +69,18 @@ struct RequestTests {
         #expect(request.option(\.route, "user").options.route == "user")
     }
 
+    @Test(arguments: [
+        ("/verify?token=abc", "/verify"), ("/users/{id}?a={a}", "/users/{id}"), ("/go?to=https://h/a", "/go"),
+        ("/a#token=abc", "/a"), ("/a#b?c", "/a"), ("?token=abc", "/"),
+        ("https://bob:hunter2@h.example:8080/users/{id}?x=1", "/users/{id}"), ("https://h.example//a/", "//a/"),
+        ("HTTPS://h.example", "/"), ("http://h.example?token=abc", "/"),
+        ("", ""), ("users/{id}", "users/{id}"), ("/a//b://c@d", "/a//b://c@d"), ("a:b/c", "a:b/c"), ("//a/b", "//a/b"),
+        ("/caf\u{E9}/\u{301}", "/caf\u{E9}/\u{301}"),
+    ])
+    func theRouteHasNeitherAQueryNorAnAuthority(template: String, route: String) {
+        #expect(Request<User>(.get, PathTemplate(template)).options.route == route)
+    }
+
     @Test
     func aValueThatIsMissingOrUnusedIsAnErrorWhenThePathIsAskedFor() {
         for request in [

@@ -60,11 +60,33 @@ struct RedactionBodyTests {
         ("%74oken=x&api+key=y&user%5Bpin%5D=1", "%74oken=***&api+key=***&user%5Bpin%5D=***"),
         ("u=https%3A%2F%2Fa%3Ab%40c%2F&a=b+c%26d", "u=***&a=b+c%26d"),
         ("password=a+b%26c;d,e=f#g", "password=***"),
+        ("user%5Bname%5D=bob&a=1:2&utf8=%E2%9C%93&b=&c&=d&&e", "user%5Bname%5D=bob&a=1:2&utf8=%E2%9C%93&b=&c&=d&&e"),
+        ("filter[a]=x&next=/a?b=c&date%3Agte=1&t=a:b=c", "filter[a]=x&next=/a?b=c&date%3Agte=1&t=a:b=c"),
+        ("filter[pin]=1&a%2Fb=2", "filter[pin]=***&a%2Fb=2"),
+        // A name that is more than a name.
+        (#"a=1&{"password":"hunter2","note":"x=y"}&b=2"#, "a=1&***&b=2"),
+        (#"x{"password":"hun=ter2"}"#, "***"),
+        ("%7B%22password%22%3A%22hunter2%22%7D=&b=2", "***&b=2"),
+        ("a+token:+hunter2=&b=2", "***&b=2"),
     ])
     func masksFormsByField(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         let type = "application/x-www-form-urlencoded; charset=utf-8"
         #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
+    }
+
+    /// What `curl -d` and its like make of JSON.
+    @Test(arguments: [
+        (#"{"password":"hunter2","note":"x=y"}"#, #"{"password":"***","note":"x=y"}"#),
+        (#"{"password":"hunter2","u":"https://h/a?x=1"}"#, #"{"password":"***","u":"https://h/a?x=1"}"#),
+        ("\n [{\"pin\":1,\"a\":\"b=c&d\"}]", "\n [{\"pin\":\"***\",\"a\":\"b=c&d\"}]"),
+        (#"{"password":"hun=te&r2"}="#, #"{"password":"***"}="#),
+    ])
+    func masksJSONThatIsLabeledAsAForm(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        let type = "application/x-www-form-urlencoded"
+        #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
+        #expect(Redaction.standard.body(Data(expected.utf8), contentType: type) == expected)
     }
 
     @Test(arguments: [

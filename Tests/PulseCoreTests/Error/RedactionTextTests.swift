@@ -117,6 +117,10 @@ struct RedactionTextTests {
         ("https://h/?u=https%3A%2F%2Fa:b@c%2F&x=1", "https://h/?u=***&x=1"),
         ("https://h/?eyJhbGci.eyJzdWIi.c2ln", "https://h/?***"),
         ("https://h/v/eyJhbGci.eyJzdWIi.c2ln/x", "https://h/v/***/x"),
+        (#"https://h/?x=1&{"password":"hun=ter2","a":1}&y=2"#, "https://h/?x=1&***&y=2"),
+        (#"?{"password":"hunter2","note":"x=y"}"#, "?***"),
+        ("https://h/?a:https://u:p@c/?x=1&y=2", "https://h/?***&y=2"),
+        ("https://h/?a:b=1&c/d:e=2", "https://h/?a:b=1&c/d:e=2"),
         ("https://proxy/https://a:b@c/", "https://proxy/https://***@c/"),
         (
             "https://h/?X-Amz-Credential=a%2Fb&X-Amz-Date=2&X-Amz-Signature=c",
@@ -159,15 +163,18 @@ struct RedactionTextTests {
         "Authorization: ", "Bearer ", "Digest a=", "eyJ", "eyJ.", "<token>", "<token", "<", ">", "<![CDATA[",
         "-----BEGIN ", "-",
         "https://", "a://?b=", "a://@", "%3D", "a%3D", "%25", "token%3D%26", "token=,", "token=(\"", "a", "a b ",
-        "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----",
+        "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----", "{\"token\":&", "a:b&",
+        "https://a?%3D=&",
     ])
     func takesLinearTime(piece: String) {
         let text = String(repeating: piece, count: 30_000 / piece.utf8.count)
         _ = Redaction.standard.text(text)
         _ = Redaction.standard.text("token=\"" + text)
         _ = Redaction.standard.url("https://h/?" + text)
+        _ = Redaction.standard.url("https://h/?" + text + "=")
         for type in ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"] {
             _ = Redaction.standard.body(Data(text.utf8), contentType: type)
+            _ = Redaction.standard.body(Data(("a" + text + "=").utf8), contentType: type)
         }
     }
 }

@@ -87,6 +87,34 @@ struct HTTPHeadersTests {
     }
 
     @Test
+    func aDictionaryHasWhatTheSubscriptSaysOfEachName() {
+        var random = SplitMix64(seed: 0xD1C7)
+        let letters = ["a", "A", "b", "B", "-", "x1", "\u{E9}", "e\u{301}"]
+        var headers = HTTPHeaders()
+        for line in 0..<3000 {
+            let length = Int.random(in: 1...5, using: &random)
+            let name = (0..<length).map { _ in letters[Int.random(in: letters.indices, using: &random)] }.joined()
+            headers.add(name: name, value: "\(line)")
+            if line % 100 == 0 { headers.add(name: ["Set-Cookie", "set-COOKIE"][line / 100 % 2], value: "\(line)") }
+        }
+        var plain: [String: String] = [:]
+        var seen: Set<String> = []
+        for field in headers where seen.insert(field.name.asciiLowercased).inserted {
+            plain[field.name] = headers[field.name]
+        }
+        // Equal dictionaries may still spell their keys in other bytes.
+        #expect(headers.dictionary == plain)
+        #expect(Set(headers.dictionary.keys.map { Array($0.utf8) }) == Set(plain.keys.map { Array($0.utf8) }))
+    }
+
+    /// To ask for each name would take minutes.
+    @Test
+    func aDictionaryTakesLinearTime() {
+        let headers = HTTPHeaders((0..<100_000).map { HTTPHeaders.Field(name: "X-\($0)", value: "") })
+        #expect(headers.dictionary.count == 100_000)
+    }
+
+    @Test
     func literalsAndHelpersSayWhatTheyMean() {
         let headers: HTTPHeaders = [
             .authorization(bearer: "t"), .authorization(username: "Aladdin", password: "open sesame"), .accept("a/b"),

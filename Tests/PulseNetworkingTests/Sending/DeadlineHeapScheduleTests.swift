@@ -18,6 +18,16 @@ final class Strikes: Sendable {
             return ids
         }
     }
+
+    /// The same once there are that many: who strikes may be late.
+    func take(_ count: Int) async -> [Int] {
+        var all = take()
+        while all.count < count, !Task.isCancelled {
+            await Task.yield()
+            all += take()
+        }
+        return all
+    }
 }
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.

@@ -41,4 +41,57 @@ struct NonceMemoryScheduleTests {
         }
         #expect(accepted.count > Self.steps / 100)
     }
+
+    @Test(arguments: [4, 5, 6] as [UInt64])
+    func judgesAsOneThatLooksAtAllItHas(seed: UInt64) {
+        let chance = SeededRandomness(seed: seed)
+        let capacity = 60
+        var memory = NonceMemory(capacity: capacity)
+        var plain = PlainMemory(capacity: capacity)
+        var now: Int64 = 1000
+        var verdicts: [NonceMemory.Verdict] = []
+        for step in 0..<Self.steps {
+            func below(_ limit: UInt64) -> Int64 { Int64(chance.next() % limit) }
+            switch below(60) {
+            case 0: now -= below(60)
+            case 1: now += below(60)
+            case 2: now += 10_000
+            default: now += below(2)
+            }
+            let oldest = now - 10 - below(20)
+            let timestamp = now - 30 + below(61)
+            let nonce = String(below(3))
+            let verdict = memory.admit(nonce, timestamp: timestamp, oldest: oldest)
+            let expected = plain.admit(nonce, timestamp: timestamp, oldest: oldest)
+            #expect(verdict == expected, "seed \(seed), step \(step)")
+            #expect(memory.count == plain.kept.count, "seed \(seed), step \(step)")
+            if !verdicts.contains(verdict) { verdicts.append(verdict) }
+        }
+        #expect(verdicts.count == 3)
+    }
+}
+
+/// What a memory does, in the fewest words.
+private struct PlainMemory {
+    let capacity: Int
+    private(set) var kept: [(second: Int64, nonce: String)] = []
+    private var floor = Int64.min
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    mutating func admit(_ nonce: String, timestamp: Int64, oldest: Int64) -> NonceMemory.Verdict {
+        forget { $0 < oldest }
+        guard timestamp >= floor else { return .forgotten }
+        guard !kept.contains(where: { $0.second == timestamp && $0.nonce == nonce }) else { return .replayed }
+        kept.append((second: timestamp, nonce: nonce))
+        while kept.count > capacity, let first = kept.map({ $0.second }).min() { forget { $0 == first } }
+        return .new
+    }
+
+    private mutating func forget(where isForgotten: (Int64) -> Bool) {
+        for (second, _) in kept where isForgotten(second) { floor = max(floor, second + 1) }
+        kept.removeAll { isForgotten($0.second) }
+    }
 }

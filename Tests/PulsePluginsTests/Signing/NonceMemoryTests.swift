@@ -32,4 +32,18 @@ struct NonceMemoryTests {
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .forgotten)
         #expect(memory.admit("b", timestamp: 6, oldest: 0) == .replayed)
     }
+
+    /// A walk over all seconds for each request would take minutes.
+    @Test func aWindowOfManySecondsIsNotWalkedForEachRequest() {
+        var memory = NonceMemory(capacity: 100_000)
+        for second in 0..<Int64(200_000) {
+            let verdict = memory.admit("a", timestamp: second, oldest: 0)
+            if verdict != .new { Issue.record("second \(second) is \(verdict)") }
+        }
+        #expect(memory.count == 100_000)
+        #expect(memory.admit("a", timestamp: 99_999, oldest: 0) == .forgotten)
+        #expect(memory.admit("a", timestamp: 100_000, oldest: 0) == .replayed)
+        #expect(memory.admit("a", timestamp: 200_000, oldest: 200_000) == .new)
+        #expect(memory.count == 1)
+    }
 }

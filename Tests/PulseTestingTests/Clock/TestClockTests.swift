@@ -26,9 +26,9 @@ struct TestClockTests {
         }
         await clock.sleepers(atLeast: 3)
         await clock.advance(by: 10)
-        #expect(log.withLock { $0 } == ["1.0 at 1.0", "2.0 at 2.0", "3.0 at 3.0"])
         #expect(clock.uptime == 10)
         for task in tasks { try await task.value }
+        #expect(log.withLock { $0 } == ["1.0 at 1.0", "2.0 at 2.0", "3.0 at 3.0"])
     }
 
     @Test func wakesEqualSleepersInTheOrderTheyCame() async throws {
@@ -44,6 +44,7 @@ struct TestClockTests {
             await clock.sleepers(atLeast: number + 1)
         }
         await clock.advance(by: 1)
+        for task in tasks { try await task.value }
         #expect(log.withLock { $0 } == [0, 1, 2, 3, 4])
     }
 
@@ -99,7 +100,7 @@ struct TestClockTests {
                 try await clock.sleep(1)
                 #expect(clock.uptime == TimeInterval(due))
                 let randomness = SeededRandomness(seed: 1)
-                for _ in 0..<20_000 { _ = randomness.next() }
+                for _ in 0..<2_000 { _ = randomness.next() }
             }
         }
         await clock.sleepers(atLeast: 1)
