@@ -201,7 +201,32 @@ struct PluginOrderTests {
         #expect(try await waiting == "ok")
     }
 
-    @Test func whatAValidatorRejectsIsAFailureForTheBreaker() async throws {
+    private struct Fault: Error, Decodable {
+        let code: Int
+    }
+
+    /// The host has answered: to the breaker it is what a 404 is.
+    @Test func anErrorOfTheAppsThatAValidatorFindsInA200IsAnAnswerForTheBreaker() async throws {
+        let breaker = CircuitBreakerPlugin(failureThreshold: 2, cooldownDuration: 30)
+        let scene = scene(
+            [breaker, .validator(.errorBody(Fault.self) { $0.code == 0 ? nil : $0 })], retry: .none
+        ) { number, _ in
+            number == 1 || number == 4 ? (200, #"{"code": 7}"#) : (503, "")
+        }
+        for kind in [PulseError.Kind.http, .custom, .http] {
+            let error = await #expect(throws: PulseError.self) { try await scene.get() }
+            #expect(error?.kind == kind)
+        }
+        #expect(breaker.state(for: "https://api.example.com") == .closed)
+        await #expect(throws: PulseError.self) { try await scene.get() }
+        #expect(breaker.state(for: "https://api.example.com") == .open)
+        await scene.clock.advance(by: 30)
+        let error = await #expect(throws: PulseError.self) { try await scene.get() }
+        #expect(error?.kind == .custom)
+        #expect(breaker.state(for: "https://api.example.com") == .closed)
+    }
+
+    @Test func theStatusThatAValidatorPutsInPlaceOfA200CountsForTheBreaker() async throws {
         let hidden = Validator { request, response, _ in
             response.data == Data("fault".utf8) ? .replace(PulseResponse(statusCode: 503, request: request)) : .accept
         }

@@ -35,8 +35,8 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
     }
 
     /// The template's path counts as the route, so that metrics do not see a route for each user. What else a template
-    /// may have, scheme, authority, query and fragment, is left out: the route is in every event, and events hold neither
-    /// a query nor a secret.
+    /// may have, scheme, authority, query and fragment, is left out: the route is in every event, and no event holds a
+    /// query or a secret.
     public var options: RequestOptions {
         settings.route == nil ? settings.with(\.route, value: template.route) : settings
     }

@@ -143,9 +143,7 @@ extension SecretScanner {
     }
 
     /// Whether the name or the value of an item has a secret in it, as it stands or behind escapes.
-    private static func hasSecret(
-        _ bytes: [UInt8], in range: Range<Int>, _ names: SecretNames, _ depth: Int
-    ) -> Bool {
+    private static func hasSecret(_ bytes: [UInt8], in range: Range<Int>, _ names: SecretNames, _ depth: Int) -> Bool {
         if masked(bytes, in: range, names: names, depth: depth + 1) != nil { return true }
         guard hasEscapes(bytes[range]) else { return false }
         let decoded = PercentEncoding.lenientlyDecoded(bytes, in: range, plusIsSpace: true)

@@ -91,7 +91,8 @@ public struct HTTPHeaders: Sendable, Hashable {
     public var dictionary: [String: String] {
         // Not the subscript for each name: servers say how many there are.
         var joined: [Field] = []
-        var places: [String: Int] = [:]
+        joined.reserveCapacity(fields.count)
+        var places = [String: Int](minimumCapacity: fields.count)
         for field in fields {
             let name = field.name.asciiLowercased
             guard let place = places[name] else {

@@ -43,17 +43,20 @@ struct CacheFetch: Sendable {
     }
 
     /// - Parameter next: the rest of the chain, of this call or detached from it.
-    func outcome(of next: PluginChain) async -> CacheOutcome {
-        let outcome = await outcome(of: next, conditions)
+    /// - Parameter waiting: those for whom it was detached.
+    func outcome(of next: PluginChain, for waiting: WaitingCalls? = nil) async -> CacheOutcome {
+        let outcome = await outcome(of: next, conditions, for: waiting)
         if let outcome { return outcome }
         // Nothing that was asked about is what the server speaks of: without conditions it cannot answer so again.
         await cache.remove(.key(exchange.key), in: exchange.context)
-        return await self.outcome(of: next, nil)
+        return await self.outcome(of: next, nil, for: waiting)
             ?? .failed(.invalidRequest(reason: "the server answers 304 to a request without conditions"))
     }
 
     /// Nil for a 304 that is about none of the stored answers.
-    private func outcome(of next: PluginChain, _ conditions: CacheConditions?) async -> CacheOutcome? {
+    private func outcome(
+        of next: PluginChain, _ conditions: CacheConditions?, for waiting: WaitingCalls?
+    ) async -> CacheOutcome? {
         let clock = exchange.context.clock
         // Of a request that no plugin's `willSend` sees, answered further in, this is the time.
         sendTime.value = clock.now
@@ -61,6 +64,9 @@ struct CacheFetch: Sendable {
         case .failure(let error):
             return .failed(error)
         case .success(let response):
+            // What was marked as a secret further in tells whose answer it is. A call that has left meanwhile, or does
+            // not wait, has not learned of it.
+            if let waiting { waiting.leave(waiting.join(exchange.context.call)) }
             let answer = CachedAnswer(
                 statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.value,
                 responseTime: clock.now)

@@ -111,7 +111,7 @@ extension CachePlugin {
         }
         let (outcome, isLeader) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
             waiting in
-            let outcome = await fetch.outcome(of: next.detached(for: waiting))
+            let outcome = await fetch.outcome(of: next.detached(for: waiting), for: waiting)
             self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
             return outcome
         }
@@ -209,7 +209,7 @@ extension CachePlugin {
         guard case .forward(let conditions) = plan else { return }
         let fetch = CacheFetch(
             exchange: exchange, stored: stored, conditions: conditions, cache: keeper, isBehind: true)
-        keeper.flights.beginBehind(exchange.flightKey) { await fetch.outcome(of: next.detached(for: $0)) }
+        keeper.flights.beginBehind(exchange.flightKey) { await fetch.outcome(of: next.detached(for: $0), for: $0) }
     }
 
     private func isShareable(_ outcome: CacheOutcome, _ exchange: CacheExchange) -> Bool {

@@ -40,8 +40,8 @@ public struct RequestSigningPlugin: PulsePlugin {
 
     /// - Parameter secret: its bytes in UTF-8 are the key. To be hard to guess it takes 32 random bytes or more.
     /// - Parameter keyID: tells the server which of its secrets this is; it is no secret itself, and not signed.
-    /// - Parameter keyIDNamesUser: the server tells by the key id who asks, as where each user or device has a secret of its
-    ///   own. Then the key id is a credential, which a cache further out has not seen: it does not store the answers,
+    /// - Parameter keyIDNamesUser: the server tells by the key id who asks, as where each user or device has a secret of
+    ///   its own. Then the key id is a credential, which a cache further out has not seen: it does not store the answers,
     ///   nobody shares them, and texts do not show the id. Leave it out if all users have the same key id, or if
     ///   ``TokenProvider/accountID`` tells them apart.
     /// - Parameter sendsNonce: adds 128 random bits, by which a server can tell a replayed request from a new one.

@@ -480,6 +480,60 @@ struct OfflineGateTests {
         await finish(second)
     }
 
+    @Test func whatAnIsolatedCircuitHeldBackIsSentOnceThatIsReset() async throws {
+        let breaker = CircuitBreakerPlugin()
+        let client = client(plugins: [breaker])
+        _ = try await queued(client)
+        network.up()
+        breaker.isolate()
+        let sent = network.transport.requests.count
+        #expect(try await client.offlineQueue?.drain() == 1)
+        #expect(network.transport.requests.count == sent)
+        breaker.reset()
+        #expect(try await client.offlineQueue?.drain() == 0)
+        #expect(network.transport.requests.count == sent + 1)
+        await finish(client)
+    }
+
+    private struct Fault: Error, Decodable {
+        let code: Int
+    }
+
+    @Test func anErrorInsideA200IsADeadLetterInTheEndAndTheNextOfItsTagIsSent() async throws {
+        let network = Network { request in
+            let isFaulty = request.url?.path == "/v1/orders"
+            return PulseResponse(
+                statusCode: 200, data: isFaulty ? Data(#"{"code": 7}"#.utf8) : User.json, request: request)
+        }
+        let client = client(
+            network, configuration(OfflineQueuePolicy(maxAttempts: 2, directory: directory)),
+            plugins: [.validator(.errorBody(Fault.self) { $0.code == 0 ? nil : $0 })])
+        let faulty = try await queued(client)
+        let other = GetUser(path: "/orders/2", method: .post, body: .json(User()), isQueueableWhenOffline: true)
+        _ = try await queued(client, other)
+        network.up()
+        #expect(try await client.offlineQueue?.drain() == 2)
+        #expect(try await client.offlineQueue?.pending().map(\.attempts) == [1, 0])
+        #expect(try await client.offlineQueue?.drain() == 0)
+        #expect(try await client.offlineQueue?.deadLetters().map(\.request.id) == [faulty])
+        #expect(network.transport.requests.last?.url?.path == "/v1/orders/2")
+        await finish(client)
+    }
+
+    /// No server has answered: a plugin that fails by itself uses up no attempt.
+    @Test func anErrorOfAPluginsOwnBeforeTheWireCountsNoAttempt() async throws {
+        let failure = Locked<PulseError?>(nil)
+        let client = client(
+            nil, configuration(OfflineQueuePolicy(maxAttempts: 1, directory: directory)),
+            plugins: [FailingPlugin(error: failure)])
+        _ = try await queued(client)
+        network.up()
+        failure.withLock { $0 = .custom(Refusal()) }
+        #expect(try await client.offlineQueue?.drain() == 1)
+        #expect(try await client.offlineQueue?.pending().map(\.attempts) == [0])
+        await finish(client)
+    }
+
     @Test func aReplayRunsTheClientsPluginsAndNotTheEndpoints() async throws {
         let (own, shared) = (TracingPlugin.Log(), TracingPlugin.Log())
         let client = client(plugins: [TracingPlugin(identifier: "client", log: shared)])

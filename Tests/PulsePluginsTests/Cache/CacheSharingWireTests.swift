@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseObservability
 import PulseStorage
 import PulseTesting
 import Testing
@@ -56,6 +57,56 @@ struct CacheSharingWireTests {
             try await stage.get()
             #expect(try await stage.text() == "body 1 cache")
             #expect(stage.warnings.isEmpty)
+        }
+    }
+
+    @Test func aKeyIDThatAllUsersHaveIsNoCredential() async throws {
+        try await CacheStage.run(after: [RequestSigningPlugin(secret: "s3cret", keyID: "2026-11")]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            #expect(try await stage.text() == "body 1 cache")
+            #expect(stage.warnings.isEmpty)
+        }
+    }
+
+    /// Another user's client over the same cache, whom the server knows by the key id.
+    private static func signing(_ keyID: String, on stage: CacheStage) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration(baseURL: stage.server.baseURL).with(\.retryPolicy, value: .none)
+                .with(\.clock, value: stage.clock),
+            plugins: [stage.cache, .signing(secret: "s3cret", keyID: keyID, keyIDNamesUser: true)],
+            events: PulseEventBus())
+    }
+
+    @Test func whereTheKeyIDNamesTheUserNothingIsStoredAndThatIsSaidOnce() async throws {
+        let signing = RequestSigningPlugin(secret: "s3cret", keyID: "ada", keyIDNamesUser: true)
+        try await CacheStage.run(after: [signing]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            #expect(try await stage.text() == "body 1 network")
+            let bob = Self.signing("bob", on: stage)
+            let answer = try await bob.rawRequest(Request<EmptyResponse>(.get, "/a"))
+            #expect(answer.origin == .network)
+            #expect(try await stage.text() == "body 3 network")
+            #expect(stage.server.requests.map { $0.headers["X-Pulse-Key-ID"] } == ["ada", "bob", "ada"])
+            #expect(stage.warnings.count == 1)
+            #expect(stage.warnings.first?.contains("x-pulse-key-id") == true)
+            await bob.shutdown()
+        }
+    }
+
+    /// The call that was served does not wait for what comes behind its answer.
+    @Test func norIsAnAnswerStoredThatWasAskedForBehindAnother() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=1, stale-while-revalidate=600"])
+            try await stage.get()
+            await stage.pass(2)
+            let bob = Self.signing("bob", on: stage)
+            let answer = try await bob.rawRequest(Request<EmptyResponse>(.get, "/a"))
+            #expect(answer.origin == .stale)
+            await stage.cache.keeper.flights.waitUntilIdle()
+            #expect(stage.server.requests.last?.headers["X-Pulse-Key-ID"] == "bob")
+            #expect(try await stage.text() == "body 3 network")
+            await bob.shutdown()
         }
     }
 

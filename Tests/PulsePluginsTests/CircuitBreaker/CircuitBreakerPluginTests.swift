@@ -143,6 +143,33 @@ struct CircuitBreakerPluginTests {
         #expect(await meaning(.failure(PulseError.retryExhausted(last: .timeout(.mock()), attempts: 2))) == .failure)
     }
 
+    private struct Fault: Error {}
+
+    /// As a validator does with an error inside a 200: the host has answered.
+    @Test func anErrorOfTheAppsThatWasMadeOfAnAnswerIsASuccess() async {
+        for error in [PulseError.custom(Fault()), .retryExhausted(last: .custom(Fault()), attempts: 2)] {
+            #expect(await meaning(.failure(error)) == .success, "\(error)")
+        }
+    }
+
+    private struct Failing: PulsePlugin {
+        let identifier = "failing"
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws { throw Fault() }
+    }
+
+    @Test func anErrorOfTheAppsBeforeAnythingWasSentIsNobodys() async {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 2)
+        await call(plugin, Self.answer(500))
+        let chain = PluginChain.mock([plugin, Failing()], context: .mock(clock: clock)) { request in
+            PulseResponse(statusCode: 200, request: request)
+        }
+        let error = await #expect(throws: PulseError.self) { try await chain(.mock()) }
+        #expect(error?.kind == .custom)
+        await call(plugin, Self.answer(500))
+        #expect(plugin.state(for: Self.home) == .open)
+    }
+
     @Test func slownessIsMeasuredByTheClientsClock() async throws {
         let plugin = CircuitBreakerPlugin(
             policy: .init(trip: .rate(.init(minimumCalls: 2, slowCallDuration: 1, slowCallRate: 1))))
@@ -202,6 +229,12 @@ struct CircuitBreakerPluginTests {
         await #expect(throws: PulseError.self) { try await probe.value }
         #expect(plugin.state(for: Self.home) == .halfOpen, "a cancelled probe closes nothing")
         #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(plugin.state(for: Self.home) == .closed)
+    }
+
+    @Test func aProbeThatBringsAnErrorInsideAnAnswerClosesTheCircuit() async {
+        let plugin = await opened()
+        #expect(await call(plugin, .failure(Fault()))?.kind == .custom)
         #expect(plugin.state(for: Self.home) == .closed)
     }
 

@@ -145,6 +145,30 @@ struct CoalescingWireTests {
         }
     }
 
+    @Test func callsWhoseKeyIDNamesTheUserGoAlone() async throws {
+        try await MockServer.run { server in
+            let (gate, plugin) = (Gate(), CoalescingPlugin())
+            server.on(.get, "/item") { request in
+                await gate.pass()
+                return .text(request.headers["X-Pulse-Key-ID"] ?? "")
+            }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
+                plugins: [plugin, .signing(secret: "secret", keyID: "ada", keyIDNamesUser: true)],
+                events: PulseEventBus())
+            let calls = (0..<3).map { _ in Task.startingNow { try await client.request(Item()) } }
+            await gate.arrivals(atLeast: 1)
+            #expect(plugin.waiterCount == 3)
+            gate.open()
+            for call in calls {
+                let answer = try await call.value
+                #expect(answer == "ada")
+            }
+            #expect(server.requests.count == 3)
+            await client.shutdown()
+        }
+    }
+
     private struct Said: Error, Decodable {
         let user: String
     }

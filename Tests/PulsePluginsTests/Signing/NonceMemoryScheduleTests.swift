@@ -55,7 +55,7 @@ struct NonceMemoryScheduleTests {
             switch below(60) {
             case 0: now -= below(60)
             case 1: now += below(60)
-            case 2: now += 10_000
+            case 2: now += below(4) == 0 ? -10_000 : 10_000
             default: now += below(2)
             }
             let oldest = now - 10 - below(20)

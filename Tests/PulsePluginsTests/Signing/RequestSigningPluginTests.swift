@@ -99,6 +99,16 @@ struct RequestSigningPluginTests {
         #expect(signed["X-Pulse-Key-ID"] == "2026-01")
     }
 
+    @Test(arguments: [false, true])
+    func aKeyIDIsACredentialOnlyIfItNamesTheUser(namesUser: Bool) async throws {
+        let context = PluginContext.mock(clock: clock)
+        let plugin = RequestSigningPlugin(secret: "s3cret", keyID: "ada", keyIDNamesUser: namesUser)
+        let signed = try await plugin.sent(.mock(), in: context)
+        #expect(signed["X-Pulse-Key-ID"] == "ada")
+        #expect(context.call.isCredential(header: "X-Pulse-Key-ID") == namesUser)
+        #expect(!context.call.isCredential(header: "X-Pulse-Timestamp"))
+    }
+
     @Test func aSecretOfBytesIsTheSameAsItsText() async throws {
         let signed = try await sent(.mock(), by: .signing(secret: Data("s3cret".utf8)))
         #expect(signed["X-Signature-256"] == (try await sent(.mock()))["X-Signature-256"])

@@ -249,6 +249,17 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
+    @Test func whatAnIsolatedCircuitHeldUpIsSentByTheNextDrain() async throws {
+        let queue = queue(answer: { _ in .failure(.circuitOpen(name: "a", retryAfter: .infinity)) })
+        try await queue.enqueue("/1")
+        try await queue.enqueue("/2")
+        #expect(try await queue.queue.drain() == 2)
+        queue.answer { _ in .status(200) }
+        #expect(try await queue.queue.drain() == 0)
+        #expect(queue.sent == ["/1", "/1", "/2"])
+        await queue.queue.close()
+    }
+
     @Test func anEntryOfAnotherAccountWaitsAndNoAttemptCounts() async throws {
         let queue = queue(answer: { replay in
             replay.account == "a"

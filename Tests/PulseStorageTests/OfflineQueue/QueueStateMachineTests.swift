@@ -201,6 +201,31 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
     }
 
+    @Test func anIsolatedCircuitIsTriedAgainAfterTheLongestBackoff() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        _ = queue.sent()
+        queue.finish(id, ReplayVerdict(.failure(.circuitOpen(name: "a", retryAfter: .infinity))))
+        queue.uptime = 299
+        #expect(queue.sent() == [])
+        queue.uptime = 300
+        #expect(queue.sent() == [id])
+    }
+
+    @Test func aWaitOfThisSidesEndsAtOnceWhenSomebodySaysSo() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        for seconds in [120, TimeInterval.infinity] {
+            #expect(queue.sent() == [id])
+            queue.finish(id, .unavailable(isVerdict: false, retryAfter: seconds))
+            queue.uptime += 119
+            #expect(queue.sent() == [])
+            queue.machine.resume()
+        }
+        #expect(queue.sent() == [id])
+        #expect(queue.machine.entries[id]?.attempts == 0)
+    }
+
     @Test func afterTheLastVerdictItIsADeadLetter() {
         var queue = MachineUnderTest(maxAttempts: 3)
         let id = queue.enqueue(1)
@@ -544,6 +569,35 @@ struct ReplayVerdictTests {
         // What cannot be built will never be sent.
         #expect(ReplayOutcome(result: .failure(.invalidURL("a")), isUnsent: true).verdict == .rejected)
         #expect(ReplayOutcome(result: .failure(.noConnection), isUnsent: true).verdict == .offline)
+    }
+
+    private struct Fault: Error {}
+
+    /// As a validator does, or a plugin that decodes: else nothing behind it would ever be sent.
+    @Test func whatAPluginMakesOfAnAnswerIsAVerdict() {
+        let errors: [PulseError] = [
+            .custom(Fault()), .emptyBody, .graphQL([]), .retryExhausted(last: .custom(Fault()), attempts: 3),
+            .deadlineExceeded(last: .custom(Fault())),
+        ]
+        for error in errors {
+            let outcome = ReplayOutcome(result: .failure(error), isAnswered: true)
+            #expect(outcome.verdict == .unavailable(isVerdict: true, retryAfter: 0), "\(error)")
+            let unanswered = ReplayOutcome(result: .failure(error))
+            #expect(unanswered.verdict == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+        }
+    }
+
+    @Test func aLostTryAfterAnAnsweredOneIsNone() {
+        let network = PulseError.transport(.networkConnectionLost, underlying: CancellationError())
+        let errors: [PulseError] = [
+            network, .timeout(Self.request), .deadlineExceeded(last: nil), .unauthorized(), .sessionExpired,
+            .sslPinningFailed(host: "a"), .circuitOpen(name: "a", retryAfter: 0),
+        ]
+        for error in errors {
+            let outcome = ReplayOutcome(result: .failure(error), isAnswered: true)
+            #expect(outcome.verdict == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+        }
+        #expect(ReplayOutcome(result: .failure(.noConnection), isAnswered: true).verdict == .offline)
     }
 
     @Test func failuresOnTheWayAreNone() {
