@@ -81,6 +81,13 @@ package final class WaitingCalls: Sendable {
         for call in calls { call.markSecret(header: name, isSignature: isSignature) }
     }
 
+    /// The same for a call that does not wait.
+    package func tellSecrets(to call: Call) {
+        for (name, isSignature) in state.withLock({ $0.secrets }) {
+            call.markSecret(header: name, isSignature: isSignature)
+        }
+    }
+
     /// The request that the work sent last; nil if it has sent none.
     package var sent: URLRequest? {
         state.withLock { $0.sent }

@@ -89,8 +89,8 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
 }
 
 extension Request: CustomStringConvertible, CustomReflectable {
-    /// Method and template; none of the values that are put in, no header, no body.
-    public var description: String { "\(method) \(template)" }
+    /// Method and the template's path; none of the values that are put in, no query, no header, no body.
+    public var description: String { "\(method) \(template.route)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

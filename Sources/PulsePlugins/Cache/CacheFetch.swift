@@ -66,7 +66,7 @@ struct CacheFetch: Sendable {
         case .success(let response):
             // What was marked as a secret further in tells whose answer it is. A call that has left meanwhile, or does
             // not wait, has not learned of it.
-            if let waiting { waiting.leave(waiting.join(exchange.context.call)) }
+            waiting?.tellSecrets(to: exchange.context.call)
             let answer = CachedAnswer(
                 statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.value,
                 responseTime: clock.now)
