@@ -6,7 +6,7 @@ import PulseTesting
 // A process that queues and drains until it kills itself, at a moment that its seed gives. It tells each number that it was
 // told is queued, on standard output, and means it: from then on the call must arrive.
 //
-// Usage: offline-victim DIRECTORY SERVER ROUND SEED LIFETIME-IN-MICROSECONDS
+// Usage: offline-victim DIRECTORY SERVER LIFE SEED LIFETIME-IN-MICROSECONDS FIRST-LINE
 //        offline-victim DIRECTORY SERVER
 //
 // The second tells what waits in the queue, sends nothing, and ends with a line "end".
@@ -28,12 +28,12 @@ if arguments.count == 3, let server = URL(string: arguments[2]) {
     FileHandle.standardOutput.write(Data((text + "end\n").utf8))
     exit(0)
 }
-guard arguments.count == 6, let server = URL(string: arguments[2]), let seed = UInt64(arguments[4]),
-    let lifetime = useconds_t(arguments[5])
+guard arguments.count == 7, let server = URL(string: arguments[2]), let life = Int(arguments[3]),
+    let seed = UInt64(arguments[4]), let lifetime = useconds_t(arguments[5]), let firstLine = Int(arguments[6])
 else { exit(64) }
 
 enum Life {
-    static let round = CommandLine.arguments[3]
+    static let number = CommandLine.arguments[3]
 }
 
 /// Finds no connection for a call of this life that it has not seen, so that each is queued; all else goes out.
@@ -52,7 +52,7 @@ final class Airplane: Transport, @unchecked Sendable {
     func send(_ request: TransportRequest) async throws -> PulseResponse {
         let key = request.urlRequest.value(forHTTPHeaderField: "Idempotency-Key") ?? ""
         let isNew = lock.withLock { seen.insert(key).inserted }
-        if isNew, key.hasPrefix("\(Life.round)-") { throw PulseError.noConnection }
+        if isNew, key.hasPrefix("\(Life.number)-") { throw PulseError.noConnection }
         return try await wire.send(request)
     }
 }
@@ -71,7 +71,7 @@ struct PutNumber: Endpoint {
     var isQueueableWhenOffline: Bool { true }
     var options: RequestOptions {
         RequestOptions().with(\.tag, value: "line \(line)")
-            .with(\.idempotencyKey, value: .value("\(Life.round)-\(number)"))
+            .with(\.idempotencyKey, value: .value("\(Life.number)-\(number)"))
             .with(\.headers, value: ["X-Line": "\(line)", "X-Size": "\(size)"])
     }
 }
@@ -86,7 +86,7 @@ let client = PulseClient(
     transport: Airplane())
 
 /// Every other life begins to end only once it has queued something, however busy the machine is.
-let firstTold = DispatchSemaphore(value: (Int(Life.round) ?? 0).isMultiple(of: 2) ? 1 : 0)
+let firstTold = DispatchSemaphore(value: life.isMultiple(of: 2) ? 1 : 0)
 
 Thread.detachNewThread {
     firstTold.wait()
@@ -95,11 +95,11 @@ Thread.detachNewThread {
 }
 
 await withTaskGroup(of: Void.self) { group in
-    for line in 0..<3 {
+    for line in firstLine..<firstLine + 3 {
         group.addTask {
             let random = SeededRandomness(seed: seed &+ UInt64(line))
             for step in 0... {
-                let number = (Int(Life.round) ?? 0) * 100_000 + line * 10_000 + step
+                let number = life * 100_000 + line * 10_000 + step
                 do {
                     let isLarge = random.next() % 16 == 0
                     _ = try await client.request(PutNumber(number: number, line: line, isLarge: isLarge))

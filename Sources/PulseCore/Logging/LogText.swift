@@ -16,7 +16,7 @@ package enum LogText {
 
     package static func milliseconds(_ seconds: TimeInterval) -> String {
         // A policy of one's own, or a server, may ask for a wait of any length.
-        Int(exactly: (seconds * 1000).rounded()).map { "\($0) ms" } ?? "\(seconds) s"
+        Int64(exactly: (seconds * 1000).rounded()).map { "\($0) ms" } ?? "\(seconds) s"
     }
 
     package static func count(_ count: some BinaryInteger, _ noun: String) -> String {

@@ -37,8 +37,8 @@ package enum HTTPDate {
     /// The one form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func format(_ date: Date) -> String {
         let seconds = seconds(of: date)
-        let days = Int((Double(seconds) / 86_400).rounded(.down))
-        let rest = seconds - days * 86_400
+        let days = days(before: seconds)
+        let rest = Int(seconds - TimeInterval(days) * 86_400)
         let (year, month, day) = civil(fromDays: days)
         let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][((days % 7) + 7) % 7]
         let name = months[month - 1].prefix(1).uppercased() + months[month - 1].dropFirst()
@@ -56,8 +56,8 @@ package enum HTTPDate {
             let second = number(parts[2], digits: 2),
             hour < 24, minute < 60, second <= 60, day >= 1, day <= length(ofMonth: month, in: year)
         else { return nil }
-        let seconds = days(fromCivil: year, month, day) * 86_400 + hour * 3600 + minute * 60 + min(second, 59)
-        return Date(timeIntervalSince1970: TimeInterval(seconds))
+        let midnight = TimeInterval(days(fromCivil: year, month, day)) * 86_400
+        return Date(timeIntervalSince1970: midnight + TimeInterval(hour * 3600 + minute * 60 + min(second, 59)))
     }
 
     private static func number(_ text: some StringProtocol, digits: Int) -> Int? {
@@ -68,13 +68,17 @@ package enum HTTPDate {
         weekdays.contains { $0 == name || $0.prefix(3) == name }
     }
 
-    /// Whole seconds since 1970, within the years that four digits can write.
-    private static func seconds(of date: Date) -> Int {
-        Int(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
+    /// Whole seconds since 1970, within the years that four digits can write: from 2038 on more than 32 bits hold.
+    private static func seconds(of date: Date) -> TimeInterval {
+        max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down)
+    }
+
+    private static func days(before seconds: TimeInterval) -> Int {
+        Int((seconds / 86_400).rounded(.down))
     }
 
     private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
-        let current = civil(fromDays: Int((Double(seconds(of: now)) / 86_400).rounded(.down))).year
+        let current = civil(fromDays: days(before: seconds(of: now))).year
         let year = current - current % 100 + twoDigits
         return year > current + 50 ? year - 100 : year
     }

@@ -108,7 +108,8 @@ public struct LatencyHistogram: Sendable {
 
     private static func middle(of bucket: Int) -> TimeInterval {
         let (octave, step) = bucket.quotientAndRemainder(dividingBy: bucketsPerOctave)
-        return Double(1 << octave) * (1 + (Double(step) + 0.5) / Double(bucketsPerOctave)) * shortest
+        // One hour is in octave 31, and an Int may have 32 bits.
+        return Double(UInt64(1) << octave) * (1 + (Double(step) + 0.5) / Double(bucketsPerOctave)) * shortest
     }
 
     private mutating func hold(_ buckets: ClosedRange<Int>) {

@@ -68,6 +68,6 @@ enum SliceClock {
     /// The slice that a moment is in; a clock that gives no number, or one beyond all reason, stands still at 0.
     static func tick(at uptime: TimeInterval) -> Int {
         let slices = (uptime / seconds).rounded(.down)
-        return slices.magnitude < 1e15 ? Int(slices) : 0
+        return slices.magnitude < 1e15 ? Int(exactly: slices) ?? 0 : 0
     }
 }

@@ -148,12 +148,13 @@ enum DeltaSeconds {
 
     static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !bytes.isEmpty else { return nil }
-        var value = 0
+        // Where an Int has 32 bits it cannot hold what is to be clamped.
+        var value: Int64 = 0
         for byte in bytes {
             guard byte.isASCIIDigit else { return nil }
-            value = min(most, value * 10 + Int(byte - UInt8(ascii: "0")))
+            value = min(Int64(most), value * 10 + Int64(byte - UInt8(ascii: "0")))
         }
-        return value
+        return Int(value)
     }
 
     static func parse(_ text: some StringProtocol) -> Int? {

@@ -77,14 +77,16 @@ final class CacheKeeper: Sendable {
 
     /// False if it was not stored, or does not count any more.
     func keep(_ response: CachedResponse, for exchange: CacheExchange) async -> Bool {
-        await commit(exchange) { try await self.storage.store(response, for: exchange.key) }
+        await commit(response.head, for: exchange) { try await self.storage.store(response, for: exchange.key) }
     }
 
-    /// Stores by `body`, unless an invalidation has come between the request and its answer.
-    func commit(_ exchange: CacheExchange, _ body: () async throws -> Bool) async -> Bool {
+    /// Stores by `body`, unless an invalidation has come between the request and its answer, or the answer to a later
+    /// request.
+    func commit(_ head: CachedHead, for exchange: CacheExchange, _ body: () async throws -> Bool) async -> Bool {
         let number = commits.begin(exchange.key)
         defer { commits.end(number) }
-        guard !isOvertaken(exchange) else { return false }
+        guard !isOvertaken(exchange), !hasNewer(head, exchange) else { return false }
+        ledger.withLock { $0.noteStored(exchange.key, requestTime: head.requestTime) }
         let isStored: Bool
         do {
             isStored = try await body()
@@ -97,6 +99,11 @@ final class CacheKeeper: Sendable {
         }
         // One that came while the store wrote waits for this one's end, and removes it then.
         guard isStored, !isOvertaken(exchange) else { return false }
+        guard !hasNewer(head, exchange) else {
+            // Which of the two was written last nobody can tell.
+            _ = try? await storage.remove(.key(exchange.key))
+            return false
+        }
         counters.withLock { $0.stores += 1 }
         exchange.context.emit(.cacheStored(exchange.context.summary))
         return true
@@ -104,6 +111,10 @@ final class CacheKeeper: Sendable {
 
     private func isOvertaken(_ exchange: CacheExchange) -> Bool {
         ledger.withLock { $0.isOvertaken(exchange.key.url, since: exchange.sequence) }
+    }
+
+    private func hasNewer(_ head: CachedHead, _ exchange: CacheExchange) -> Bool {
+        ledger.withLock { $0.hasNewer(exchange.key, since: exchange.sequence, requestTime: head.requestTime) }
     }
 
     /// A stored answer that the server has confirmed.

@@ -7,12 +7,14 @@ import PulseStorage
 struct CacheLedger: Sendable {
     private static let capacity = 1_024
 
-    /// Counts invalidations.
+    /// Counts invalidations and what is stored.
     private(set) var sequence = 0
     /// The last invalidation of single URLs.
     private var invalidated = RecentMap<String, Int>(capacity: capacity)
     /// The last one that concerned more than that, or that has been forgotten.
     private var floor = 0
+    /// What was stored last of a key: since when it is there, and when it was asked for.
+    private var stored = RecentMap<CacheKey, (since: Int, requestTime: Date)>(capacity: capacity)
     private var unshareable = RecentMap<CacheKey, Bool>(capacity: capacity)
     private var warned = RecentMap<String, Bool>(capacity: 64)
     var hasWarnedOfFailure = false
@@ -47,6 +49,17 @@ struct CacheLedger: Sendable {
     /// Whether what was asked for at that point of the sequence has become invalid since.
     func isOvertaken(_ url: String, since start: Int) -> Bool {
         floor > start || (invalidated.peek(url) ?? 0) > start
+    }
+
+    mutating func noteStored(_ key: CacheKey, requestTime: Date) {
+        sequence += 1
+        let note = (since: sequence, requestTime: requestTime)
+        stored.withValue(for: key, default: note) { $0 = note }
+    }
+
+    /// Whether an answer that was asked for later has been stored since.
+    func hasNewer(_ key: CacheKey, since start: Int, requestTime: Date) -> Bool {
+        stored.peek(key).map { $0.since > start && $0.requestTime > requestTime } ?? false
     }
 
     func isUnshareable(_ key: CacheKey) -> Bool {

@@ -69,7 +69,7 @@ final class CacheTee: Sendable {
         }
         guard case .writing(let writer) = state.withLock({ $0 }) else { return chunk }
         guard let chunk else {
-            let isKept = await cache.commit(exchange) { try await writer.commit(self.head) }
+            let isKept = await cache.commit(head, for: exchange) { try await writer.commit(self.head) }
             // What it was to replace is past in any case.
             if !isKept { await cache.remove(.key(exchange.key), in: exchange.context) }
             giveUp()

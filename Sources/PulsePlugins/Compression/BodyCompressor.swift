@@ -58,17 +58,18 @@ struct BodyCompressor: Sendable {
         let output = try FileHandle(forWritingTo: target)
         defer { try? output.close() }
         let encoder = GzipEncoder(try make())
-        var (taken, put) = (0, 0)
+        // A file may be longer than an Int of 32 bits can count.
+        var (taken, put): (Int64, Int64) = (0, 0)
         do {
             try work.forEachChunk(of: file) { chunk in
                 let bytes = try encoder.compress(chunk)
-                taken += chunk.count
-                put += bytes.count
+                taken += Int64(chunk.count)
+                put += Int64(bytes.count)
                 if Self.isPointless(put, of: taken) { throw NotSmaller() }
                 try output.write(contentsOf: bytes)
             }
             let tail = try encoder.finish()
-            guard put + tail.count < taken else { return false }
+            guard put + Int64(tail.count) < taken else { return false }
             try output.write(contentsOf: tail)
             return true
         } catch is NotSmaller {
@@ -78,7 +79,7 @@ struct BodyCompressor: Sendable {
 
     /// A first piece that hardly shrinks is of a picture, a film or an archive, as is the rest of it. Some of what comes
     /// out of it is still held back then: zlib has given 94 % of noise.
-    private static func isPointless(_ put: Int, of taken: Int) -> Bool {
+    private static func isPointless<Count: BinaryInteger>(_ put: Count, of taken: Count) -> Bool {
         taken == longWork && put > taken - taken / 8
     }
 

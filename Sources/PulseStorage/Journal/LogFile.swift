@@ -274,15 +274,23 @@ final class LogFile {
                 case .record(let record):
                     try record.write(to: &file)
                 case .changed(let location, let operation, let expiry):
-                    guard let record = try record(at: location) else { throw JournalFailure.damagedRecord }
-                    try record.with(operation: operation, expiry: expiry).write(to: &file)
+                    if let record = try record(at: location) {
+                        try record.with(operation: operation, expiry: expiry).write(to: &file)
+                    } else {
+                        // It is set aside when the new file is read.
+                        try copy(location, to: &file)
+                    }
                 case .copy(let location):
-                    file += try SystemFile.read(descriptor, from: location.offset, count: location.length)
-                    file.append(UInt8(ascii: "\n"))
+                    try copy(location, to: &file)
                 }
             }
         }
         try reload()
+    }
+
+    private func copy(_ location: LogLocation, to file: inout [UInt8]) throws {
+        file += try SystemFile.read(descriptor, from: location.offset, count: location.length)
+        file.append(UInt8(ascii: "\n"))
     }
 
     /// After its directory was deleted: what was in the file is written to a new one.

@@ -103,7 +103,7 @@ extension SystemFile.Status {
     fileprivate init(_ status: stat) {
         identity = SystemFile.Identity(
             device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
-        size = Int(status.st_size)
+        size = Int(clamping: status.st_size)
     }
 }
 

@@ -101,15 +101,27 @@ extension OfflineQueue {
     }
 
     /// Whether nobody else may send: the lock may have been deleted with the directory, and somebody else hold a new one.
-    private func hasTurnStill() -> Bool {
+    ///
+    /// - Parameter wasLent: others may have sent since the last look, which is taken in then.
+    private func hasTurnStill(_ wasLent: Bool) async -> Bool {
         do {
-            return try turn?.tryAcquire() ?? true
+            guard try turn?.tryAcquire() ?? true else { return false }
+            if wasLent { try? await open() }
+            return true
         } catch JournalFailure.missing {
             // Nor has anybody else: the journal and the lock are made anew by whoever writes next.
             return true
         } catch {
             return false
         }
+    }
+
+    /// Lets others send while this one only waits: a system may stop a process that does not run any more, and ends one that
+    /// holds a lock then. False if nobody else may.
+    private func lendTurn() -> Bool {
+        guard let turn, core.read({ $0.unrecorded.isEmpty && !$0.keepsServerWait(clock.uptime) }) else { return false }
+        turn.release()
+        return true
     }
 
     /// Removes bodies that no entry has. While nobody changes the journal.
@@ -132,9 +144,11 @@ extension OfflineQueue {
         let watch = Task { await self.watchConnectivity(updates) }
         var alarm: Alarm?
         var isAtRest = true
+        var isLent = false
         core.tick()
         for await _ in ticks {
-            guard hasTurnStill() else { break }
+            guard await hasTurnStill(isLent) else { break }
+            isLent = false
             let look = core.beginLook()
             // Before the look: one that ends after it may leave something to be sent.
             let isNobodyUnderWay = work.withLock { $0.replays.isEmpty }
@@ -146,6 +160,7 @@ extension OfflineQueue {
             perform(actions)
             if isNobodyUnderWay, actions.isEmpty {
                 isAtRest = true
+                isLent = lendTurn()
                 core.becameQuiet(inLook: look)
             }
             if core.decide({ $0.endIfIdle() }) { break }
@@ -299,7 +314,7 @@ extension OfflineQueue {
     /// When less than half of the journal counts.
     private func compactIfNeeded() async {
         let live = core.read { $0.liveBytes }
-        if log.size > 256 << 10, live * 2 < log.size { await compact() }
+        if log.size > 256 << 10, live < log.size - live { await compact() }
     }
 
     /// Takes what no longer counts out of the journal.
@@ -309,7 +324,7 @@ extension OfflineQueue {
         do {
             try await log.compact { [core, log, ended] in
                 let contents = core.read { machine in
-                    always || machine.liveBytes * 2 < log.size ? machine.contents() : nil
+                    always || machine.liveBytes < log.size - machine.liveBytes ? machine.contents() : nil
                 }
                 // Before its records are gone, for whoever looks then.
                 if contents != nil { ended?.add(core.ended) }

@@ -95,7 +95,8 @@ extension OfflineQueue {
         }
     }
 
-    /// Changes the URL, headers or body of an entry that is not on its way; it keeps its id, its key and its place.
+    /// Changes the URL, headers or body of an entry that is not on its way; it keeps its id, its key and its place. Where
+    /// somebody else changes it at the same time, `change` is called again, with what they made of it.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is on its way or not there, and for a header that
     /// cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
@@ -103,11 +104,17 @@ extension OfflineQueue {
         id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void
     ) async throws {
         try await open()
-        guard let (entry, stored) = try await entry(id),
-            let before = QueuedRequest(
-                id, stored, tag: entry.tag, expiry: entry.expiry, attempts: entry.attempts)
+        while true {
+            do { return try await updateOnce(id, change) } catch PulseError.custom(is ChangedMeanwhile) {}
+        }
+    }
+
+    private func updateOnce(_ id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void) async throws {
+        guard let (before, stored) = try await entry(id),
+            let queued = QueuedRequest(
+                id, stored, tag: before.tag, expiry: before.expiry, attempts: before.attempts)
         else { throw Self.unknown(id) }
-        var request = before
+        var request = queued
         do { try change(&request) } catch { throw PulseError(wrapping: error) }
         try check(request.headers)
         var updated = stored
@@ -126,18 +133,24 @@ extension OfflineQueue {
             updated.body = nil
         }
         let record = LogRecord(
-            QueueOperation.updated.rawValue, id, tag: entry.tag, expiry: entry.expiry, payload: try updated.encoded())
+            QueueOperation.updated.rawValue, id, tag: before.tag, expiry: before.expiry, payload: try updated.encoded())
+        let isAdmitted = Locked(false)
         do {
             try await log.append([record]) { [core] in
-                try core.read { machine in
+                try core.decide { machine in
                     guard let entry = machine.entries[id], entry.death == nil else { throw Self.unknown(id) }
                     guard !machine.isInFlight(id, entry) else {
                         throw PulseError.invalidRequest(reason: "the entry is on its way")
                     }
+                    // Of those that are written together each has seen the form that was before all of them.
+                    guard entry.revision == before.revision, !entry.isChanging else { throw ChangedMeanwhile() }
+                    machine.entries[id]?.isChanging = true
                 }
+                isAdmitted.withLock { $0 = true }
                 return []
             }
         } catch {
+            if isAdmitted.withLock({ $0 }) { core.decide { $0.entries[id]?.isChanging = false } }
             if let newFile { files?.remove(newFile) }
             throw error
         }
@@ -217,9 +230,13 @@ extension OfflineQueue {
 
     /// Nil for one that is not there, or cannot be read.
     private func entry(_ id: UUID) async throws -> (StateMachine.Entry, StoredRequest)? {
-        let record = try await log.read { [core] in core.read { $0.entries[id]?.location } }
-        guard let record, let entry = core.read({ $0.entries[id] }),
-            let stored = try? StoredRequest(decoding: record.payload)
+        let found = Locked<StateMachine.Entry?>(nil)
+        let record = try await log.read { [core] in
+            let entry = core.read { $0.entries[id] }
+            found.withLock { $0 = entry }
+            return entry?.location
+        }
+        guard let record, let entry = found.withLock({ $0 }), let stored = try? StoredRequest(decoding: record.payload)
         else { return nil }
         return (entry, stored)
     }
@@ -230,3 +247,6 @@ extension OfflineQueuePolicy {
         storableSecretHeaders.contains { $0.equalsIgnoringASCIICase(name) }
     }
 }
+
+/// Somebody else has changed the entry since it was read.
+private struct ChangedMeanwhile: Error {}

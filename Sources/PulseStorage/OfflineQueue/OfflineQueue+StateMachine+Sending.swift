@@ -20,7 +20,7 @@ extension OfflineQueue.StateMachine {
         }
         while inFlightCount < Self.parallelism, let tag = ready.popFirst() {
             lines[tag]?.isListed = false
-            guard !backingOff.contains(tag), let id = head(of: tag) else { continue }
+            guard !backingOff.contains(tag), let id = head(of: tag, now) else { continue }
             lines[tag]?.inFlight = id
             lines[tag]?.sentRevision = entries[id]?.revision ?? 0
             inFlightCount += 1
@@ -80,13 +80,14 @@ extension OfflineQueue.StateMachine {
         }
     }
 
-    /// The first entry of a tag that may be sent; those before it that are gone leave the line.
-    private mutating func head(of tag: String?) -> UUID? {
+    /// The first entry of a tag that may be sent; those before it that are gone leave the line. Not one that has expired,
+    /// though the record that ends it could not be written yet.
+    private mutating func head(of tag: String?, _ now: Int64) -> UUID? {
         guard var line = lines[tag], line.inFlight == nil else { return nil }
         defer { lines[tag] = line.isEmpty ? nil : line }
         while let (id, order) = line.first {
             if let entry = entries[id], entry.order == order, entry.death == nil {
-                return entry.isEnding ? nil : id
+                return entry.isEnding || entry.expiry != 0 && entry.expiry <= now ? nil : id
             }
             line.removeFirst()
         }
@@ -150,6 +151,8 @@ extension OfflineQueue.StateMachine {
     /// What was found out is in the journal, or there was nothing to write: the next of the tag may go.
     mutating func settle(_ id: UUID, tag: String?, uptime: TimeInterval) {
         unrecorded[id] = nil
+        // One that expired on its way ends now.
+        if let expiry = entries[id]?.expiry, expiry != 0 { firstExpiry = min(firstExpiry, expiry) }
         guard lines[tag]?.inFlight == id else { return }
         lines[tag]?.inFlight = nil
         inFlightCount -= 1
@@ -195,6 +198,11 @@ extension OfflineQueue.StateMachine {
         pausedUntil = 0
         offlineFailures = 0
         for tag in backingOff { lines[tag]?.clearWait() }
+    }
+
+    /// Whether a wait that a server asked for is not over: others who send would not know of it.
+    func keepsServerWait(_ uptime: TimeInterval) -> Bool {
+        backingOff.contains { (lines[$0]?.notBefore ?? 0) > uptime }
     }
 
     /// Whether the drainer may go. Then what held it up is forgotten: nobody would see the connection return.

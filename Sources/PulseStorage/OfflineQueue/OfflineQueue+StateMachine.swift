@@ -26,6 +26,8 @@ extension OfflineQueue {
             var isRevived = false
             /// A record that ends it is about to be written.
             var isEnding = false
+            /// Another form of it is about to be written.
+            var isChanging = false
 
             var isUpdated: Bool { revision > 0 }
         }
@@ -122,7 +124,7 @@ extension OfflineQueue.StateMachine {
             return nil
         case .updated:
             liveBytes += item.location.length - entry.location.length
-            (entry.location, entry.expiry) = (item.location, item.expiry)
+            (entry.location, entry.expiry, entry.isChanging) = (item.location, item.expiry, false)
             entry.revision += 1
             firstExpiry = min(firstExpiry, item.expiry == 0 ? .max : item.expiry)
         case .attempted:

@@ -10,7 +10,8 @@ package import PulseCore
 /// `client.offlineQueue`. Safe from any thread; every method throws ``PulseError``, where a disk that fails is a
 /// ``JournalFailure`` in a ``PulseError/custom(_:)``.
 ///
-/// App and extension may share a directory: both queue, one of them sends.
+/// App and extension may share a directory: both queue, one of them sends at a time. It holds a lock on a file there while
+/// something is on its way, and until the time that a server asked for; not while it waits for a connection.
 public final class OfflineQueue: Sendable {
     package typealias Send = @Sendable (Replay) async -> ReplayOutcome
 

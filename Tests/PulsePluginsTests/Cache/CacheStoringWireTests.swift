@@ -342,6 +342,24 @@ struct CacheStoringWireTests {
         }
     }
 
+    @Test func anAnswerThatALaterOneOvertookDoesNotTakeItsPlace() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { request in
+                let isReload = request.headers["Cache-Control"] == "no-cache"
+                if !isReload { await gate.pass() }
+                return .text(isReload ? "new" : "old", headers: ["Cache-Control": "max-age=60"])
+            }
+            let call = Task { try await stage.get() }
+            try await stage.server.requests(atLeast: 1)
+            await stage.clock.advance(by: 1)
+            #expect(try await stage.text(cache: .reload) == "new network")
+            gate.open()
+            #expect(try await call.value.data == Data("old".utf8))
+            #expect(try await stage.text() == "new cache")
+        }
+    }
+
     @Test func whatTheServerNowSaysMayNotBeKeptTakesThePlaceOfWhatWas() async throws {
         try await CacheStage.run { stage in
             stage.server.on(

@@ -301,6 +301,20 @@ struct DiskCacheStorageTests {
         }
     }
 
+    @Test func aFolderThatCannotBeReadMakesTheCacheNoLarger() async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            try await store.put("x", .test("/0"))
+            // A link to itself, which no user can open.
+            let name = String(repeating: "0", count: try #require(try store.folder.partitions().first).text.count)
+            let path = store.folder.path + "/" + name
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+            let later = folder.store()
+            for number in 1...2 * CacheStorageContract.maximumEntries { try await later.put("x", .test("/\(number)")) }
+            #expect(folder.files.count <= CacheStorageContract.maximumEntries + 2)
+        }
+    }
+
     @Test func foldersAndLinksInPlaceOfFilesAreMisses() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()

@@ -15,6 +15,20 @@ struct DiskLedgerTests {
         DiskLedger.Found(name: name(number), slot: 0, size: size, used: TimeInterval(number))
     }
 
+    @Test func aFolderThatCannotBeLookedThroughIsBoundedAllTheSame() {
+        var ledger = DiskLedger(maximumBytes: 1_000, maximumEntries: 3)
+        for number in 1...3 { #expect(ledger.add(Self.name(UInt64(number)), slot: 0, size: 10).isEmpty) }
+        #expect(ledger.isOutdated)
+        ledger.beginLook()
+        ledger.endLook()
+        #expect(ledger.add(Self.name(4), slot: 0, size: 10) == [Self.name(1)])
+        #expect(ledger.usage == CacheUsage(entries: 3, bytes: 30))
+        // Nor is it looked through again for every answer.
+        #expect(!ledger.isOutdated)
+        for number in 5...1_004 { _ = ledger.add(Self.name(UInt64(number)), slot: 0, size: 10) }
+        #expect(ledger.isOutdated)
+    }
+
     @Test func whatHappensWhileTheFolderIsLookedThroughCounts() throws {
         var ledger = DiskLedger(maximumBytes: 1_000, maximumEntries: 3)
         _ = ledger.add(Self.name(1), slot: 0, size: 10)

@@ -393,6 +393,26 @@ struct AppendLogTests {
         #expect(try await contents().items.map(\.id) == [7, 200, 50, 300].map { UUID(number: $0) })
     }
 
+    @Test func aRecordThatTheDiskHasSpoiledKeepsNoOtherFromBeingCompacted() async throws {
+        let mirror = LogMirror()
+        let log = AppendLog.open(url, mirror)
+        for number in 0..<3 { try await log.append([.sample(number)]) }
+        let spoiled = mirror.now.items[1].location
+        let handle = try FileHandle(forUpdating: url)
+        try handle.seek(toOffset: UInt64(spoiled.offset + spoiled.length - 2))
+        try handle.write(contentsOf: Data("?".utf8))
+        try handle.close()
+        let items = mirror.now.items
+        try await log.compact {
+            items.map { .changed($0.location, operation: $0.operation, expiry: 7) }
+        }
+        #expect(mirror.ids == [0, 2].map { UUID(number: $0) })
+        #expect(mirror.now.items.allSatisfy { $0.expiry == 7 })
+        #expect(mirror.now.damagedLines == 1)
+        #expect(FileManager.default.fileExists(atPath: directory.file("journal.damaged").path))
+        await log.close()
+    }
+
     @Test(arguments: [\FaultyDisk.Plan.write, \.sync, \.rename])
     func aCompactionThatFailsLeavesTheOldFile(part: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable) async throws {
         let faulty = FaultyDisk()

@@ -368,6 +368,36 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
+    @Test func allWhoChangeAnEntryAtTheSameTimeHaveTheirWay() async throws {
+        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)))
+        try await queue.queue.drain()
+        let other = QueueUnderTest(directory.url, starts: false)
+        let body = Data(repeating: 1, count: SideFiles.limit + 2)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    try await (number % 2 == 0 ? queue : other).queue.update(id: id) { request in
+                        request.headers["X-\(number)"] = "1"
+                        if number == 10 { request.body = body }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let read = Locked<Data?>(nil)
+        queue.answer { replay in
+            if case .file(let url) = replay.body { read.withLock { $0 = try? Data(contentsOf: url) } }
+            return .status(200)
+        }
+        #expect(try await queue.queue.drain() == 0)
+        let replay = try #require(queue.replayed.last)
+        for number in 0..<20 { #expect(replay.request.value(forHTTPHeaderField: "X-\(number)") == "1") }
+        #expect(read.withLock { $0 } == body)
+        await queue.queue.close()
+        await other.queue.close()
+    }
+
     @Test func anUpdateCannotBringASecretIn() async throws {
         let queue = queue(answer: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1")
@@ -381,23 +411,75 @@ struct OfflineQueueTests {
     // MARK: Several processes
 
     @Test func bothQueueAndOneSends() async throws {
-        let one = queue(answer: { _ in .failure(.noConnection) })
+        let other = queue(starts: false)
+        let left = Locked(0)
+        let one = queue(answer: { [left] replay in
+            guard replay.request.url?.path == "/1" else { return .status(200) }
+            // While this one is on its way.
+            _ = try? await other.enqueue("/2")
+            other.start()
+            let count = try? await other.queue.drain()
+            left.withLock { $0 = count ?? 0 }
+            return .status(200)
+        })
         try await one.enqueue("/1")
-        try await one.queue.drain()
-        let other = queue()
-        try await other.enqueue("/2")
-        #expect(try await other.queue.drain() == 2)
-        #expect(other.sent.isEmpty)
-        one.answer { _ in .status(200) }
         #expect(try await one.queue.drain() == 0)
-        #expect(one.sent.suffix(2) == ["/1", "/2"])
+        #expect(left.withLock { $0 } == 2)
+        #expect(one.sent == ["/1", "/2"])
+        #expect(other.sent.isEmpty)
         await one.queue.close()
         #expect(try await other.queue.pending().isEmpty)
         await other.queue.close()
     }
 
-    @Test func theOtherTakesOverWhenTheOneEnds() async throws {
+    /// A process that only waits may be stopped by its system at any time, and is ended if it holds a lock then.
+    @Test func whoeverOnlyWaitsLetsTheOtherSendAndLearnsOfIt() async throws {
         let one = queue(answer: { _ in .failure(.noConnection) })
+        let id = try await one.enqueue("/1")
+        #expect(try await one.queue.drain() == 1)
+        let other = queue()
+        #expect(try await other.queue.drain() == 0)
+        #expect(other.sent == ["/1"])
+        let count = one.sent.count
+        // It begins to send again where there is more, and not with what is done.
+        await other.queue.close()
+        try await one.enqueue("/2")
+        one.answer { _ in .status(200) }
+        #expect(try await one.queue.drain() == 0)
+        #expect(one.sent.dropFirst(count) == ["/2"])
+        #expect(try await one.queue.result(of: id).statusCode == 200)
+        await one.queue.close()
+    }
+
+    @Test func theConnectionThatReturnsMakesNobodySendWhatTheOtherHasSent() async throws {
+        let one = queue(answer: { _ in .failure(.noConnection) })
+        try await one.enqueue("/1")
+        #expect(try await one.queue.drain() == 1)
+        let other = queue()
+        #expect(try await other.queue.drain() == 0)
+        one.answer { _ in .status(200) }
+        let count = one.sent.count
+        one.connectivity.set(.unsatisfied)
+        one.connectivity.set(.satisfied)
+        #expect(try await one.queue.drain() == 0)
+        #expect(one.sent.count == count)
+        await one.queue.close()
+        await other.queue.close()
+    }
+
+    @Test func nobodyElseSendsBeforeTheTimeThatAServerAskedFor() async throws {
+        let one = queue(answer: { _ in .status(503, headers: ["Retry-After": "60"]) })
+        try await one.enqueue("/1")
+        #expect(try await one.queue.drain() == 1)
+        let other = queue()
+        #expect(try await other.queue.drain() == 1)
+        #expect(other.sent.isEmpty)
+        await one.queue.close()
+        await other.queue.close()
+    }
+
+    @Test func theOtherTakesOverWhenTheOneEnds() async throws {
+        let one = queue(answer: { _ in .status(503, headers: ["Retry-After": "60"]) })
         try await one.enqueue("/1")
         try await one.queue.drain()
         let other = queue()

@@ -311,6 +311,31 @@ struct QueueStateMachineTests {
         #expect(queue.machine.isIdle)
     }
 
+    @Test func whatExpiredOnItsWayIsNotSentAgain() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, expiry: 1_500_000)
+        #expect(queue.sent() == [id])
+        queue.now = 1_500_000
+        #expect(queue.next() == [])
+        queue.finish(id, .offline)
+        queue.machine.resume()
+        #expect(queue.next() == [.end(id, .expired)])
+    }
+
+    /// A disk that is full keeps it in the journal, and nothing else.
+    @Test func anExpiredEntryWhoseEndCannotBeWrittenIsNotSent() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1, expiry: 1_500_000)
+        queue.now = 1_500_000
+        #expect(queue.next() == [.end(id, .expired)])
+        queue.machine.keep(id, uptime: queue.uptime, now: queue.now)
+        #expect(queue.next() == [])
+        queue.now += 30_000
+        #expect(queue.next() == [.end(id, .expired)])
+        queue.write(OfflineQueue.StateMachine.removal(id, .expired))
+        #expect(queue.machine.isIdle)
+    }
+
     @Test func aClockSetBackDoesNotEndAnything() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, expiry: 1_500_000)

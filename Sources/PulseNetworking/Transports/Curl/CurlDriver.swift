@@ -61,13 +61,15 @@ struct CurlDriver: @unchecked Sendable {
         fileprivate let socket: pulse_left_socket
     }
 
+    private var isLate: Bool { min(nextCheck, pulse_loop_next_timer(poller)) < wake }
+
     mutating func turnBetween(_ commands: [CurlInbox.Command]) -> Between {
         guard !hasEnded else { return Between() }
         let only = transfers.isEmpty && commands.count == 1 && haste.isWorthwhile() ? commands.first?.started : nil
         pulse_loop_leave_reading(poller, only != nil)
         goOn(with: commands)
         pulse_loop_leave_reading(poller, false)
-        var between = Between(isLate: min(nextCheck, pulse_loop_next_timer(poller)) < wake, rest: aftermath.take())
+        var between = Between(isLate: isLate, rest: aftermath.take())
         var socket = pulse_left_socket()
         if let only, transfers[only] != nil, pulse_loop_left(poller, &socket) {
             between.awaited = Awaited(id: only, socket: socket)
@@ -75,19 +77,24 @@ struct CurlDriver: @unchecked Sendable {
         return between
     }
 
-    /// Looks whether the answer is there; `goesOn` as long as it may be worthwhile to look again.
-    mutating func look(for awaited: Awaited) -> (goesOn: Bool, rest: [CurlAftermath.Step]) {
-        guard !hasEnded else { return (false, []) }
+    /// Looks whether the answer is there; it is awaited as long as it may be worthwhile to look again.
+    mutating func look(for awaited: Awaited) -> Between {
+        guard !hasEnded else { return Between() }
         guard transfers[awaited.id] != nil, pulse_loop_look_at(poller, awaited.socket) else {
             // Somebody else has ended the transfer; the next one on this connection may not ask for its socket again.
             pulse_loop_take_back(poller, awaited.socket)
-            return (false, [])
+            return Between()
         }
         endFinished()
-        let rest = aftermath.take()
-        // Its caller goes on with the head of a stream.
-        if !rest.isEmpty { pulse_loop_take_back(poller, awaited.socket) }
-        return (rest.isEmpty, rest)
+        // A request that begins anew on another connection waits for a timer at first.
+        var between = Between(isLate: isLate, rest: aftermath.take())
+        if between.rest.isEmpty {
+            between.awaited = awaited
+        } else {
+            // Its caller goes on with the head of a stream.
+            pulse_loop_take_back(poller, awaited.socket)
+        }
+        return between
     }
 
     /// Leaves the answer to the thread.

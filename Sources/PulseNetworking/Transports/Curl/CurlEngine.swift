@@ -86,11 +86,15 @@ final class CurlEngine: Sendable {
             let turn = driver.withLockIfFree { $0.turnBetween(inbox.collect(underWay: $0.count).commands) }
             // Whoever holds it looks into the inbox again after it was given back: the thread before it falls asleep.
             guard let turn else { return }
-            // Whether it is asleep or about to be.
-            if turn.isLate { pulse_loop_wake(poller) }
-            perform(turn.rest)
+            finish(turn)
             if let awaited = turn.awaited { look(for: awaited) }
         } while !inbox.isEmpty
+    }
+
+    private func finish(_ turn: CurlDriver.Between) {
+        // Whether the thread is asleep or about to be.
+        if turn.isLate { pulse_loop_wake(poller) }
+        perform(turn.rest)
     }
 
     /// Looks for an answer until it is there, or somebody else wants something, or the time for that is over.
@@ -98,9 +102,9 @@ final class CurlEngine: Sendable {
         let limit = pulse_monotonic_now() + CurlHaste.patience
         var isInTime = true
         while isInTime, inbox.isEmpty {
-            if let (goesOn, rest) = driver.withLockIfFree({ $0.look(for: awaited) }) {
-                perform(rest)
-                guard goesOn else { return }
+            if let turn = driver.withLockIfFree({ $0.look(for: awaited) }) {
+                finish(turn)
+                guard turn.awaited != nil else { return }
             }
             // The server may wait for this very processor.
             sched_yield()

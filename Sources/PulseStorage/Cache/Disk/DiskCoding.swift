@@ -68,9 +68,11 @@ struct DiskReader {
     }
 
     mutating func text() -> String? {
-        guard let length = number(UInt32.self), bytes.count - position >= Int(length) else { return nil }
-        defer { position += Int(length) }
-        return String(decoding: bytes[position..<(position + Int(length))], as: UTF8.self)
+        guard let length = number(UInt32.self).map({ Int(clamping: $0) }), bytes.count - position >= length else {
+            return nil
+        }
+        defer { position += length }
+        return String(decoding: bytes[position..<(position + length)], as: UTF8.self)
     }
 
     /// Nil if it is damaged, else a text or none.
@@ -114,7 +116,7 @@ struct DiskReader {
             let tags = list({ $0.text() })
         else { return nil }
         return CachedHead(
-            statusCode: Int(status), headers: HTTPHeaders(headers), requestTime: requestTime,
+            statusCode: Int(clamping: status), headers: HTTPHeaders(headers), requestTime: requestTime,
             responseTime: responseTime, selectingFields: selecting, tags: Set(tags))
     }
 }

@@ -18,16 +18,18 @@ struct DiskDirectory {
             bytes = UnsafeRawBufferPointer(start: text, count: strlen(text))
         }
 
-        /// Size in bytes and time of last use; nil if it is gone.
+        /// Size in bytes and time of last use; nil if it is gone, or larger than an `Int` can tell.
         func status(in directory: DiskDirectory) -> (size: Int, used: TimeInterval)? {
             var status = stat()
-            guard fstatat(directory.descriptor, text, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+            guard fstatat(directory.descriptor, text, &status, AT_SYMLINK_NOFOLLOW) == 0,
+                let size = Int(exactly: status.st_size)
+            else { return nil }
             #if canImport(Darwin)
             let time = status.st_mtimespec
             #else
             let time = status.st_mtim
             #endif
-            return (Int(status.st_size), TimeInterval(time.tv_sec) + TimeInterval(time.tv_nsec) / 1e9)
+            return (size, TimeInterval(time.tv_sec) + TimeInterval(time.tv_nsec) / 1e9)
         }
     }
 

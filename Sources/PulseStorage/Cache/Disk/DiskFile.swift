@@ -28,11 +28,11 @@ final class DiskFile: Sendable {
         return DiskFile(descriptor)
     }
 
-    /// In bytes; nil for anything but a regular file.
+    /// In bytes; nil for anything but a regular file, and for one that is larger than an `Int` can tell.
     var size: Int? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int(status.st_size)
+        return Int(exactly: status.st_size)
     }
 
     /// Fills all of `buffer` from that place on; false if there is less, or it cannot be read.
@@ -75,6 +75,9 @@ struct DiskFailure: Error, CustomStringConvertible {
     init(code: Int32 = errno) {
         self.code = code
     }
+
+    /// It is another user's.
+    var isRefusal: Bool { code == EACCES || code == EPERM }
 
     var description: String { String(cString: strerror(code)) }
 }

@@ -140,10 +140,15 @@ struct DiskFolder: Sendable {
 
     // MARK: Looking through
 
-    /// All shards of all partitions.
+    /// All shards of all partitions, but of those that belong to another user.
     func shards() throws -> [(partition: DiskName.Half, shard: String)] {
-        try partitions().flatMap { partition in
-            let names = try DiskDirectory.names(in: path + "/" + partition.text)
+        try partitions().flatMap { partition -> [(partition: DiskName.Half, shard: String)] in
+            let names: [String]
+            do {
+                names = try DiskDirectory.names(in: path + "/" + partition.text)
+            } catch let failure as DiskFailure where failure.isRefusal {
+                return []
+            }
             // Another process may just be making it.
             if names.isEmpty { rmdir(path + "/" + partition.text) }
             return names.map { (partition, $0) }
@@ -155,8 +160,8 @@ struct DiskFolder: Sendable {
         var sizes: [Int] = []
         for slot in 0..<DiskName.slotCount {
             var status = stat()
-            guard lstat(path(of: name, slot), &status) == 0 else { break }
-            sizes.append(Int(status.st_size))
+            guard lstat(path(of: name, slot), &status) == 0, let size = Int(exactly: status.st_size) else { break }
+            sizes.append(size)
         }
         return sizes
     }

@@ -50,6 +50,8 @@ struct DiskLedger: Sendable {
     private var writtenBytes = 0
     private var writtenCount = 0
     private(set) var isKnown = false
+    /// The last look has failed: the next one has to wait until there is more to see.
+    private var hasFailed = false
 
     init(maximumBytes: Int, maximumEntries: Int) {
         self.maximumBytes = maximumBytes
@@ -61,7 +63,7 @@ struct DiskLedger: Sendable {
     /// Other processes may have written as much as this one: time to look at what is there. Seldom enough that each
     /// written file pays for a few others at most.
     var isOutdated: Bool {
-        !isKnown || writtenCount >= max(1_000, count) || writtenBytes >= max(1 << 20, maximumBytes / 4)
+        !isKnown && !hasFailed || writtenCount >= max(1_000, count) || writtenBytes >= max(1 << 20, maximumBytes / 4)
     }
 
     /// Notes a use. True if the file should tell of it, for the processes to come.
@@ -79,7 +81,7 @@ struct DiskLedger: Sendable {
         writtenCount += 1
         meanwhile?.changed[name] = true
         put(name, slot: slot, size: size)
-        return isKnown ? makeRoom() : []
+        return makeRoom()
     }
 
     mutating func remove(_ name: DiskName) {
@@ -102,6 +104,7 @@ struct DiskLedger: Sendable {
     /// The look has failed: what is known stays.
     mutating func endLook() {
         meanwhile = nil
+        hasFailed = true
     }
 
     /// A ledger of what was found on disk, the least recently used first.

@@ -27,10 +27,12 @@ struct DiskRecord: Sendable, Equatable {
             guard footer.count == DiskRecord.footerSize, footer[28...].elementsEqual(DiskRecord.magic) else {
                 return nil
             }
-            let head = Int(footer.loadUnaligned(fromByteOffset: 0, as: UInt32.self).littleEndian)
+            // Compared before they become an Int, which may have 32 bits: nothing vouches for them yet.
+            let head = UInt64(footer.loadUnaligned(fromByteOffset: 0, as: UInt32.self).littleEndian)
             let body = footer.loadUnaligned(fromByteOffset: 4, as: UInt64.self).littleEndian
-            guard body <= UInt64(fileSize), fileSize == Int(body) + head + DiskRecord.footerSize else { return nil }
-            (self.head, self.body) = (head, Int(body))
+            let size = UInt64(fileSize)
+            guard body <= size, size == body + head + UInt64(DiskRecord.footerSize) else { return nil }
+            (self.head, self.body) = (Int(head), Int(body))
         }
     }
 
@@ -47,10 +49,10 @@ struct DiskRecord: Sendable, Equatable {
         let footer = UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - Self.footerSize)...])
         let covered = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 16)])
         guard footer[28...].elementsEqual(Self.magic),
-            footer.loadUnaligned(fromByteOffset: 20, as: UInt64.self).littleEndian == CacheChecksum.of(covered)
+            footer.loadUnaligned(fromByteOffset: 20, as: UInt64.self).littleEndian == CacheChecksum.of(covered),
+            let bodyLength = Int(exactly: footer.loadUnaligned(fromByteOffset: 4, as: UInt64.self).littleEndian)
         else { return nil }
-        bodyLength = Int(
-            truncatingIfNeeded: footer.loadUnaligned(fromByteOffset: 4, as: UInt64.self).littleEndian)
+        self.bodyLength = bodyLength
         bodyChecksum = footer.loadUnaligned(fromByteOffset: 12, as: UInt64.self).littleEndian
         var reader = DiskReader(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - Self.footerSize)]))
         guard let key = reader.key(), let head = reader.head(), reader.isAtEnd else { return nil }

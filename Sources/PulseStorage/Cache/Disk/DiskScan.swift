@@ -59,6 +59,8 @@ final class DiskScan: Sendable {
                     found.append(DiskLedger.Found(name: name, slot: slot, size: status.size, used: status.used))
                 }
                 if found.isEmpty { folder.removeEmptyFolder(shard, of: partition) }
+            } catch let refusal as DiskFailure where refusal.isRefusal {
+                // Another user's: what this process can neither read nor remove counts for nothing.
             } catch let error {
                 failure = error
             }

@@ -105,10 +105,10 @@ extension RequestHead.BodyFraming {
             guard lengths.allSatisfy({ $0 == lengths.first }) else {
                 throw .badRequest("Content-Lengths that differ")
             }
-            guard let first = lengths.first, first.utf8.allSatisfy(\.isASCIIDigit), let length = Int(first) else {
+            guard let first = lengths.first, first.utf8.allSatisfy(\.isASCIIDigit), let length = Int64(first) else {
                 throw .badRequest("Content-Length is no number")
             }
-            self = length == 0 ? .none : .length(length)
+            self = length == 0 ? .none : .length(Int(clamping: length))
         } else {
             self = .none
         }

@@ -178,13 +178,14 @@ package struct RequestParser: Sendable {
         guard (1...15).contains(digits.count), line.first?.hexDigitValue != nil else {
             throw .badRequest("a chunk size that is no hexadecimal number")
         }
-        var size = 0
+        // Fifteen digits are 60 bits.
+        var size: Int64 = 0
         for digit in digits {
             guard let value = digit.hexDigitValue else {
                 throw .badRequest("a chunk size that is no hexadecimal number")
             }
-            size = size << 4 | Int(value)
+            size = size << 4 | Int64(value)
         }
-        return size
+        return Int(clamping: size)
     }
 }
