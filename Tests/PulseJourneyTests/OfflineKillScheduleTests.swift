@@ -8,7 +8,7 @@ import Testing
 /// Processes queue and drain against a real server and are killed at a random moment, again and again on one directory: one at
 /// a time, and two that share it, as an app and its extension do.
 ///
-/// 20 rounds; 500 where `PULSE_STEPS` is set. Several lines of rounds run beside each other, each on a directory and with
+/// 20 rounds of the one and 10 of the other; 500 and 250 where `PULSE_STEPS` is set. Several lines of rounds run beside each other, each on a directory and with
 /// a server of its own.
 @Suite(.timeLimit(.minutes(30)))
 struct OfflineKillScheduleTests {
@@ -20,7 +20,8 @@ struct OfflineKillScheduleTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<Self.lanes {
                 group.addTask {
-                    try await Self.run(Self.rounds / Self.lanes, processes: processes, seed: UInt64(1969 + lane))
+                    let rounds = Self.rounds / (Self.lanes * processes)
+                    try await Self.run(rounds, processes: processes, seed: UInt64(1969 + lane))
                 }
             }
             try await group.waitForAll()

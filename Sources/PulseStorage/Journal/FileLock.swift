@@ -49,10 +49,7 @@ final class FileLock: Sendable {
     private func acquire(waiting: Bool) throws -> Bool {
         while true {
             let number = try opened()
-            while flock(number, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
-                if errno == EWOULDBLOCK { return false }
-                if errno != EINTR { throw JournalFailure("flock") }
-            }
+            guard try SystemFile.lock(number, waiting: waiting) else { return false }
             do {
                 // The file may have been deleted while we waited, and another may be locked by somebody else in its place.
                 if try SystemFile.status(path)?.identity == SystemFile.status(number).identity { return true }

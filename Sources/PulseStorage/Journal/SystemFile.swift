@@ -30,6 +30,36 @@ enum SystemFile {
         }
     }
 
+    /// With a lock of its own on the file that has this name, which goes when the descriptor is closed or the process ends.
+    static func openLocked(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32 {
+        while true {
+            let file = try open(path, flags, using: disk)
+            var isLocked = false
+            defer { if !isLocked { _ = close(file) } }
+            // Somebody may have removed it in between.
+            isLocked = try lock(file, waiting: true) && status(path)?.identity == status(file).identity
+            if isLocked { return file }
+        }
+    }
+
+    /// Nil if somebody else has it locked.
+    static func tryOpenLocked(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32? {
+        let file = try open(path, flags, using: disk)
+        var isLocked = false
+        defer { if !isLocked { _ = close(file) } }
+        isLocked = try lock(file, waiting: false)
+        return isLocked ? file : nil
+    }
+
+    /// False if it would have to wait, and shall not.
+    static func lock(_ descriptor: Int32, waiting: Bool) throws -> Bool {
+        while flock(descriptor, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+            if !waiting, errno == EWOULDBLOCK { return false }
+            if errno != EINTR { throw JournalFailure("flock") }
+        }
+        return true
+    }
+
     static func close(_ descriptor: Int32) -> Int32 {
         systemClose(descriptor)
     }

@@ -13,8 +13,9 @@ struct SideFiles: Sendable {
 
     private let directory: URL
     private let disk: Disk
-    /// Written by this process, and not named by a record yet.
-    private let unnamed = Locked<Set<String>>([])
+    /// Written by this process, and not named by a record yet. Each is open and locked until then, so that no process takes
+    /// it for what a crash has left.
+    private let unnamed = Locked<[String: Int32]>([:])
     private let queue = DispatchQueue(label: "com.pulse.side-files")
 
     init(in directory: URL, disk: Disk) {
@@ -32,18 +33,15 @@ struct SideFiles: Sendable {
 
     /// Writes all that the source gives, and returns once it is on the disk. Leaves no file after an error.
     func write(_ name: String, from chunks: @Sendable () async throws -> Data?) async throws {
-        let path = url(name).path
-        unnamed.withLock { _ = $0.insert(name) }
         do {
             let file = try await perform { () -> Int32 in
                 try SystemFile.makeDirectory(directory.path, using: disk)
-                let file = try SystemFile.open(path, O_RDWR | O_CREAT | O_TRUNC, using: disk)
-                FileProtection.apply(to: path)
+                let file = try SystemFile.openLocked(url(name).path, O_RDWR | O_CREAT | O_TRUNC, using: disk)
+                unnamed.withLock { $0[name] = file }
+                FileProtection.apply(to: url(name).path)
                 return file
             }
-            let written = await Self.result { try await fill(file, from: chunks) }
-            try await perform { _ = SystemFile.close(file) }
-            try written.get()
+            try await fill(file, from: chunks)
         } catch {
             remove(name)
             throw PulseError(wrapping: error)
@@ -73,14 +71,6 @@ struct SideFiles: Sendable {
         }
     }
 
-    private static func result(_ body: () async throws -> Void) async -> Result<Void, any Error> {
-        do {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
-    }
-
     func remove(_ name: String) {
         letGo(name)
         unlink(url(name).path)
@@ -88,7 +78,7 @@ struct SideFiles: Sendable {
 
     /// A record names the file now.
     func letGo(_ name: String) {
-        unnamed.withLock { _ = $0.remove(name) }
+        if let file = unnamed.withLock({ $0.removeValue(forKey: name) }) { _ = SystemFile.close(file) }
     }
 
     /// Throws ``Vanished`` if the file is gone.
@@ -105,12 +95,12 @@ struct SideFiles: Sendable {
     func sweep(keeping isLive: (UUID) -> Bool) {
         // Listed before the names are asked for: a file that comes in between is not among them.
         let names = names()
-        let unnamed = unnamed.withLock { $0 }
-        for name in names where !unnamed.contains(name) {
-            guard let id = UUID(uuidString: String(name.prefix(36))), isLive(id) else {
-                remove(name)
-                continue
-            }
+        for name in names {
+            if let id = UUID(uuidString: String(name.prefix(36))), isLive(id) { continue }
+            // Nobody's any more, of this process or another.
+            guard let file = try? SystemFile.tryOpenLocked(url(name).path, O_RDONLY, using: disk) else { continue }
+            unlink(url(name).path)
+            _ = SystemFile.close(file)
         }
     }
 

@@ -149,6 +149,19 @@ struct OfflineQueueSharingTests {
         await queue.queue.close()
     }
 
+    @Test func nobodyRemovesABodyWhoseRecordIsYetToCome() async throws {
+        let (mine, theirs) = (SideFiles(in: directory.url, disk: .system), SideFiles(in: directory.url, disk: .system))
+        for name in ["written", "named", "left"] { try await mine.write(name, Data("of \(name)".utf8)) }
+        mine.letGo("left")
+        theirs.sweep { _ in false }
+        mine.sweep { _ in false }
+        #expect(try bodies().sorted() == ["named", "written"])
+        mine.letGo("named")
+        mine.remove("written")
+        theirs.sweep { _ in false }
+        #expect(try bodies().isEmpty)
+    }
+
     @Test(arguments: [nil, "ada"] as [String?])
     func removesBodiesThatACrashLeftWithAllElse(account: String?) async throws {
         let queue = queue()
