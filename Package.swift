@@ -56,7 +56,9 @@ let package = Package(
         .testTarget(
             name: "PulseNetworkingTests",
             dependencies: ["PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulseTesting"]),
-        .testTarget(name: "PulseTestingTests", dependencies: ["PulseTesting", "PulseNetworking"]),
+        .testTarget(
+            name: "PulseTestingTests",
+            dependencies: ["PulseTesting", "PulseNetworking", "PulsePlugins", "PulseObservability"]),
         .testTarget(name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting", "offline-victim"]),
         // A process that the journey tests kill.
         .executableTarget(

@@ -170,10 +170,13 @@ extension PulseClient {
     /// ignored with a ``NetworkEvent/warning(_:)``. Unset, it is a client without a base URL.
     public static var `default`: PulseClient {
         get {
-            sharedDefault.withLock { shared in
-                let client = shared ?? PulseClient(configuration: PulseConfiguration())
-                shared = client
-                return client
+            if let shared = sharedDefault.withLock({ $0 }) { return shared }
+            // Outside the lock: it may warn, and whoever hears of that may ask for this very client.
+            let client = PulseClient(configuration: PulseConfiguration())
+            return sharedDefault.withLock { shared in
+                let first = shared ?? client
+                shared = first
+                return first
             }
         }
         set {

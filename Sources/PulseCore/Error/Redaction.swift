@@ -36,6 +36,11 @@ public struct Redaction: Sendable {
         Redaction(names: self.names.adding(names))
     }
 
+    /// This and what another one masks.
+    package func adding(_ other: Redaction) -> Redaction {
+        other.names.hasOwn ? Redaction(names: names.adding(other.names)) : self
+    }
+
     /// Whether the value under that name is secret. Allocates nothing: it is asked for every header of every request.
     public func isSecret(_ name: String) -> Bool {
         var name = name

@@ -61,6 +61,15 @@ struct SecretNames: Sendable {
         return more
     }
 
+    func adding(_ names: SecretNames) -> SecretNames {
+        var more = self
+        more.added += names.added
+        return more
+    }
+
+    /// Beyond the standard ones.
+    var hasOwn: Bool { !added.isEmpty }
+
     init(adding names: some Sequence<String>) {
         added = names.map { name in
             let significant = name.utf8.lazy.map(\.asciiLowercased).filter { !Self.isIgnored($0) }

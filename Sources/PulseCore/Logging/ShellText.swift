@@ -11,7 +11,7 @@ enum ShellText {
         let pieces = Piece.pieces(of: bytes.prefix { $0 != 0 }, keepsLineFeeds: true)
         guard !pieces.isEmpty else { return "''" }
         return pieces.map { piece in
-            piece.isPlain ? "'\(piece.text.quotesEscaped)'" : "\"$(printf '\(piece.octal)')\""
+            piece.isPlain ? "'\(piece.text.replacing(["'": quote]))'" : "\"$(printf '\(piece.octal)')\""
         }
         .joined()
     }
@@ -19,14 +19,15 @@ enum ShellText {
     /// A format for `printf`, in single quotes, that writes exactly those bytes, NUL and line feeds among them.
     static func printfFormat(_ bytes: some Sequence<UInt8>) -> String {
         let format = Piece.pieces(of: bytes, keepsLineFeeds: false).map { piece in
-            guard piece.isPlain else { return piece.octal }
-            return piece.text.replacingOccurrences(of: "\\", with: "\\\\")
-                .replacingOccurrences(of: "%", with: "%%").quotesEscaped
+            piece.isPlain ? piece.text.replacing(["\\": "\\\\", "%": "%%", "'": quote]) : piece.octal
         }
         .joined()
         // Else it would be read as an option.
-        return format.hasPrefix("-") ? "'\\055\(format.dropFirst())'" : "'\(format)'"
+        return format.utf8.first == UInt8(ascii: "-") ? "'\\055\(Substring(format.utf8.dropFirst()))'" : "'\(format)'"
     }
+
+    /// Ends the quotes, and begins them anew behind one.
+    private static let quote = "'\\''"
 
     /// A run of bytes of one kind.
     private struct Piece {
@@ -69,5 +70,10 @@ enum ShellText {
 }
 
 extension String {
-    fileprivate var quotesEscaped: String { replacingOccurrences(of: "'", with: "'\\''") }
+    /// By scalars, as the shell reads them: a mark behind a quote makes one character of both, and the quote is one still.
+    fileprivate func replacing(_ replacements: [Unicode.Scalar: String]) -> String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            text.unicodeScalars.append(contentsOf: (replacements[scalar] ?? String(scalar)).unicodeScalars)
+        }
+    }
 }

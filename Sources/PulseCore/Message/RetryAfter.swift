@@ -14,13 +14,17 @@ package enum RetryAfter {
         {
             return seconds
         }
-        return reset(in: headers, now: now)
+        return reset(in: headers, now, ifUntold: true)
     }
 
-    /// Seconds until the server counts anew, by `RateLimit-Reset` or `X-RateLimit-Reset`; nil while it says that requests
-    /// are left.
-    package static func reset(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
-        reset("RateLimit", headers, now) ?? reset("X-RateLimit", headers, now)
+    /// Seconds until the server counts anew, by `RateLimit-Reset` or `X-RateLimit-Reset`; nil unless it says in the same
+    /// terms that no request is left.
+    package static func resetOfNone(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
+        reset(in: headers, now, ifUntold: false)
+    }
+
+    private static func reset(in headers: HTTPHeaders, _ now: Date, ifUntold: Bool) -> TimeInterval? {
+        reset("RateLimit", headers, now, ifUntold) ?? reset("X-RateLimit", headers, now, ifUntold)
     }
 
     private static func date(_ value: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {
@@ -32,12 +36,21 @@ package enum RetryAfter {
         headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
     }
 
-    private static func reset(_ family: String, _ headers: HTTPHeaders, _ now: Date) -> TimeInterval? {
-        guard let seconds = headers.values(for: family + "-Reset").first.flatMap(digits),
-            headers.values(for: family + "-Remaining").first.flatMap(digits) ?? 0 == 0
-        else { return nil }
+    private static func reset(
+        _ family: String, _ headers: HTTPHeaders, _ now: Date, _ ifUntold: Bool
+    ) -> TimeInterval? {
+        guard let seconds = headers.values(for: family + "-Reset").first.flatMap(digits) else { return nil }
+        let remaining = headers.values(for: family + "-Remaining").first.flatMap(leadingNumber)
+        guard remaining.map({ $0 == 0 }) ?? ifUntold else { return nil }
         let startOf2025: TimeInterval = 1_735_689_600
         return seconds < startOf2025 ? seconds : max(0, seconds - sent(headers, now).timeIntervalSince1970)
+    }
+
+    /// Some write `98.0`, some `100;w=60`, and lines that repeat may come as one.
+    private static func leadingNumber(_ text: String) -> TimeInterval? {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        let number = text.utf8.prefix { $0.isASCIIDigit || $0 == UInt8(ascii: ".") }
+        return TimeInterval(String(decoding: number, as: UTF8.self)).map { min($0, 1e18) }
     }
 
     private static func digits(_ text: String) -> TimeInterval? {

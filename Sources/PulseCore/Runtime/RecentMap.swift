@@ -93,13 +93,6 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self = RecentMap(capacity: capacity, mayLeave: mayLeave)
     }
 
-    @inlinable
-    package mutating func removeAll(where isUnwanted: (Key, Value) -> Bool) {
-        for (key, place) in places where isUnwanted(key, nodes[place].value) {
-            removeValue(for: key)
-        }
-    }
-
     // MARK: The list, newest first, as indices into `nodes`
 
     @inlinable

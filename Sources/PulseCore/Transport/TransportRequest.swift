@@ -38,6 +38,8 @@ public struct TransportRequest: Sendable {
     public var events: (any EventSink)?
     /// What ends it besides its task, where the call has none of its own.
     package var cancellation: Cancellation?
+    /// What must not be shown of it, by the client's configuration and by its plugins.
+    package var redaction = Redaction.standard
     private var policies: Policies
 
     /// How a client's connections are secured and led: in a box that its requests share.

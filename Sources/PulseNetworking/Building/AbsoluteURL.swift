@@ -20,7 +20,8 @@ struct PathAndQuery: Sendable {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw URLFault("a fragment is not sent to a server") }
         let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         path = PercentEncoding.path(String(text[..<end]))
-        query = PercentEncoding.queryText(String(text[end...].dropFirst()))
+        // By bytes: a mark behind the sign makes one character of both.
+        query = PercentEncoding.queryText(String(Substring(text.utf8[end...].dropFirst())))
         guard !PercentEncoding.containsDotSegment(path) else { throw URLFault("a dot segment") }
     }
 }
@@ -84,7 +85,7 @@ extension AbsoluteURL {
         let bracket = address.utf8.first == UInt8(ascii: "[") ? address.utf8.firstIndex(of: UInt8(ascii: "]")) : nil
         let colon = address.utf8[(bracket ?? address.startIndex)...].firstIndex(of: UInt8(ascii: ":"))
         let host = try host(address[..<(colon ?? address.endIndex)])
-        return userInfo + host + (try port(address[(colon ?? address.endIndex)...].dropFirst()))
+        return userInfo + host + (try port(Substring(address.utf8[(colon ?? address.endIndex)...].dropFirst())))
     }
 
     private static func host(_ text: Substring) throws(URLFault) -> String {

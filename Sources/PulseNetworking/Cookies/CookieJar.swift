@@ -37,7 +37,7 @@ struct CookieJar: Sendable {
         var hasChanged = false
         for line in lines {
             guard var cookie = Cookie(setCookie: line, from: origin, now: now) else { continue }
-            guard origin.isSecure || !isOverlaid(cookie) else { continue }
+            guard origin.isSecure || !isOverlaid(cookie, now) else { continue }
             let old = cookies[cookie.key]
             cookie.created = old?.created ?? cookie.created
             let new = cookie.isExpired(at: now) ? nil : cookie
@@ -54,9 +54,9 @@ struct CookieJar: Sendable {
     }
 
     /// A cookie that came in the clear must not stand in for one that came over TLS (RFC 6265bis, section 5.7).
-    private func isOverlaid(_ cookie: Cookie) -> Bool {
+    private func isOverlaid(_ cookie: Cookie, _ now: Date) -> Bool {
         cookies.values.contains { other in
-            other.isSecure && other.name == cookie.name
+            other.isSecure && other.name == cookie.name && !other.isExpired(at: now)
                 && (CookieRules.domain(other.domain, matches: cookie.domain)
                     || CookieRules.domain(cookie.domain, matches: other.domain))
                 && CookieRules.path(other.path, matches: cookie.path)

@@ -148,6 +148,8 @@ final class Wire: Sendable {
             priority: options.priority ?? .normal,
             events: environment.events)
         outgoing.cancellation = context.call.cancellation
+        let marked = context.call.markedSecrets
+        outgoing.redaction = marked.isEmpty ? environment.redaction : environment.redaction.adding(marked)
         return outgoing
     }
 

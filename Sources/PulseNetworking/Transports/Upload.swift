@@ -55,10 +55,18 @@ struct Upload: Sendable {
                 try await feed()
                 pipe.finish()
             } catch {
-                pipe.finish(error)
+                pipe.finish(Self.failure(of: error))
             }
         }
         return Feeding(task: task, pipe: pipe)
+    }
+
+    /// What the body's source fails with tells nothing of the request that it is for, a part of which may have left: not
+    /// that it was never sent, at least.
+    private static func failure(of error: any Error) -> any Error {
+        let known = PulseError(wrapping: error)
+        guard known.phase == .beforeSend, known.kind != .invalidRequest, known.kind != .cancelled else { return error }
+        return TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
     }
 
     private func feed() async throws {

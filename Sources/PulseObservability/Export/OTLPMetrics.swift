@@ -55,7 +55,10 @@ public struct OTLPMetrics: Sendable {
     {
         var point: [String: JSONValue] = [
             "attributes": OTLPValue.attributes(
-                sample.labels.map { (Self.conventions[$0.name] ?? "pulse.\($0.name)", OTLPValue.text($0.value)) }),
+                sample.labels.map { label in
+                    let value = label.name == "status" ? Int(label.value).map { OTLPValue.integer($0) } : nil
+                    return (Self.conventions[label.name] ?? "pulse.\(label.name)", value ?? OTLPValue.text(label.value))
+                }),
             "timeUnixNano": OTLPValue.nanoseconds(snapshot.takenAt),
         ]
         if family.kind != .gauge { point["startTimeUnixNano"] = OTLPValue.nanoseconds(snapshot.countingSince) }

@@ -4,7 +4,7 @@ package import PulseCore
 
 /// Makes what is kept of requests and answers: masked, and cut to what there is room for.
 package struct ExchangeCapture: Sendable {
-    package let redaction: Redaction
+    package private(set) var redaction: Redaction
     private let maximumBodyLength: Int
     private let maximumTextLength: Int
     private let maximumFields: Int
@@ -24,6 +24,13 @@ package struct ExchangeCapture: Sendable {
         self.maximumFields = max(0, maximumFields)
         self.keepsBinaryBodies = keepsBinaryBodies
         self.keepsExactAnswers = keepsExactAnswers
+    }
+
+    /// Masks that as well.
+    package func masking(_ redaction: Redaction) -> ExchangeCapture {
+        var copy = self
+        copy.redaction = self.redaction.adding(redaction)
+        return copy
     }
 
     /// What is known before anything is sent, at little cost: no headers, no body.

@@ -85,7 +85,8 @@ enum AuthenticationField {
 
     /// A text as a quoted string (RFC 9110, section 5.6.4).
     static func quoted(_ text: String) -> String {
-        "\"" + text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"") + "\""
+        // By scalars: a mark behind a quote makes one character of both.
+        "\"" + text.unicodeScalars.map { $0 == "\\" || $0 == "\"" ? "\\\($0)" : "\($0)" }.joined() + "\""
     }
 
     /// Reads words, and words with a value. A lone word is a scheme; behind it may stand a `token68`, which looks like

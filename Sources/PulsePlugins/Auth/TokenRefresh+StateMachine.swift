@@ -42,7 +42,17 @@ extension TokenRefresh {
             let waiters: [Waiter]
             /// For the waiters.
             let outcome: Outcome
+            /// They wanted a new token in place of another one, perhaps of another user: they ask again.
+            let others: [Waiter]
             let endsSession: Bool
+
+            fileprivate init(_ run: Run, _ outcome: Outcome, endsSession: Bool = false) {
+                self.run = run.number
+                waiters = run.waiters.values.filter { $0.token == run.token }.map(\.value)
+                others = run.waiters.values.filter { $0.token != run.token }.map(\.value)
+                self.outcome = outcome
+                self.endsSession = endsSession
+            }
         }
 
         enum Validity {
@@ -52,14 +62,15 @@ extension TokenRefresh {
             case ended
         }
 
-        private struct Run {
+        fileprivate struct Run {
             let number: Int
-            let token: String
-            /// The number under which the provider was asked.
+            /// In whose place the provider was asked for a new one.
+            var token: String
+            /// The number under which it was asked.
             var asking: Int
-            /// That was done for another run, which was given up.
-            var isTakenOver = false
-            var waiters: [Int: Waiter] = [:]
+            /// That was done for another run, which was given up; this one would have asked in place of that token.
+            var wanted: String?
+            var waiters: [Int: (value: Waiter, token: String)] = [:]
         }
 
         /// A question to the provider whose run was given up, and which it has not answered yet.
@@ -77,8 +88,8 @@ extension TokenRefresh {
         private var runCount = 0
         /// The token whose session has ended: it needs another one, not another try.
         private var endedToken: String?
-        /// What the last refresh failed with, and until when none is tried.
-        private var failure: (error: PulseError, until: TimeInterval)?
+        /// What the last refresh failed with, in place of which token, and until when none is tried for that.
+        private var failure: (error: PulseError, token: String, until: TimeInterval)?
         private var cooldown: TimeInterval = 0
         /// When the refreshes of the last half minute began.
         private var starts: [TimeInterval] = []
@@ -106,13 +117,13 @@ extension TokenRefresh {
             guard version == self.version else { return .askAgain }
             guard !hasEnded(token, seenAt: version) else { return .refuse(.sessionExpired) }
             if run != nil {
-                if let waiter { run?.waiters[waiter.id] = waiter.value }
+                if let waiter { run?.waiters[waiter.id] = (waiter.value, token) }
                 return .wait
             }
-            if let failure, now < failure.until { return .refuse(failure.error) }
+            if let failure, failure.token == token, now < failure.until { return .refuse(failure.error) }
             if let straggler {
                 self.straggler = nil
-                begin(token, waiter, takingOver: straggler.asking)
+                begin(token, waiter, takingOver: straggler)
                 return .takeOver(run: runCount)
             }
             starts.removeAll { now - $0 >= RefreshLimits.loopWindow }
@@ -128,16 +139,18 @@ extension TokenRefresh {
         }
 
         private mutating func begin(
-            _ token: String, _ waiter: (id: Int, value: Waiter)?, takingOver asking: Int? = nil
+            _ token: String, _ waiter: (id: Int, value: Waiter)?, takingOver straggler: Straggler? = nil
         ) {
             runCount += 1
-            run = Run(number: runCount, token: token, asking: asking ?? runCount, isTakenOver: asking != nil)
-            if let waiter { run?.waiters[waiter.id] = waiter.value }
+            run = Run(
+                number: runCount, token: straggler?.token ?? token, asking: straggler?.asking ?? runCount,
+                wanted: straggler.map { _ in token })
+            if let waiter { run?.waiters[waiter.id] = (waiter.value, token) }
         }
 
         /// A waiter goes; the refresh goes on, even for nobody: the server may have replaced the token already.
         mutating func leave(_ id: Int) -> Waiter? {
-            run?.waiters.removeValue(forKey: id)
+            run?.waiters.removeValue(forKey: id)?.value
         }
 
         /// The provider has answered.
@@ -150,25 +163,23 @@ extension TokenRefresh {
             now: TimeInterval
         ) -> Finish {
             guard let run, run.asking == asking else { return finishLate(asking, result, current, lifetime) }
-            if run.isTakenOver, case .failure(.cancelled) = result {
+            if let wanted = run.wanted, case .failure(.cancelled) = result {
                 runCount += 1
                 self.run?.asking = runCount
-                self.run?.isTakenOver = false
+                self.run?.token = wanted
+                self.run?.wanted = nil
                 starts.append(now)
                 return .again(asking: runCount)
             }
             self.run = nil
-            let waiters = Array(run.waiters.values)
             switch result {
             case .success(let token):
                 succeed(token, lifetime)
-                return .ended(Ending(run: run.number, waiters: waiters, outcome: .token(token), endsSession: false))
+                return .ended(Ending(run, .token(token)))
             case .failure(let error) where error.endsSession:
                 let endsSession = end(run.token, current)
                 return .ended(
-                    Ending(
-                        run: run.number, waiters: waiters,
-                        outcome: endsSession ? .failure(.sessionExpired) : .askAgain, endsSession: endsSession))
+                    Ending(run, endsSession ? .failure(.sessionExpired) : .askAgain, endsSession: endsSession))
             case .failure(let error):
                 return .ended(fail(run, error.asFailureOfRefresh, now: now))
             }
@@ -187,7 +198,7 @@ extension TokenRefresh {
             guard let run else { return [] }
             self.run = nil
             straggler = Straggler(asking: run.asking, token: run.token, isAbandoned: true)
-            return Array(run.waiters.values)
+            return run.waiters.values.map(\.value)
         }
 
         private mutating func finishLate(
@@ -226,9 +237,8 @@ extension TokenRefresh {
 
         private mutating func fail(_ run: Run, _ error: PulseError, now: TimeInterval) -> Ending {
             cooldown = min(max(RefreshLimits.firstCooldown, cooldown * 2), RefreshLimits.longestCooldown)
-            failure = (error, now + cooldown)
-            return Ending(
-                run: run.number, waiters: Array(run.waiters.values), outcome: .failure(error), endsSession: false)
+            failure = (error, run.token, now + cooldown)
+            return Ending(run, .failure(error))
         }
 
         /// - Parameter remaining: seconds until the provider's expiry.

@@ -211,7 +211,7 @@ final class TokenRefresh: Sendable {
             case .failure(let error): context.emit(.authRefreshFailed(context.summary, ErrorSummary(error)))
             }
             if ending.endsSession { context.emit(.sessionExpired(context.summary)) }
-            ending.waiters.forEach { $0.resume(returning: ending.outcome) }
+            ending.tellWaiters()
             return ending.endsSession
         }
     }
@@ -230,7 +230,7 @@ final class TokenRefresh: Sendable {
         context.emit(.authRefreshFailed(context.summary, ErrorSummary(.refreshTimeout)))
         // Before anybody is told: whoever asks next must find it cancelled.
         worker?.cancel()
-        ending.waiters.forEach { $0.resume(returning: ending.outcome) }
+        ending.tellWaiters()
     }
 
     private func warnOfLoop(in context: PluginContext) {
@@ -238,6 +238,13 @@ final class TokenRefresh: Sendable {
             .warning(
                 "the server refuses tokens as fast as they are refreshed: more than \(RefreshLimits.loopCount) times in "
                     + "\(Int(RefreshLimits.loopWindow)) s; calls fail with sessionExpired until that is over"))
+    }
+}
+
+extension TokenRefresh.StateMachine<TokenRefresh.Waiter>.Ending {
+    fileprivate func tellWaiters() {
+        waiters.forEach { $0.resume(returning: outcome) }
+        others.forEach { $0.resume(returning: .askAgain) }
     }
 }
 

@@ -81,7 +81,8 @@ public final class HedgingPlugin: PulsePlugin {
         }
         guard usual.mayCopy else { return nil }
         switch delay {
-        case .fixed(let seconds): return seconds > 0 ? seconds : 0
+        // None at all would be over before the request has left.
+        case .fixed(let seconds): return seconds > 0.001 ? seconds : 0.001
         case .observed: return usual.1
         }
     }

@@ -35,8 +35,8 @@ enum ServerPause {
                 return seconds
             }
         }
-        guard response.headers.isEmptyOfRequests else { return nil }
-        return RetryAfter.reset(in: response.headers, now: now())
+        guard response.headers.tellWhatIsLeft else { return nil }
+        return RetryAfter.resetOfNone(in: response.headers, now: now())
     }
 }
 
@@ -48,11 +48,11 @@ extension Result<PulseResponse, PulseError> {
 }
 
 extension HTTPHeaders {
-    /// The server says how many requests are left, and that it is none.
-    fileprivate var isEmptyOfRequests: Bool {
+    /// The server says how many requests are left. Few do, and every answer is asked.
+    fileprivate var tellWhatIsLeft: Bool {
         contains { field in
             let name = field.name.utf8.count
-            guard name == 19 || name == 21, field.value.utf8.contains(UInt8(ascii: "0")) else { return false }
+            guard name == 19 || name == 21 else { return false }
             return field.name.equalsIgnoringASCIICase("RateLimit-Remaining")
                 || field.name.equalsIgnoringASCIICase("X-RateLimit-Remaining")
         }

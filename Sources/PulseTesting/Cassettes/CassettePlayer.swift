@@ -57,7 +57,7 @@ public final class CassettePlayer: Transport {
     }
 
     private func track(for request: TransportRequest) throws -> CassetteTrack {
-        let asked = CassetteRequest(request.urlRequest, request.body, capture)
+        let asked = CassetteRequest(request.urlRequest, request.body, capture.masking(request.redaction))
         let reasons = tracks.map { $0.mismatch(asked, matching) }
         let index = try state.withLock { state -> Int? in
             guard !state.isShutDown else { throw PulseError.cancelled }

@@ -3,7 +3,8 @@
 public import PulseCore
 internal import PulseObservability
 
-/// A transport around another that keeps what goes over it, every known secret masked, for a ``Cassette``.
+/// A transport around another that keeps what goes over it, every known secret masked, for a ``Cassette``: known are the
+/// standard names, those of the client's configuration, and what a plugin has marked.
 ///
 /// Bodies are kept whole, those that are no text as they are; of a stream as much as was read. Requests that are coded, files
 /// or streams are kept by their size, and so are multipart answers with parts that are no text: playing one of these
@@ -39,6 +40,7 @@ public final class CassetteRecorder: Transport {
             return entries.count - 1
         }
         let (date, start) = (clock.now, clock.uptime)
+        let capture = capture.masking(request.redaction)
         let take = Take(
             capture: capture, request: capture.request(request.urlRequest, body: BodySource(request.body)), date: date)
         do {

@@ -46,11 +46,8 @@ struct CassetteTrack: Sendable {
         guard entry.response.status > 0 else {
             throw entry._error.map { failure($0) } ?? TransportFailure(code: .badServerResponse, phase: .maybeSent)
         }
-        if let comment = entry.response.content?.comment, comment.hasPrefix(Self.notKept) {
-            throw RecordedFailure(description: "the body of \(method) \(url) is not on the cassette: \(comment)")
-        }
         var response = PulseResponse(
-            statusCode: entry.response.status, headers: headers, data: content, request: request,
+            statusCode: entry.response.status, headers: headers, data: try content(), request: request,
             latency: (entry.time ?? 0).finite / 1000, origin: .mock)
         response.isTruncated = entry.response.content?.comment == "cut"
         if let error = entry._error {
@@ -70,10 +67,30 @@ struct CassetteTrack: Sendable {
         return headers
     }
 
-    private var content: Data {
-        guard let content = entry.response.content, let text = content.text else { return Data() }
+    /// Throws ``RecordedFailure`` for a body that is not there whole: an answer without it was never given.
+    private func content() throws -> Data {
+        guard let content = entry.response.content else { return Data() }
+        if let comment = content.comment, comment.hasPrefix(Self.notKept) { throw missingBody(comment) }
+        // By whoever kept it. One of a failed answer may be cut for all who get it.
+        if content.comment == "cut", entry._pulse != nil, entry._error == nil, 200..<300 ~= entry.response.status {
+            throw missingBody("only its beginning was kept")
+        }
+        guard let text = content.text else {
+            // Browsers tell the size of what they no longer have.
+            let status = entry.response.status
+            let hasBody = method != "HEAD" && status != 204 && !(300..<400 ~= status)
+            if hasBody, content.size ?? 0 > 0 { throw missingBody("its size alone was kept") }
+            return Data()
+        }
         guard content.encoding?.equalsIgnoringASCIICase("base64") == true else { return Data(text.utf8) }
-        return Data(base64Encoded: text, options: .ignoreUnknownCharacters) ?? Data()
+        guard let data = Data(base64Encoded: text.filter { !$0.isWhitespace }) else {
+            throw missingBody("it is no base64")
+        }
+        return data
+    }
+
+    private func missingBody(_ reason: String) -> RecordedFailure {
+        RecordedFailure(description: "the body of \(method) \(url) is not on the cassette: \(reason)")
     }
 
     private func failure(_ recorded: HARDocument.Failure) -> any Error {

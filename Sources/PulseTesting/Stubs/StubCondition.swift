@@ -57,6 +57,7 @@ struct StubCondition: Sendable {
 /// The URL that a stub is for: a path template, perhaps with an origin before it and query items behind it.
 struct StubTarget: Sendable, CustomStringConvertible {
     let description: String
+    private let hasOrigin: Bool
     private let origin: Origin?
     private let template: PathTemplate
     private let items: [URLQueryItem]
@@ -65,11 +66,15 @@ struct StubTarget: Sendable, CustomStringConvertible {
         description = text
         var rest = text[...]
         var origin: Origin?
-        if let scheme = rest.range(of: "://") {
+        // Behind a slash or a question mark it is a part of the path or of the query.
+        let start = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        let scheme = rest.range(of: "://").flatMap { $0.lowerBound < start ? $0 : nil }
+        if let scheme {
             let end = rest[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
             origin = URL(string: String(rest[..<end])).flatMap { Origin($0) }
             rest = rest[end...]
         }
+        hasOrigin = scheme != nil
         self.origin = origin
         let mark = rest.firstIndex(of: "?")
         let path = rest[..<(mark ?? rest.endIndex)]
@@ -81,7 +86,10 @@ struct StubTarget: Sendable, CustomStringConvertible {
         guard let url, let components = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
             return .failure(StubMismatch("the request has no URL"))
         }
-        if let origin, Origin(url) != origin { return .failure(StubMismatch("the origin is another")) }
+        if hasOrigin {
+            guard let origin else { return .failure(StubMismatch("the stub's own origin is none")) }
+            guard Origin(url) == origin else { return .failure(StubMismatch("the origin is another")) }
+        }
         let path = components.percentEncodedPath
         guard let parameters = template.match(path.isEmpty ? "/" : path) else {
             return .failure(StubMismatch("the path is another"))

@@ -20,7 +20,12 @@ struct ShellTextTests {
                     : UInt8.random(in: 0...255, using: &random)
             }
         }
-        return chosen + (0...255).map { [$0] } + [Array("\n\n".utf8), Array("a\n".utf8), Array("-n".utf8)]
+        // A mark, a selector or a joiner makes one character with what stands before it.
+        let combined = ["'", "\\", "%", "-", "\"", "$"].flatMap { first in
+            ["\u{301}", "\u{FE0F}", "\u{200D}"].map { Array("\(first)\($0); exit 1 #".utf8) }
+        }
+        return chosen + (0...255).map { [$0] } + combined
+            + [Array("\n\n".utf8), Array("a\n".utf8), Array("-n".utf8)]
     }
 
     @Test(arguments: Shell.all, [1, 2] as [UInt64])

@@ -72,6 +72,10 @@ struct RetryAfterTests {
             let usedUp: HTTPHeaders = ["X-RateLimit-Remaining": value, "X-RateLimit-Reset": "9"]
             #expect(RetryAfter.seconds(in: usedUp, now: now) == 9)
         }
+        for value in ["98.0", "1;w=60", "10, 10"] {
+            let left: HTTPHeaders = ["X-RateLimit-Remaining": value, "X-RateLimit-Reset": "9"]
+            #expect(RetryAfter.seconds(in: left, now: now) == nil)
+        }
         #expect(RetryAfter.seconds(in: ["X-RateLimit-Remaining": "5", "Retry-After": "7"], now: now) == 7)
     }
 

@@ -161,6 +161,12 @@ struct URLComposerTests {
     }
 
     @Test
+    func aMarkBehindASignLosesNothing() throws {
+        #expect(try compose("https://h.test", "/a?\u{301}x") == "https://h.test/a?%CC%81x")
+        #expect(throws: PulseError.self) { try compose("https://h.test", "https://h.test:\u{301}80/a") }
+    }
+
+    @Test
     func aTenKilobyteNameIsKeptWhole() throws {
         let name = String(repeating: "n\u{E9}+", count: 2_500)
         let url = try compose("https://h.test", "/a", [URLQueryItem(name: name, value: name)])

@@ -66,6 +66,16 @@ struct CookieJarTests {
         #expect(jar.header(for: secure, now: Self.now) == "session=good; other=fine")
     }
 
+    @Test func letsANewCookieTakeThePlaceOfASecureOneThatHasExpired() throws {
+        var jar = try Self.jar("session=old; Secure; Path=/; Max-Age=60")
+        let plain = try Self.url("http://www.example.com/login")
+        let early = jar.store(["session=new; Path=/"], from: plain, now: Self.now + 59)
+        #expect(!early)
+        let late = jar.store(["session=new; Path=/"], from: plain, now: Self.now + 61)
+        #expect(late)
+        #expect(jar.header(for: plain, now: Self.now + 61) == "session=new")
+    }
+
     @Test func isBounded() throws {
         var jar = CookieJar(limit: 20, domainLimit: 5)
         for index in 0..<9 {

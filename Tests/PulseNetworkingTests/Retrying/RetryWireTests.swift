@@ -122,6 +122,39 @@ struct RetryWireTests {
         }
     }
 
+    /// Its error is about the source, and part of the request has left.
+    @Test(
+        arguments: [
+            URLError(.notConnectedToInternet), URLError(.cannotConnectToHost), PulseError.noConnection,
+            PulseError.circuitOpen(name: "source", retryAfter: 0),
+        ] as [any Error])
+    func aPOSTWhoseBodysSourceFindsNoConnectionIsNotSentAgain(error: any Error) async throws {
+        guard let transport = Engine.curl.transport else { return }
+        try await MockServer.run { server in
+            server.on(.post, "/make") { _ in .text("made") }
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: Self.eager),
+                transport: transport, events: PulseEventBus())
+            let count = Locked(0)
+            let body = RequestBody.stream {
+                count.withLock { $0 += 1 }
+                let parts = Locked([Data("part".utf8)])
+                return ByteStream(next: {
+                    guard let part = parts.withLock({ $0.popLast() }) else { throw error }
+                    return part
+                })
+            }
+            guard case .failure(let failure) = await client.result(of: Make(body: body)) else {
+                Issue.record("it was sent")
+                return
+            }
+            #expect(count.withLock { $0 } == 1)
+            #expect(failure.phase == .maybeSent)
+            await client.shutdown()
+            await transport.shutdown()
+        }
+    }
+
     /// So the counts above tell something.
     @Test(arguments: Engine.allCases)
     func aPOSTWithAKeyIsSentAgain(engine: Engine) async throws {

@@ -42,6 +42,13 @@ struct OTLPTests {
         #expect(Self.attributes(point["attributes"]) == ["url.template": ["stringValue": "GetUser"]])
     }
 
+    /// As in its traces, and in OpenTelemetry's conventions.
+    @Test func theStatusOfAnAnswerIsANumber() async throws {
+        let metrics = try await metrics { $0.emitCall(.sample()) }
+        let point = try #require(metrics["pulse.responses"]?["sum"]?["dataPoints"]?[0])
+        #expect(Self.attributes(point["attributes"])["http.response.status_code"] == ["intValue": "200"])
+    }
+
     @Test func theBucketsOfAHistogramHaveABoundLessThanCountsAndAreNotCumulative() async throws {
         let metrics = try await metrics { bus in
             for latency in [0.05, 0.5, 0.5, 5] { bus.emitCall(.sample(), latency: latency) }

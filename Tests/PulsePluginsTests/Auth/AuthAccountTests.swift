@@ -88,6 +88,36 @@ struct AuthAccountTests {
         #expect(stage.transport.requests.isEmpty)
     }
 
+    /// An app with several accounts keeps a token for each: what comes of the first user's refresh is not the second's.
+    @Test func aCallOfTheNextUserDoesNotGoOutWithTheTokenOfTheLast() async throws {
+        let gate = Gate()
+        let (adas, bobs) = (Locked(["t1", "t2"]), Locked(["b1", "b2"]))
+        let session = FakeSession("t1", account: "ada", expiry: .distantPast) { session in
+            let account = session.state.withLock { $0.account }
+            if account == "ada" { await gate.pass() }
+            let tokens = account == "ada" ? adas : bobs
+            return tokens.withLock { tokens in
+                tokens.removeFirst()
+                return tokens[0]
+            }
+        }
+        let stage = AuthStage(session)
+        async let first = stage.failure()
+        await gate.arrivals(atLeast: 1)
+        session.set(\.account, "bob")
+        session.set(\.token, "b1")
+        let second = Task { try await stage.get() }
+        await stage.clock.advance(by: 0)
+        gate.open()
+        _ = try await second.value
+        #expect(stage.sentTokens == ["Bearer b2"])
+        guard case .custom(let cause) = await first else {
+            Issue.record("not an AccountMismatch")
+            return
+        }
+        #expect(cause is AccountMismatch)
+    }
+
     @Test func aCallIsNotSentAgainForTheUserWhoHasLoggedInMeanwhile() async {
         let hold = Gate()
         let session = FakeSession(account: "ada")

@@ -18,7 +18,7 @@ struct TokenRefreshScheduleTests {
         var machine = TokenRefresh.StateMachine<Int>()
         var model = Model()
         var waiters = Set<Int>()
-        var ahead = 0
+        var (ahead, foreign) = (0, 0)
         for step in 0..<Self.steps {
             func pick(_ count: UInt64) -> Int { Int(random.next() % count) }
             let label = Comment(rawValue: "seed \(seed), step \(step)")
@@ -39,12 +39,15 @@ struct TokenRefreshScheduleTests {
                 let finish = machine.finish(asking, result, current: current, lifetime: lifetime, now: model.now)
                 let expected = model.finish(asking, result, current, lifetime)
                 #expect(Model.Finish(finish) == expected, label)
-                if case .ended(let ending) = finish { waiters.subtract(ending.waiters) }
+                if case .ended(let ending) = finish {
+                    waiters.subtract(ending.waiters + ending.others)
+                    foreign += ending.others.count
+                }
             case 10 where pick(4) == 0:
                 let run = model.runs - (pick(4) == 0 ? 1 : 0)
                 let ending = machine.expire(run, .noConnection, now: model.now)?.0
-                #expect(ending.map { Set($0.waiters) } == model.expire(run), label)
-                waiters.subtract(ending?.waiters ?? [])
+                #expect(ending.map { Model.Waiters($0) } == model.expire(run), label)
+                waiters.subtract(ending.map { $0.waiters + $0.others } ?? [])
             case 7:
                 guard let id = waiters.randomElement(by: random) else { continue }
                 #expect(machine.leave(id) == id, label)
@@ -82,6 +85,7 @@ struct TokenRefreshScheduleTests {
         #expect(model.begun > Self.steps / 100)
         #expect(model.takenOver > Self.steps / 1000)
         #expect(ahead > Self.steps / 1000)
+        #expect(foreign > Self.steps / 1000)
     }
 
     private static func result(_ choice: Int, _ current: Int) -> Result<String, PulseError> {
@@ -117,8 +121,22 @@ private struct Model {
         }
     }
 
+    /// Those that get what came of it, and those that wanted a new token in place of another one.
+    struct Waiters: Equatable {
+        var own: Set<Int> = []
+        var others: Set<Int> = []
+
+        init(_ ending: TokenRefresh.StateMachine<Int>.Ending) {
+            (own, others) = (Set(ending.waiters), Set(ending.others))
+        }
+
+        init(_ all: Set<Int>, _ isOwn: (Int) -> Bool) {
+            for id in all { if isOwn(id) { own.insert(id) } else { others.insert(id) } }
+        }
+    }
+
     enum Finish: Equatable {
-        case token(Set<Int>), failed(Set<Int>, PulseError.Kind), over(Set<Int>), superseded(Set<Int>)
+        case token(Waiters), failed(Waiters, PulseError.Kind), over(Waiters), superseded(Waiters)
         case again, late(endsSession: Bool), ignored
 
         init(_ finish: TokenRefresh.StateMachine<Int>.Finish) {
@@ -127,7 +145,7 @@ private struct Model {
             case .late(let endsSession): self = .late(endsSession: endsSession)
             case .ignored: self = .ignored
             case .ended(let ending):
-                let waiters = Set(ending.waiters)
+                let waiters = Waiters(ending)
                 switch ending.outcome {
                 case .token: self = .token(waiters)
                 case .askAgain: self = .superseded(waiters)
@@ -154,10 +172,13 @@ private struct Model {
     /// The last token that a refresh brought, and how long it was good then.
     private var fresh: (token: String, lifetime: TimeInterval?)?
     var begun: Int { starts.count }
-    private var token = ""
+    /// In place of which the provider was asked for a new one; and which one the refresh of the moment was begun for.
+    private var (token, wanted) = ("", "")
+    /// What each of those that ever waited had in its place.
+    private var brought: [Int: String] = [:]
     private var starts: [TimeInterval] = []
     /// When, and how many before it in a row.
-    private var failures: [(at: TimeInterval, kind: PulseError.Kind)] = []
+    private var failures: [(at: TimeInterval, token: String, kind: PulseError.Kind)] = []
 
     mutating func hasEnded(_ token: String, _ seen: Int) -> Bool {
         if ended == token { return true }
@@ -168,19 +189,20 @@ private struct Model {
     mutating func request(_ token: String, _ seen: Int, _ id: Int?) -> Answer {
         if seen != version { return .askAgain }
         if hasEnded(token, seen) { return .refuse(.sessionExpired) }
+        if let id { brought[id] = token }
         if waiting != nil {
             if let id { waiting?.insert(id) }
             return .wait
         }
-        if let last = failures.last {
+        if let last = failures.last, last.token == token {
             let cooldown = [1.0, 2, 4, 8, 16, 30][min(failures.count, 6) - 1]
             if now < last.at + cooldown { return .refuse(last.kind) }
         }
-        if straggler != nil {
+        if let old = straggler {
             (straggler, waitsForStraggler) = (nil, true)
             runs = max(runs, asked) + 1
             takenOver += 1
-            self.token = token
+            (self.token, wanted) = (old.token, token)
             waiting = id.map { [$0] } ?? []
             return .takeOver
         }
@@ -215,26 +237,27 @@ private struct Model {
         return waiting ?? []
     }
 
-    mutating func expire(_ run: Int) -> Set<Int>? {
-        guard run == runs, let waiters = waiting else { return nil }
+    mutating func expire(_ run: Int) -> Waiters? {
+        guard run == runs, let all = waiting else { return nil }
         waiting = nil
         straggler = (token, false)
-        failures.append((now, .noConnection))
-        return waiters
+        failures.append((now, token, .noConnection))
+        return Waiters(all) { brought[$0] == token }
     }
 
     mutating func finish(
         _ asking: Int, _ result: Result<String, PulseError>, _ shown: String?, _ lifetime: TimeInterval?
     ) -> Finish {
         guard asking == asked else { return .ignored }
-        guard let waiters = waiting else { return finishLate(result, shown, lifetime) }
+        guard let all = waiting else { return finishLate(result, shown, lifetime) }
         if waitsForStraggler, case .failure(.cancelled) = result {
-            waitsForStraggler = false
+            (waitsForStraggler, token) = (false, wanted)
             asked = max(runs, asked) + 1
             starts.append(now)
             return .again
         }
         waiting = nil
+        let waiters = Waiters(all) { brought[$0] == token }
         switch result {
         case .success(let token):
             succeed(token, lifetime)
@@ -245,7 +268,7 @@ private struct Model {
             ended = token
             return .over(waiters)
         case .failure(let error):
-            failures.append((now, error.kind == .cancelled ? .custom : error.kind))
+            failures.append((now, token, error.kind == .cancelled ? .custom : error.kind))
             return .failed(waiters, error.kind == .cancelled ? .custom : error.kind)
         }
     }

@@ -2,6 +2,8 @@
 
 import PulseCore
 import PulseNetworking
+import PulseObservability
+import PulsePlugins
 import PulseTesting
 import Testing
 
@@ -126,6 +128,29 @@ struct CassetteTests {
             await #expect(throws: PulseError.self) { try await client.request(other) }
             await client.shutdown()
         }
+    }
+
+    /// A plugin alone may know that a header is a secret, and the configuration that another is.
+    @Test func norIsWhatAPluginOrTheConfigurationCallsOne() async throws {
+        let recorder = CassetteRecorder(
+            around: MockTransport { request in
+                PulseResponse(statusCode: 200, data: Data(#"{"badge":"hunter3"}"#.utf8), request: request)
+            }, clock: TestClock())
+        let configuration = PulseConfiguration(baseURL: Self.home).with(\.secretHeaders, value: ["badge"])
+        func client(_ transport: any Transport) -> PulseClient {
+            PulseClient(
+                configuration: configuration,
+                plugins: [CredentialsPlugin(apiKey: "hunter2", header: "X-Company-Id")], transport: transport)
+        }
+        let call = Request<String>(.get, "/a").query("badge", "hunter3")
+        let recording = client(recorder)
+        _ = try await recording.request(call)
+        let har = recorder.cassette.har
+        await recording.shutdown()
+        #expect(!String(decoding: har, as: UTF8.self).contains("hunter"))
+        let playing = client(CassettePlayer(try Cassette(har: har)))
+        #expect(try await playing.request(call) == #"{"badge":"***REDACTED***"}"#)
+        await playing.shutdown()
     }
 
     @Test func theSameRequestGetsItsAnswersInTurnAndThenTheLast() async throws {
@@ -371,17 +396,42 @@ struct CassetteTests {
         #expect(try Cassette(har: Data(har.utf8)).count == 1)
     }
 
-    @Test func aBodyThatIsNotOnItFailsInsteadOfBeingEmpty() async throws {
+    @Test(arguments: [
+        (#"{"size": 9, "comment": "not kept: stream"}"#, "not kept: stream"),
+        (#"{"size": 9, "mimeType": "text/plain"}"#, "its size alone was kept"),
+        (#"{"size": 2, "text": "b2s", "encoding": "base64"}"#, "it is no base64"),
+        (#"{"size": 2, "text": "b2?s=", "encoding": "base64"}"#, "it is no base64"),
+    ])
+    func aBodyThatIsNotOnItFailsInsteadOfBeingEmpty(content: String, reason: String) async throws {
         let har = #"""
             {"log": {"entries": [{"request": {"method": "GET", "url": "https://api.example.com/a"},
-            "response": {"status": 200, "content": {"size": 9, "comment": "not kept: stream"}}}]}}
+            "response": {"status": 200, "content": \#(content)}}]}}
             """#
         let client = client(CassettePlayer(try Cassette(har: Data(har.utf8))))
         guard case .failure(let error) = await client.result(of: Request<String>(.get, "/a")) else {
             Issue.record("it was played")
             return
         }
-        #expect(error.localizedDescription.contains("not kept: stream"))
+        #expect(error.localizedDescription.contains(reason))
+        await client.shutdown()
+    }
+
+    /// The recorder of an app keeps the beginning of a large body.
+    @Test func aBodyOfWhichTheBeginningWasKeptFailsToo() async throws {
+        let recorder = PulseRecorder(options: .init(maximumBodyLength: 10), clock: TestClock())
+        let recorded = PulseClient(
+            configuration: PulseConfiguration(baseURL: Self.home), plugins: [recorder],
+            transport: MockTransport { request in
+                PulseResponse(statusCode: 200, data: Data("0123456789abc".utf8), request: request)
+            })
+        _ = try await recorded.request(Request<String>(.get, "/a"))
+        await recorded.shutdown()
+        let client = client(CassettePlayer(try Cassette(har: recorder.recording().har())))
+        guard case .failure(let error) = await client.result(of: Request<String>(.get, "/a")) else {
+            Issue.record("it was played")
+            return
+        }
+        #expect(error.localizedDescription.contains("only its beginning was kept"))
         await client.shutdown()
     }
 

@@ -121,6 +121,17 @@ struct TestClockTests {
         await #expect(throws: Never.self) { try await task.value }
     }
 
+    @Test(arguments: [(10, 0.1), (30, 0.1), (100, 0.01), (3, 1.0 / 3)])
+    func wakesASleeperAfterStepsThatMakeUpItsTime(count: Int, step: TimeInterval) async {
+        let clock = TestClock()
+        let task = Task { try await clock.sleep((Double(count) * step).rounded()) }
+        await clock.sleepers(atLeast: 1)
+        for _ in 0..<count { await clock.advance(by: step) }
+        #expect(clock.sleeperCount == 0)
+        task.cancel()
+        _ = await task.result
+    }
+
     @Test func endsASleepAtOnceWhenItsTaskIsCancelled() async {
         let clock = TestClock()
         let task = Task { try await clock.sleep(.infinity) }
@@ -171,6 +182,20 @@ struct TestClockTests {
         try await clock.sleep(0.5)
         #expect(clock.uptime == 30.5)
         #expect(clock.sleeps == [30, 0.5])
+    }
+
+    @Test func wakesThoseThatItPassesWhenItMovesByItself() async throws {
+        let clock = TestClock()
+        let task = Task { try await clock.sleep(5) }
+        let late = Task { try await clock.sleep(20) }
+        await clock.sleepers(atLeast: 2)
+        clock.autoAdvances = true
+        try await clock.sleep(10)
+        try await task.value
+        #expect(clock.uptime == 10)
+        #expect(clock.sleeperCount == 1)
+        late.cancel()
+        _ = await late.result
     }
 
     @Test func stopsWaitingForSleepersWhenItsTaskIsCancelled() async {

@@ -25,7 +25,7 @@ final class Listener: Sendable {
     func open(on queue: DispatchQueue, _ take: @escaping @Sendable (SocketDescriptor) -> Void) {
         state.withLock { state in
             let source = ReadinessSource(.read, of: descriptor, on: queue) {
-                self.acceptAll(take)
+                self.acceptAll(on: queue, take)
             } onCancel: {
                 self.dispose()
             }
@@ -62,18 +62,20 @@ final class Listener: Sendable {
         }
     }
 
-    private func acceptAll(_ take: (SocketDescriptor) -> Void) {
+    private func acceptAll(on queue: DispatchQueue, _ take: (SocketDescriptor) -> Void) {
         while true {
             do {
                 guard let connection = try descriptor.acceptConnection() else { return }
                 take(connection)
             } catch let failure as SocketFailure where failure.isExhaustion {
                 // The connection stays in the backlog and the socket readable: without a pause this would spin.
-                return state.withLock { state in
+                state.withLock { state in
                     guard let source = state.source, !state.isPaused else { return }
                     state.isPaused = true
                     source.pause()
                 }
+                // Whoever frees a descriptor need not be one of this server's connections.
+                return queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.retry() }
             } catch {
                 return
             }
