@@ -105,9 +105,12 @@ extension OfflineQueue {
     /// - Parameter wasLent: others may have sent since the last look, which is taken in then.
     private func hasTurnStill(_ wasLent: Bool) async -> Bool {
         do {
-            guard try turn?.tryAcquire() ?? true else { return false }
-            if wasLent { try? await open() }
-            return true
+            guard let turn else { return true }
+            guard try turn.tryAcquire() else { return false }
+            guard wasLent else { return true }
+            try? await open()
+            // The file may have gone meanwhile.
+            return try turn.tryAcquire()
         } catch JournalFailure.missing {
             // Nor has anybody else: the journal and the lock are made anew by whoever writes next.
             return true
@@ -147,12 +150,16 @@ extension OfflineQueue {
         var isLent = false
         core.tick()
         for await _ in ticks {
-            guard await hasTurnStill(isLent) else { break }
-            isLent = false
             let look = core.beginLook()
             // Before the look: one that ends after it may leave something to be sent.
             let isNobodyUnderWay = work.withLock { $0.replays.isEmpty }
-            let actions = core.look(uptime: clock.uptime, now: clock.now.milliseconds)
+            var actions: [StateMachine.Action] = []
+            // Nobody else is kept from sending by a look at nothing.
+            if !isLent || core.read({ $0.hasWork(uptime: clock.uptime, now: clock.now.milliseconds) }) {
+                guard await hasTurnStill(isLent) else { break }
+                isLent = false
+                actions = core.look(uptime: clock.uptime, now: clock.now.milliseconds)
+            }
             if isAtRest, actions.contains(where: \.isSend) {
                 isAtRest = false
                 core.emit(.offlineQueueDraining(count: core.read(\.pendingCount)))

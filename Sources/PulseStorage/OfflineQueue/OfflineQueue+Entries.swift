@@ -177,10 +177,7 @@ extension OfflineQueue {
     public func drain() async throws -> Int {
         try await open()
         if !core.read({ $0.isIdle }) {
-            await core.quiet { [self] in
-                core.change { $0.resume() }
-                startDraining()
-            }
+            await core.quiet(after: { $0.resume() }) { startDraining() }
         }
         return core.read { $0.pendingCount }
     }

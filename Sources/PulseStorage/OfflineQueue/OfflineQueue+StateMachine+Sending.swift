@@ -29,6 +29,14 @@ extension OfflineQueue.StateMachine {
         return actions
     }
 
+    /// Whether there may be anything to do now.
+    func hasWork(uptime: TimeInterval, now: Int64) -> Bool {
+        if now >= firstExpiry || unrecorded.values.contains(where: { $0.due <= uptime }) { return true }
+        if deadCount > max(capacity, 1), uptime >= surplusDue { return true }
+        guard uptime >= pausedUntil else { return false }
+        return !ready.isEmpty || backingOff.contains { lines[$0].map { $0.due <= uptime } ?? true }
+    }
+
     /// What is left of a wait may be less than a clock can tell apart, and would be waited for without end.
     private static let shortestWait: TimeInterval = 0.001
 

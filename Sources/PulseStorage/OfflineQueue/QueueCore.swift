@@ -13,7 +13,8 @@ final class QueueCore: Sendable {
         /// What became of those that ended last.
         var outcomes = RecentMap<UUID, Result<PulseResponse, PulseError>>(capacity: 64)
         var waiters: [Int: (id: UUID, continuation: CheckedContinuation<PulseResponse?, any Error>)] = [:]
-        var quietWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        /// Those that wait for a look that begins later than they came.
+        var quietWaiters: [Int: (since: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
         var nextWaiter = 0
         var ticks: AsyncStream<Void>.Continuation?
         /// What the drainer rests for; nil while it looks.
@@ -236,9 +237,8 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Returns when nothing is on its way and nothing could be sent, in a look that began after `start`, which is run as
-    /// soon as that would be noticed.
-    func quiet(_ start: () -> Void) async {
+    /// Returns when nothing is on its way and nothing could be sent, in a look that began after `change`. Then `start` is run.
+    func quiet(after change: (inout OfflineQueue.StateMachine) -> Void, _ start: () -> Void) async {
         let number = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -247,14 +247,17 @@ final class QueueCore: Sendable {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
                     guard !state.isClosed, !Task.isCancelled else { return true }
-                    state.quietWaiters[number] = continuation
+                    // In one step: a look in between would take the one for waiting, and know nothing of the other.
+                    state.nextWaiter += 1
+                    state.quietWaiters[number] = (state.nextWaiter, continuation)
+                    change(&state.machine)
                     return false
                 }
                 if isOver { continuation.resume() } else { start() }
             }
         } onCancel: {
             let waiter = state.withLock { $0.quietWaiters.removeValue(forKey: number) }
-            waiter?.resume()
+            waiter?.continuation.resume()
         }
     }
 
@@ -265,9 +268,9 @@ final class QueueCore: Sendable {
 
     func becameQuiet(inLook look: Int = .max) {
         let waiters = state.withLock { state in
-            let waiters = state.quietWaiters.filter { $0.key <= look }
+            let waiters = state.quietWaiters.filter { $0.value.since <= look }
             waiters.keys.forEach { state.quietWaiters[$0] = nil }
-            return waiters.values.map { $0 }
+            return waiters.values.map(\.continuation)
         }
         waiters.forEach { $0.resume() }
     }

@@ -56,6 +56,8 @@ extension OfflineQueue.StateMachine {
     struct ReadyList: Sendable {
         private var tags: ArraySlice<String?> = []
 
+        var isEmpty: Bool { tags.isEmpty }
+
         mutating func append(_ tag: String?) {
             tags.append(tag)
         }

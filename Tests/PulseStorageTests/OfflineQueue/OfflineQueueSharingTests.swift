@@ -113,8 +113,7 @@ struct OfflineQueueSharingTests {
         #expect(one.sent.count == count)
         await one.queue.close()
         usurper.close()
-        let other = queue()
-        other.answer { _ in .status(200) }
+        let other = queue(answer: { _ in .status(200) })
         #expect(try await other.queue.drain() == 0)
         #expect(other.sent == ["/1"])
         await other.queue.close()
