@@ -187,9 +187,11 @@ extension TokenRefresh {
 
         /// The refresh of that number has taken too long. Nil if it is not the one of the moment.
         mutating func expire(_ number: Int, _ error: PulseError, now: TimeInterval) -> (Ending, asking: Int)? {
-            guard let run, run.number == number else { return nil }
+            guard var run, run.number == number else { return nil }
             self.run = nil
             straggler = Straggler(asking: run.asking, token: run.token, isAbandoned: false)
+            // No answer is none for whoever has taken it over, either.
+            run.token = run.wanted ?? run.token
             return (fail(run, error, now: now), run.asking)
         }
 

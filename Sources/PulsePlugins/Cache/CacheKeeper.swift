@@ -77,16 +77,25 @@ final class CacheKeeper: Sendable {
 
     /// False if it was not stored, or does not count any more.
     func keep(_ response: CachedResponse, for exchange: CacheExchange) async -> Bool {
-        await commit(response.head, for: exchange) { try await self.storage.store(response, for: exchange.key) }
+        await commit(response.head, for: exchange) { try await self.storage.store(response, for: exchange.key) } == .kept
+    }
+
+    /// What became of an answer that was to be stored.
+    enum Commit {
+        case kept
+        case notKept
+        /// One that was asked for later has its place.
+        case overtaken
     }
 
     /// Stores by `body`, unless an invalidation has come between the request and its answer, or the answer to a later
     /// request.
-    func commit(_ head: CachedHead, for exchange: CacheExchange, _ body: () async throws -> Bool) async -> Bool {
+    func commit(_ head: CachedHead, for exchange: CacheExchange, _ body: () async throws -> Bool) async -> Commit {
         let number = commits.begin(exchange.key)
         defer { commits.end(number) }
-        guard !isOvertaken(exchange), !hasNewer(head, exchange) else { return false }
-        ledger.withLock { $0.noteStored(exchange.key, requestTime: head.requestTime) }
+        guard !isOvertaken(exchange) else { return .notKept }
+        guard !hasNewer(head, exchange) else { return .overtaken }
+        ledger.withLock { $0.noteStored(head, under: exchange.key) }
         let isStored: Bool
         do {
             isStored = try await body()
@@ -95,18 +104,18 @@ final class CacheKeeper: Sendable {
             warn(of: error, exchange.context)
             // What it was to replace is past in any case.
             _ = try? await storage.remove(.key(exchange.key))
-            return false
+            return .notKept
         }
         // One that came while the store wrote waits for this one's end, and removes it then.
-        guard isStored, !isOvertaken(exchange) else { return false }
+        guard isStored, !isOvertaken(exchange) else { return .notKept }
         guard !hasNewer(head, exchange) else {
             // Which of the two was written last nobody can tell.
             _ = try? await storage.remove(.key(exchange.key))
-            return false
+            return .overtaken
         }
         counters.withLock { $0.stores += 1 }
         exchange.context.emit(.cacheStored(exchange.context.summary))
-        return true
+        return .kept
     }
 
     private func isOvertaken(_ exchange: CacheExchange) -> Bool {
@@ -114,7 +123,7 @@ final class CacheKeeper: Sendable {
     }
 
     private func hasNewer(_ head: CachedHead, _ exchange: CacheExchange) -> Bool {
-        ledger.withLock { $0.hasNewer(exchange.key, since: exchange.sequence, requestTime: head.requestTime) }
+        ledger.withLock { $0.hasNewer(head, under: exchange.key, since: exchange.sequence) }
     }
 
     /// A stored answer that the server has confirmed.

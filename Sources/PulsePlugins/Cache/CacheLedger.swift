@@ -13,8 +13,8 @@ struct CacheLedger: Sendable {
     private var invalidated = RecentMap<String, Int>(capacity: capacity)
     /// The last one that concerned more than that, or that has been forgotten.
     private var floor = 0
-    /// What was stored last of a key: since when it is there, and when it was asked for.
-    private var stored = RecentMap<CacheKey, (since: Int, requestTime: Date)>(capacity: capacity)
+    /// What was stored last of a variant: since when it is there, and when it was asked for.
+    private var stored = RecentMap<Variant, (since: Int, requestTime: Date)>(capacity: capacity)
     private var unshareable = RecentMap<CacheKey, Bool>(capacity: capacity)
     private var warned = RecentMap<String, Bool>(capacity: 64)
     var hasWarnedOfFailure = false
@@ -51,15 +51,21 @@ struct CacheLedger: Sendable {
         floor > start || (invalidated.peek(url) ?? 0) > start
     }
 
-    mutating func noteStored(_ key: CacheKey, requestTime: Date) {
-        sequence += 1
-        let note = (since: sequence, requestTime: requestTime)
-        stored.withValue(for: key, default: note) { $0 = note }
+    private struct Variant: Hashable {
+        let key: CacheKey
+        let selectingFields: [CachedHead.SelectingField]
     }
 
-    /// Whether an answer that was asked for later has been stored since.
-    func hasNewer(_ key: CacheKey, since start: Int, requestTime: Date) -> Bool {
-        stored.peek(key).map { $0.since > start && $0.requestTime > requestTime } ?? false
+    mutating func noteStored(_ head: CachedHead, under key: CacheKey) {
+        sequence += 1
+        let note = (since: sequence, requestTime: head.requestTime)
+        stored.withValue(for: Variant(key: key, selectingFields: head.selectingFields), default: note) { $0 = note }
+    }
+
+    /// Whether an answer to the same request that was asked for later has been stored since.
+    func hasNewer(_ head: CachedHead, under key: CacheKey, since start: Int) -> Bool {
+        stored.peek(Variant(key: key, selectingFields: head.selectingFields))
+            .map { $0.since > start && $0.requestTime > head.requestTime } ?? false
     }
 
     func isUnshareable(_ key: CacheKey) -> Bool {

@@ -69,9 +69,9 @@ final class CacheTee: Sendable {
         }
         guard case .writing(let writer) = state.withLock({ $0 }) else { return chunk }
         guard let chunk else {
-            let isKept = await cache.commit(head, for: exchange) { try await writer.commit(self.head) }
+            let outcome = await cache.commit(head, for: exchange) { try await writer.commit(self.head) }
             // What it was to replace is past in any case.
-            if !isKept { await cache.remove(.key(exchange.key), in: exchange.context) }
+            if outcome == .notKept { await cache.remove(.key(exchange.key), in: exchange.context) }
             giveUp()
             return nil
         }

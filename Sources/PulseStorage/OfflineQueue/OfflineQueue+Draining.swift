@@ -108,7 +108,15 @@ extension OfflineQueue {
             guard let turn else { return true }
             guard try turn.tryAcquire() else { return false }
             guard wasLent else { return true }
-            try? await open()
+            do {
+                try await open()
+            } catch PulseError.custom(JournalFailure.missing) {
+                // As below.
+            } catch {
+                // What they have sent is not known: whoever takes the turn anew tells of it.
+                turn.release()
+                return false
+            }
             // The file may have gone meanwhile.
             return try turn.tryAcquire()
         } catch JournalFailure.missing {

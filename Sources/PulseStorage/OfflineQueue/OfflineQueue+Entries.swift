@@ -151,7 +151,7 @@ extension OfflineQueue {
             }
         } catch {
             if isAdmitted.withLock({ $0 }) { core.decide { $0.entries[id]?.isChanging = false } }
-            if let newFile { files?.remove(newFile) }
+            if let newFile { files?.discard(newFile) }
             throw error
         }
         if let newFile { files?.letGo(newFile) }

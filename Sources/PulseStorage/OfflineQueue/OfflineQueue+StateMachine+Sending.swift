@@ -208,9 +208,9 @@ extension OfflineQueue.StateMachine {
         for tag in backingOff { lines[tag]?.clearWait() }
     }
 
-    /// Whether a wait that a server asked for is not over: others who send would not know of it.
+    /// Whether a wait after a server's refusal is not over: others who send would not know of it.
     func keepsServerWait(_ uptime: TimeInterval) -> Bool {
-        backingOff.contains { (lines[$0]?.notBefore ?? 0) > uptime }
+        backingOff.contains { tag in lines[tag].map { $0.isServers && $0.due > uptime } ?? false }
     }
 
     /// Whether the drainer may go. Then what held it up is forgotten: nobody would see the connection return.
@@ -228,6 +228,7 @@ extension OfflineQueue.StateMachine {
     ) {
         guard var line = lines[tag] else { return }
         line.failures += 1
+        line.isServers = isOfServer
         let delay = Self.backoff.delay(beforeRetry: line.failures, randomness: randomness)
         let guess = isOfServer ? 0 : min(retryAfter, Self.longestBackoff)
         line.notBefore = isOfServer && retryAfter > 0 ? uptime + min(retryAfter, 86400) : 0

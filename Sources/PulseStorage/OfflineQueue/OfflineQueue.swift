@@ -11,7 +11,7 @@ package import PulseCore
 /// ``JournalFailure`` in a ``PulseError/custom(_:)``.
 ///
 /// App and extension may share a directory: both queue, one of them sends at a time. It holds a lock on a file there while
-/// something is on its way, and until the time that a server asked for; not while it waits for a connection.
+/// something is on its way, and while it backs off after a server's refusal; not while it waits for a connection.
 public final class OfflineQueue: Sendable {
     package typealias Send = @Sendable (Replay) async -> ReplayOutcome
 
@@ -144,7 +144,7 @@ public final class OfflineQueue: Sendable {
             }
         } catch {
             core.release(id, dropping: dropped.withLock { $0 })
-            if let file { files?.remove(file) }
+            if let file { files?.discard(file) }
             if case PulseError.custom(let vanished as SideFiles.Vanished) = error { throw vanished }
             throw error
         }

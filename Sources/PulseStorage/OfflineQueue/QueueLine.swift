@@ -15,6 +15,8 @@ extension OfflineQueue.StateMachine {
         var due: TimeInterval = 0
         /// The part of `due` that a server asked for.
         var notBefore: TimeInterval = 0
+        /// A server has refused: whoever sends has to wait.
+        var isServers = false
         /// It stands in the list of those that may have something to send.
         var isListed = false
 
@@ -37,7 +39,7 @@ extension OfflineQueue.StateMachine {
 
         /// The server has spoken.
         mutating func calm() {
-            (failures, due, notBefore) = (0, 0, 0)
+            (failures, due, notBefore, isServers) = (0, 0, 0, false)
         }
 
         /// Waits no longer than the server asked for.
@@ -48,7 +50,7 @@ extension OfflineQueue.StateMachine {
         /// Takes over what was under way.
         mutating func resume(_ before: Line) {
             (inFlight, failures, due, notBefore) = (before.inFlight, before.failures, before.due, before.notBefore)
-            sentRevision = before.sentRevision
+            (sentRevision, isServers) = (before.sentRevision, before.isServers)
         }
     }
 

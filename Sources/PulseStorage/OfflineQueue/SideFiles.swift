@@ -43,7 +43,7 @@ struct SideFiles: Sendable {
             }
             try await fill(file, from: chunks)
         } catch {
-            remove(name)
+            discard(name)
             throw PulseError(wrapping: error)
         }
     }
@@ -71,12 +71,18 @@ struct SideFiles: Sendable {
         }
     }
 
+    /// Of an entry that has gone. Whoever may still write it closes it.
     func remove(_ name: String) {
-        letGo(name)
         unlink(url(name).path)
     }
 
-    /// A record names the file now.
+    /// Of whoever has written it: no record will name it.
+    func discard(_ name: String) {
+        remove(name)
+        letGo(name)
+    }
+
+    /// The same: a record names it now.
     func letGo(_ name: String) {
         if let file = unnamed.withLock({ $0.removeValue(forKey: name) }) { _ = SystemFile.close(file) }
     }

@@ -241,8 +241,9 @@ private struct Model {
         guard run == runs, let all = waiting else { return nil }
         waiting = nil
         straggler = (token, false)
-        failures.append((now, token, .noConnection))
-        return Waiters(all) { brought[$0] == token }
+        let own = waitsForStraggler ? wanted : token
+        failures.append((now, own, .noConnection))
+        return Waiters(all) { brought[$0] == own }
     }
 
     mutating func finish(

@@ -342,7 +342,8 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func anAnswerThatALaterOneOvertookDoesNotTakeItsPlace() async throws {
+    @Test(arguments: [false, true])
+    func anAnswerThatALaterOneOvertookDoesNotTakeItsPlace(isStreamed: Bool) async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { request in
@@ -350,13 +351,35 @@ struct CacheStoringWireTests {
                 if !isReload { await gate.pass() }
                 return .text(isReload ? "new" : "old", headers: ["Cache-Control": "max-age=60"])
             }
-            let call = Task { try await stage.get() }
+            let call = Task { () -> Void in
+                if isStreamed { _ = try await stage.stream("/a") } else { _ = try await stage.get() }
+            }
             try await stage.server.requests(atLeast: 1)
             await stage.clock.advance(by: 1)
             #expect(try await stage.text(cache: .reload) == "new network")
             gate.open()
-            #expect(try await call.value.data == Data("old".utf8))
+            try await call.value
             #expect(try await stage.text() == "new cache")
+        }
+    }
+
+    @Test func anAnswerToAnotherVariantOvertakesNothing() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { request in
+                let language = request.headers["Accept-Language"] ?? ""
+                if language == "en" { await gate.pass() }
+                return .text(language, headers: ["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
+            }
+            let call = Task { try await stage.get("/a", ["Accept-Language": "en"]) }
+            try await stage.server.requests(atLeast: 1)
+            await stage.clock.advance(by: 1)
+            #expect(try await stage.text("/a", ["Accept-Language": "de"], cache: .reload) == "de network")
+            gate.open()
+            _ = try await call.value
+            for language in ["en", "de"] {
+                #expect(try await stage.text("/a", ["Accept-Language": language]) == "\(language) cache")
+            }
         }
     }
 

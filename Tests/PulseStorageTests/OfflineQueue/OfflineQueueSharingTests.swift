@@ -156,8 +156,32 @@ struct OfflineQueueSharingTests {
         mine.sweep { _ in false }
         #expect(try bodies().sorted() == ["named", "written"])
         mine.letGo("named")
-        mine.remove("written")
+        mine.discard("written")
         theirs.sweep { _ in false }
+        #expect(try bodies().isEmpty)
+    }
+
+    /// A descriptor that was closed by another hand may be another file's by then: the journal's.
+    @Test func aBodyIsWrittenToItsOwnFileThoughItsEntryGoesMeanwhile() async throws {
+        let files = SideFiles(in: directory.url, disk: .system)
+        let (id, chunks, opened) = (UUID(), Locked(0), Locked<[Int32]>([]))
+        try await files.write("\(id.uuidString)-1") {
+            let count = chunks.withLock { count in
+                count += 1
+                return count
+            }
+            guard count <= 2 else { return nil }
+            if count == 2 {
+                files.removeAll(of: id)
+                // Takes the lowest number that is free.
+                let descriptor = try SystemFile.open(directory.file("other").path, O_RDWR | O_CREAT)
+                opened.withLock { $0.append(descriptor) }
+            }
+            return Data("of the body".utf8)
+        }
+        files.letGo("\(id.uuidString)-1")
+        for descriptor in opened.withLock({ $0 }) { _ = SystemFile.close(descriptor) }
+        #expect(try Data(contentsOf: directory.file("other")).isEmpty)
         #expect(try bodies().isEmpty)
     }
 

@@ -476,8 +476,9 @@ struct OfflineQueueTests {
         await other.queue.close()
     }
 
-    @Test func nobodyElseSendsBeforeTheTimeThatAServerAskedFor() async throws {
-        let one = queue(answer: { _ in .status(503, headers: ["Retry-After": "60"]) })
+    @Test(arguments: [["Retry-After": "60"], [:]])
+    func nobodyElseSendsWhileOneBacksOffAfterAServersRefusal(headers: [String: String]) async throws {
+        let one = queue(answer: { _ in .status(503, headers: HTTPHeaders(headers)) })
         try await one.enqueue("/1")
         #expect(try await one.queue.drain() == 1)
         let other = queue()
