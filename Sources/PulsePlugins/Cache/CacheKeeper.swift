@@ -77,7 +77,10 @@ final class CacheKeeper: Sendable {
 
     /// False if it was not stored, or does not count any more.
     func keep(_ response: CachedResponse, for exchange: CacheExchange) async -> Bool {
-        await commit(response.head, for: exchange) { try await self.storage.store(response, for: exchange.key) } == .kept
+        let outcome = await commit(response.head, for: exchange) {
+            try await self.storage.store(response, for: exchange.key)
+        }
+        return outcome == .kept
     }
 
     /// What became of an answer that was to be stored.
