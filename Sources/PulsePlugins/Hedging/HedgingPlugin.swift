@@ -16,7 +16,7 @@ public import PulseCore
 public final class HedgingPlugin: PulsePlugin {
     /// When a copy is sent.
     public enum Delay: Sendable, Hashable {
-        /// That many seconds after the request has left.
+        /// That many seconds after the request has left; a thousandth at least.
         case fixed(TimeInterval)
         /// When 95 % of the route's latest calls were answered, at least 50 ms; after 20 calls of the route.
         case observed

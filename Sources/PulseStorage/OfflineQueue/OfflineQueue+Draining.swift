@@ -163,7 +163,7 @@ extension OfflineQueue {
             let isNobodyUnderWay = work.withLock { $0.replays.isEmpty }
             var actions: [StateMachine.Action] = []
             // Nobody else is kept from sending by a look at nothing.
-            if !isLent || core.read({ $0.hasWork(uptime: clock.uptime, now: clock.now.milliseconds) }) {
+            if !isLent || core.hasWork(uptime: clock.uptime, now: clock.now.milliseconds) {
                 guard await hasTurnStill(isLent) else { break }
                 isLent = false
                 actions = core.look(uptime: clock.uptime, now: clock.now.milliseconds)

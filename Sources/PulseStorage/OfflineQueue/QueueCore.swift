@@ -67,6 +67,15 @@ final class QueueCore: Sendable {
         }
     }
 
+    /// Whether there may be anything to do. If not, the drainer may rest again without a look; until it does, every change
+    /// wakes it as after one: what comes in between would be waited for by nobody.
+    func hasWork(uptime: TimeInterval, now: Int64) -> Bool {
+        state.withLock { state in
+            state.rest = nil
+            return state.machine.hasWork(uptime: uptime, now: now)
+        }
+    }
+
     /// The uptime at which the drainer is to look again by itself, which it must: it is not woken for what does not come
     /// before. Nil if there is nothing to come.
     func rest(uptime: TimeInterval, now: Int64, atMost period: TimeInterval) -> TimeInterval? {

@@ -122,51 +122,40 @@ struct CoalescingWireTests {
         }
     }
 
-    @Test func aSignatureOfANameOfOnesOwnIsNoCredential() async throws {
+    /// How many requests three calls at once make that are signed so, and what each is told: what came under that name.
+    private func signed(_ signing: RequestSigningPlugin, telling header: String) async throws -> (Int, [String]) {
         try await MockServer.run { server in
             let (gate, plugin) = (Gate(), CoalescingPlugin())
             server.on(.get, "/item") { request in
                 await gate.pass()
-                return .text(request.headers["X-Seal"] == nil ? "unsigned" : "signed")
+                return .text(request.headers[header] ?? "")
             }
             let client = PulseClient(
                 configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
-                plugins: [plugin, .signing(secret: "secret", signatureHeader: "X-Seal")], events: PulseEventBus())
+                plugins: [plugin, signing], events: PulseEventBus())
             let calls = (0..<3).map { _ in Task.startingNow { try await client.request(Item()) } }
             await gate.arrivals(atLeast: 1)
             #expect(plugin.waiterCount == 3)
             gate.open()
-            for call in calls {
-                let answer = try await call.value
-                #expect(answer == "signed")
-            }
-            #expect(server.requests.count == 1)
+            var answers: [String] = []
+            for call in calls { answers.append(try await call.value) }
             await client.shutdown()
+            return (server.requests.count, answers)
         }
     }
 
+    @Test func aSignatureOfANameOfOnesOwnIsNoCredential() async throws {
+        let (count, answers) = try await signed(
+            .signing(secret: "secret", signatureHeader: "X-Seal"), telling: "X-Seal")
+        #expect(count == 1)
+        #expect(answers.count == 3 && !answers.contains(""))
+    }
+
     @Test func callsWhoseKeyIDNamesTheUserGoAlone() async throws {
-        try await MockServer.run { server in
-            let (gate, plugin) = (Gate(), CoalescingPlugin())
-            server.on(.get, "/item") { request in
-                await gate.pass()
-                return .text(request.headers["X-Pulse-Key-ID"] ?? "")
-            }
-            let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
-                plugins: [plugin, .signing(secret: "secret", keyID: "ada", keyIDNamesUser: true)],
-                events: PulseEventBus())
-            let calls = (0..<3).map { _ in Task.startingNow { try await client.request(Item()) } }
-            await gate.arrivals(atLeast: 1)
-            #expect(plugin.waiterCount == 3)
-            gate.open()
-            for call in calls {
-                let answer = try await call.value
-                #expect(answer == "ada")
-            }
-            #expect(server.requests.count == 3)
-            await client.shutdown()
-        }
+        let (count, answers) = try await signed(
+            .signing(secret: "secret", keyID: "ada", keyIDNamesUser: true), telling: "X-Pulse-Key-ID")
+        #expect(count == 3)
+        #expect(answers == Array(repeating: "ada", count: 3))
     }
 
     private struct Said: Error, Decodable {

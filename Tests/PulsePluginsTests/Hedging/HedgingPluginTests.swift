@@ -320,8 +320,10 @@ struct HedgingPluginTests {
     }
 
     /// It would stand in the same line.
-    @Test func aRequestThatWaitsForAPermitIsNotCopied() async throws {
-        let hedging = HedgingPlugin(delay: .fixed(1))
+    @Test(arguments: [1, 0, -1, .nan] as [TimeInterval])
+    func aRequestThatWaitsForAPermitIsNotCopied(delay: TimeInterval) async throws {
+        let hedging = HedgingPlugin(delay: .fixed(delay))
+        let step = delay > 0 ? delay : 0.001
         try await warm(hedging)
         let limit = ConcurrencyLimitPlugin(limit: 2, by: .all)
         let wire = HeldWire()
@@ -332,13 +334,13 @@ struct HedgingPluginTests {
         let chain = PluginChain.mock([hedging, limit], context: context()) { try await wire.answer($0) }
         let call = Task { try await chain(.mock()) }
         await clock.sleepers(atLeast: 1)
-        await clock.advance(by: 1)
+        await clock.advance(by: step)
         await clock.sleepers(atLeast: 1)
         #expect(limit.waiterCount(.name("")) == 1)
         for holder in 0..<2 { wire.release(holder, .success(PulseResponse(statusCode: 200, request: .mock()))) }
         await wire.arrivals(3)
         #expect(wire.count == 3)
-        await clock.advance(by: 1)
+        await clock.advance(by: step)
         await wire.arrivals(4)
         wire.release(3, .success(PulseResponse(statusCode: 201, request: .mock())))
         #expect(try await call.value.statusCode == 201)

@@ -58,5 +58,11 @@ struct QueueCoreTests {
                 _ = core.look(uptime: 0, now: 1_000)
                 core.apply(.appended([Self.item(2)]))
             } == 1)
+        // It has found nothing to look at, and does not rest again yet.
+        #expect(
+            await Self.wakes { core in
+                guard !core.hasWork(uptime: 0, now: 1_000) else { return }
+                core.apply(.appended([Self.item(2)]))
+            } == 1)
     }
 }
