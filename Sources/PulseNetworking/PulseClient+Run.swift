@@ -32,7 +32,7 @@ extension PulseClient {
         if let alarm { deadlines.remove(alarm) }
         let outcome = call.outcome(of: result)
         // Without plugins there is nobody to complete, nor anybody who could still come late with a `next`.
-        if !links.observers.isEmpty, !outcome.isStreamed { await PluginChain.complete(call, links) }
+        if links.hasPlugins, !outcome.isStreamed { await PluginChain.complete(call, links) }
         settle(outcome, of: call, ticket, through: links)
         return try outcome.get()
     }

@@ -144,25 +144,24 @@ package final class Call: Sendable {
     /// and its context would keep the call.
     // Not inlined: its temporaries would take room in the frame of each link.
     @inline(never)
-    func enter(_ index: Int, with context: PluginContext, of count: Int) -> Bool {
+    func enter(_ index: Int, with context: PluginContext) -> Bool {
         state.withLock { state in
             guard !state.isComplete else { return false }
             if let known = state.entered.firstIndex(where: { $0.index == index }) {
                 state.entered[known].context = context
             } else {
-                if state.entered.isEmpty { state.entered.reserveCapacity(count) }
                 state.entered.append((index, context))
             }
             return true
         }
     }
 
-    /// The entered plugins, last first, once: a second caller gets none, and nobody enters any more.
+    /// The entered plugins, in order of their first entry, once: a second caller gets none, and nobody enters any more.
     func takeEntered() -> [(index: Int, context: PluginContext)] {
         state.withLock { state in
             state.isComplete = true
             defer { state.entered = [] }
-            return state.entered.reversed()
+            return state.entered
         }
     }
 

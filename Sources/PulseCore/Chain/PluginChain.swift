@@ -53,10 +53,8 @@ public struct PluginChain: Sendable {
         let departed = loop == nil ? 0 : RetryLoop.countCall(in: context)
         let result: Result<PulseResponse, PulseError>
         do {
-            if links.completes, next < links.plugins.count {
-                guard context.call.enter(next, with: context, of: links.plugins.count) else {
-                    throw PulseError.cancelled
-                }
+            if links.isCompleted[next] {
+                guard context.call.enter(next, with: context) else { throw PulseError.cancelled }
             } else if context.call.isComplete {
                 throw PulseError.cancelled
             }
@@ -130,7 +128,7 @@ public struct PluginChain: Sendable {
 
     /// Runs `didComplete` of the plugins that the call entered, last first.
     package static func complete(_ call: Call, _ links: Links) async {
-        for (index, context) in call.takeEntered() {
+        for (index, context) in call.takeEntered().reversed() {
             await links.plugins[index].didComplete(context)
         }
     }
@@ -144,7 +142,7 @@ extension PluginChain {
     package final class Links: Sendable {
         package let plugins: [any PulsePlugin]
         package let wire: Wire
-        /// Those whose hooks run: all but the configuration's loop, which has none.
+        /// Those that see what goes to the wire.
         package let observers: [any PulsePlugin]
         /// The configuration's loop, unless a plugin stands in its place.
         let ownLoop: RetryLoop?
@@ -152,8 +150,11 @@ extension PluginChain {
         let loopIndex: Int
         /// The index behind the last plugin that the endpoint brought along; 0 if it brought none.
         let endOfEndpointPlugins: Int
-        /// Whoever runs these plugins completes its calls: what a call notes of them would keep it else.
-        let completes: Bool
+        /// Which of them learn when the call is complete: none where nobody completes the calls, as what a call notes of
+        /// them would keep it. The wire, behind them, does not.
+        let isCompleted: [Bool]
+        /// There are more than the configuration's loop.
+        package var hasPlugins: Bool { plugins.count > 1 || ownLoop == nil }
         /// Nobody waits in this chain but for the call, so that it needs no task of its own.
         package let endsWithItsCall: Bool
 
@@ -165,7 +166,6 @@ extension PluginChain {
             configured policy: RetryPolicy, completes: Bool = true, wireEndsWithItsCall: Bool = false,
             wire: @escaping Wire
         ) {
-            self.completes = completes
             let all = endpoint + client
             let outer = all.filter { $0.scope == .call }
             let inner = all.filter { $0.scope == .attempt }
@@ -178,14 +178,15 @@ extension PluginChain {
             let plugin = endpoint.last { $0.scope == .retry } ?? client.last { $0.scope == .retry }
             if retry == nil, let plugin {
                 plugins = outer + [plugin] + inner
-                observers = plugins
                 ownLoop = nil
             } else {
                 let loop = RetryLoop(retry ?? policy)
                 plugins = outer + [loop] + inner
-                observers = outer + inner
                 ownLoop = loop
             }
+            let hooks = plugins.map { PluginHooks(of: $0) }
+            observers = zip(plugins, hooks).filter { $1.contains(.willSend) }.map { plugin, _ in plugin }
+            isCompleted = hooks.map { completes && $0.contains(.didComplete) } + [false]
             self.wire = wire
             endsWithItsCall =
                 wireEndsWithItsCall

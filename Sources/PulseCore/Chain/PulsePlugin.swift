@@ -103,3 +103,31 @@ extension PulsePlugin {
         }
     }
 }
+
+/// A plugin that tells which hooks it has beside its `intercept`: the library's own, so that a call does not stop at each
+/// of them only to ask.
+package protocol TellsItsHooks: PulsePlugin {
+    /// None by default.
+    var hooks: PluginHooks { get }
+}
+
+extension TellsItsHooks {
+    package var hooks: PluginHooks { [] }
+}
+
+/// The hooks that run apart from a plugin's `intercept`.
+package struct PluginHooks: OptionSet, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    package static let willSend = PluginHooks(rawValue: 1)
+    package static let didComplete = PluginHooks(rawValue: 2)
+
+    /// Somebody else's plugin may have any.
+    init(of plugin: any PulsePlugin) {
+        self = (plugin as? any TellsItsHooks)?.hooks ?? [.willSend, .didComplete]
+    }
+}

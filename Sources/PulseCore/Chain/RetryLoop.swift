@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Repeats what is further in, as a policy says. The one loop that the configuration's policy and the retry plugin use.
-package final class RetryLoop: PulsePlugin, EndsWithItsCall {
+package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     private let policy: RetryPolicy
     private let counts: @Sendable (PulseError) -> Bool
 

@@ -25,7 +25,30 @@ extension URLRequest {
         #else
         var all = allHTTPHeaderFields ?? [:]
         for (name, value) in fields { all.setHeader(name, to: value) }
-        allHTTPHeaderFields = all
+        self = replacingHeaders(by: all)
         #endif
     }
+
+    #if !canImport(Darwin)
+    /// A request with these fields and all else the same.
+    ///
+    /// To change a request is to copy it, as whoever handed it on holds it too. Foundation's copy sets the method, and the
+    /// setter collates it with the standard ones: that takes longer than all the rest. A new request is a GET already.
+    private func replacingHeaders(by fields: [String: String]) -> URLRequest {
+        guard let url, httpMethod == "GET", httpBodyStream == nil else {
+            var copy = self
+            copy.allHTTPHeaderFields = fields
+            return copy
+        }
+        var new = URLRequest(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
+        new.allHTTPHeaderFields = fields
+        if let httpBody { new.httpBody = httpBody }
+        if let mainDocumentURL { new.mainDocumentURL = mainDocumentURL }
+        if networkServiceType != .default { new.networkServiceType = networkServiceType }
+        if !allowsCellularAccess { new.allowsCellularAccess = false }
+        if !httpShouldHandleCookies { new.httpShouldHandleCookies = false }
+        if !httpShouldUsePipelining { new.httpShouldUsePipelining = false }
+        return new
+    }
+    #endif
 }

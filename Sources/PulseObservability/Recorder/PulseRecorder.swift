@@ -155,7 +155,9 @@ public final class PulseRecorder: PulsePlugin {
     }
 }
 
-extension PulseRecorder: EndsWithItsCall {}
+extension PulseRecorder: EndsWithItsCall, TellsItsHooks {
+    package var hooks: PluginHooks { .didComplete }
+}
 
 extension PulsePlugin where Self == PulseRecorder {
     /// A recorder that one keeps oneself, to read it later.

@@ -17,7 +17,7 @@ public import PulseCore
 /// - A call with an `Authorization` of its own, or ``RequestOptions/Auth/anonymous``, passes untouched. So does one made
 ///   within the provider's `refreshToken()`.
 /// - A body that can be sent once only is not sent again: its 401 is the outcome, and the refresh is for later calls.
-public struct AuthPlugin: PulsePlugin {
+public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     private enum Source: Sendable {
         case provider(any TokenProvider, TokenRefresh)
         /// Nothing can be refreshed, and no account is known.

@@ -53,7 +53,7 @@ public struct CredentialsPlugin: PulsePlugin {
     }
 }
 
-extension CredentialsPlugin: EndsWithItsCall {}
+extension CredentialsPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension CredentialsPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The header's name, and nothing of what is in it.

@@ -93,7 +93,7 @@ extension DigestPlugin: AsksForAccount {
     package var asksForAccount: Bool { true }
 }
 
-extension DigestPlugin: EndsWithItsCall {}
+extension DigestPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension DigestPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Neither name nor password.

@@ -30,6 +30,8 @@ extension CachePlugin {
         }
     }
 
+    package var hooks: PluginHooks { .willSend }
+
     public func willSend(_ request: URLRequest, for context: PluginContext) async {
         // Of several attempts the last one's answer is stored, whose age counts from its own start.
         context.store[CacheSendTime.self]?.value = context.clock.now

@@ -12,7 +12,7 @@ public import PulseStorage
 /// Calls that miss the same answer at the same time wait for one request. A call's options may ask for other than the
 /// rules, see ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields:
 /// `Cache-Control: no-store` and the like.
-public final class CachePlugin: PulsePlugin, EndsWithItsCall {
+public final class CachePlugin: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     let keeper: CacheKeeper
 
     public var identifier: String { "com.pulse.cache" }

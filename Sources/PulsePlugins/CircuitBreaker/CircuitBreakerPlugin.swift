@@ -108,7 +108,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
 }
 
 // Its every wait is the rest of the chain.
-extension CircuitBreakerPlugin: EndsWithItsCall {}
+extension CircuitBreakerPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == CircuitBreakerPlugin {
     /// ``CircuitBreakerPlugin/init(failureThreshold:cooldownDuration:)``

@@ -53,7 +53,7 @@ public struct CoalescingPlugin: PulsePlugin {
     var runCount: Int { calls.runCount }
 }
 
-extension CoalescingPlugin: EndsWithItsCall {}
+extension CoalescingPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == CoalescingPlugin {
     /// ``CoalescingPlugin/init()``

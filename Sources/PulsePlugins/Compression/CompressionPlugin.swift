@@ -118,7 +118,7 @@ public struct CompressionPlugin: PulsePlugin {
 }
 
 // It waits for nothing but its own work, which the call's end cancels.
-extension CompressionPlugin: EndsWithItsCall {}
+extension CompressionPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PluginContext {
     fileprivate func with(body: BodySource) -> PluginContext {

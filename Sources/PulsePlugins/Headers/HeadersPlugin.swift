@@ -48,7 +48,7 @@ public struct HeadersPlugin: PulsePlugin {
     }
 }
 
-extension HeadersPlugin: EndsWithItsCall {
+extension HeadersPlugin: EndsWithItsCall, TellsItsHooks {
     /// A closure may wait for anything, and listens to its task alone.
     package var endsWithItsCall: Bool {
         switch source {

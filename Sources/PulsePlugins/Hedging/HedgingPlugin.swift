@@ -13,7 +13,7 @@ public import PulseCore
 /// for the wire: one that waits for a token or a permit of this side's is not copied.
 ///
 /// Keep one plugin as long as its client: it learns from the calls that it has seen, of the 1024 routes that were used last.
-public final class HedgingPlugin: PulsePlugin {
+public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// When a copy is sent.
     public enum Delay: Sendable, Hashable {
         /// That many seconds after the request has left; a thousandth at least.

@@ -35,7 +35,7 @@ public struct IdempotencyPlugin: PulsePlugin {
     }
 }
 
-extension IdempotencyPlugin: EndsWithItsCall {}
+extension IdempotencyPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == IdempotencyPlugin {
     /// ``IdempotencyPlugin``

@@ -60,7 +60,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
 }
 
 // A key is found without waiting, and the one wait here ends with the call.
-extension ConcurrencyLimitPlugin: EndsWithItsCall {}
+extension ConcurrencyLimitPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == ConcurrencyLimitPlugin {
     /// ``ConcurrencyLimitPlugin/init(limit:by:)``

@@ -67,7 +67,7 @@ public struct RateLimitPlugin: PulsePlugin {
 }
 
 // A key is found without waiting, and the one wait here ends with the call.
-extension RateLimitPlugin: EndsWithItsCall {}
+extension RateLimitPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == RateLimitPlugin {
     /// ``RateLimitPlugin/init(requests:per:burst:by:maximumWait:)``

@@ -87,7 +87,15 @@ public struct LoggerPlugin: PulsePlugin {
     }
 }
 
-extension LoggerPlugin: EndsWithItsCall {}
+extension LoggerPlugin: EndsWithItsCall, TellsItsHooks {
+    package var hooks: PluginHooks {
+        switch options.verbosity {
+        case .none: []
+        case .minimal: .didComplete
+        case .standard, .verbose: .willSend
+        }
+    }
+}
 
 extension PulsePlugin where Self == LoggerPlugin {
     /// ``LoggerPlugin/init(options:)``

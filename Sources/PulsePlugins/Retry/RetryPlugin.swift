@@ -36,7 +36,7 @@ public struct RetryPlugin: PulsePlugin {
     }
 }
 
-extension RetryPlugin: EndsWithItsCall {}
+extension RetryPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == RetryPlugin {
     /// ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``

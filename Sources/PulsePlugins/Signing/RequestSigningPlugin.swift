@@ -149,7 +149,7 @@ public struct RequestSigningPlugin: PulsePlugin {
 }
 
 // Bytes and files are hashed in short work of its own, streams in a task that the call's end cancels.
-extension RequestSigningPlugin: EndsWithItsCall {}
+extension RequestSigningPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
     /// The header's name, never the secret.

@@ -49,7 +49,7 @@ public struct TracingPlugin: PulsePlugin {
     }
 }
 
-extension TracingPlugin: EndsWithItsCall {}
+extension TracingPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == TracingPlugin {
     /// ``TracingPlugin/init(hosts:isSampled:)``

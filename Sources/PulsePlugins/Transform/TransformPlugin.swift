@@ -7,7 +7,7 @@ public import PulseCore
 ///
 /// It sees the answer of any status, also one from a cache further in, and an answer of a streamed call with its stream. A
 /// redirect that is going to be followed passes untouched, and so does a failure.
-public struct TransformPlugin: PulsePlugin {
+public struct TransformPlugin: PulsePlugin, TellsItsHooks {
     private let transform: @Sendable (PulseResponse, PluginContext) async throws -> PulseResponse
 
     public var identifier: String { "com.pulse.transform" }

@@ -151,7 +151,7 @@ public struct ValidatorPlugin: PulsePlugin {
 }
 
 // Validators do not wait, and each wait for what they ask for ends with the call.
-extension ValidatorPlugin: EndsWithItsCall {}
+extension ValidatorPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == ValidatorPlugin {
     /// ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``
