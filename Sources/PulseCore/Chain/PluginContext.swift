@@ -3,35 +3,10 @@
 /// What a plugin knows of the call it serves. A value: copies may differ in attempt and body, and share the call's
 /// ``store``. Safe to keep until the call is complete.
 public struct PluginContext: Sendable {
-    package private(set) var call: Call
-    private let current: Hop
-    /// Of the retry loop, counted from 1.
-    public private(set) var attempt: Int
-    /// Over the whole call, counted from 1.
-    public private(set) var wireAttempt: Int
-    /// The body if it is a file or a stream; bytes are in the request's `httpBody`.
-    public var body: BodySource
-    /// Learns when requests that go out by this context leave; nil if nobody asks.
-    package private(set) var departures: Departures?
-
-    package init(
-        call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: BodySource = .inRequest,
-        request: URLRequest? = nil, builtHeaders: [String: String]? = nil, storedCookies: String? = nil,
-        cacheOverride: RequestOptions.Cache? = nil, destination: Destination? = nil
-    ) {
-        self.call = call
-        current = Hop(
-            number: hop, url: url, method: method, request: request, builtHeaders: builtHeaders,
-            storedCookies: storedCookies, cacheOverride: cacheOverride,
-            destination: destination ?? Destination(Origin(url), home: call.environment.home))
-        self.body = body
-        attempt = 1
-        wireAttempt = hop == 0 ? 1 : call.wireAttempts + 1
-    }
-
-    /// What stays the same on all attempts of one hop; in a box, since contexts are copied at every plugin.
-    private final class Hop: Sendable {
-        let number: Int
+    /// What most copies share: in a box, since contexts are copied at every plugin.
+    private struct Shared: Sendable {
+        var call: Call
+        let hop: Int
         let url: URL
         let method: HTTPMethod
         let request: URLRequest?
@@ -39,33 +14,71 @@ public struct PluginContext: Sendable {
         let storedCookies: String?
         let cacheOverride: RequestOptions.Cache?
         let destination: Destination
+        var body: BodySource
+        var departures: Departures?
+    }
 
-        init(
-            number: Int, url: URL, method: HTTPMethod, request: URLRequest?, builtHeaders: [String: String]?,
-            storedCookies: String?, cacheOverride: RequestOptions.Cache?, destination: Destination
-        ) {
-            self.number = number
-            self.url = url
-            self.method = method
-            self.request = request
-            self.builtHeaders = builtHeaders
-            self.storedCookies = storedCookies
-            self.cacheOverride = cacheOverride
-            self.destination = destination
+    private final class Box: Sendable {
+        let shared: Shared
+
+        init(_ shared: Shared) {
+            self.shared = shared
         }
     }
 
+    private var box: Box
+    /// Of the retry loop, counted from 1.
+    public private(set) var attempt: Int
+    /// Over the whole call, counted from 1.
+    public private(set) var wireAttempt: Int
+
+    package init(
+        call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: BodySource = .inRequest,
+        request: URLRequest? = nil, builtHeaders: [String: String]? = nil, storedCookies: String? = nil,
+        cacheOverride: RequestOptions.Cache? = nil, destination: Destination? = nil
+    ) {
+        box = Box(
+            Shared(
+                call: call, hop: hop, url: url, method: method, request: request, builtHeaders: builtHeaders,
+                storedCookies: storedCookies, cacheOverride: cacheOverride,
+                destination: destination ?? Destination(Origin(url), home: call.environment.home), body: body))
+        attempt = 1
+        wireAttempt = hop == 0 ? 1 : call.wireAttempts + 1
+    }
+
+    private var shared: Shared {
+        get { box.shared }
+        set { box = Box(newValue) }
+    }
+
+    package private(set) var call: Call {
+        get { box.shared.call }
+        set { shared.call = newValue }
+    }
+
+    /// The body if it is a file or a stream; bytes are in the request's `httpBody`.
+    public var body: BodySource {
+        get { box.shared.body }
+        set { shared.body = newValue }
+    }
+
+    /// Learns when requests that go out by this context leave; nil if nobody asks.
+    package private(set) var departures: Departures? {
+        get { box.shared.departures }
+        set { shared.departures = newValue }
+    }
+
     /// What the client built this hop for.
-    package var url: URL { current.url }
+    package var url: URL { box.shared.url }
     /// The header fields as the client built them for this hop, if the hop leaves home: what the wire lets through.
-    package var builtHeaders: [String: String]? { current.builtHeaders }
+    package var builtHeaders: [String: String]? { box.shared.builtHeaders }
     /// The `Cookie` header of the hop if the cookie store gave it: for this URL's origin alone.
-    package var storedCookies: String? { current.storedCookies }
+    package var storedCookies: String? { box.shared.storedCookies }
 
     /// The method of this hop: a redirect may have turned the call's into GET.
-    public var method: HTTPMethod { current.method }
+    public var method: HTTPMethod { box.shared.method }
     /// Of the redirects: 0 for the call's own request.
-    public var hop: Int { current.number }
+    public var hop: Int { box.shared.hop }
     /// The same on all hops and attempts of the call.
     public var id: UUID { call.id }
     /// The endpoint's path, without its query.
@@ -74,7 +87,7 @@ public struct PluginContext: Sendable {
     public var route: String { call.route }
     /// The call's over the endpoint's over the configuration's; `retry` alone is not filled in from the configuration.
     public var options: RequestOptions {
-        guard let cache = current.cacheOverride else { return call.options }
+        guard let cache = box.shared.cacheOverride else { return call.options }
         return call.options.with(\.cache, value: cache)
     }
     /// How the body of the answer is wanted.
@@ -122,12 +135,12 @@ public struct PluginContext: Sendable {
 
     /// Whether credentials may go there: the base URL's origin and the configuration's trusted ones.
     public func isTrusted(_ url: URL) -> Bool {
-        url == current.url ? current.destination.isHome : call.environment.isHome(url)
+        url == box.shared.url ? box.shared.destination.isHome : call.environment.isHome(url)
     }
 
     /// The origin of a URL, which is known of the one that the hop was built for.
     package func origin(of url: URL) -> Origin? {
-        url == current.url ? current.destination.origin : Origin(url)
+        url == box.shared.url ? box.shared.destination.origin : Origin(url)
     }
 
     /// Whether the client is going to follow that answer: a redirect, whose verdict is not this answer's.
@@ -135,7 +148,7 @@ public struct PluginContext: Sendable {
         guard (300..<400).contains(response.statusCode) else { return false }
         let policy = call.options.redirectPolicy ?? .default
         let decision = policy.decision(
-            for: response, following: current.request, hop: hop, isBodyReplayable: body.isReplayable)
+            for: response, following: box.shared.request, hop: hop, isBodyReplayable: body.isReplayable)
         switch decision {
         case .follow: return true
         case .stop, .tooManyRedirects: return false
