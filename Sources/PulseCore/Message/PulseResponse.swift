@@ -28,18 +28,13 @@ public struct PulseResponse: Sendable {
         }
     }
 
-    public var statusCode: Int
-    public var headers: HTTPHeaders
-    /// The buffered body; empty for a streamed or downloaded one.
-    public var data: Data
-    /// The request as it was sent.
-    public var request: URLRequest
-    /// Seconds from handing the request to the transport until the answer was there.
-    public var latency: TimeInterval
-    public var origin: Origin
-
-    /// What few answers have stands in a box, since answers are handed on through every plugin.
-    private struct Extras: Sendable {
+    private struct Values: Sendable {
+        var statusCode: Int
+        var headers: HTTPHeaders
+        var data: Data
+        var request: URLRequest
+        var latency: TimeInterval
+        var origin: Origin
         var timings: TransferTimings?
         var bytes: ByteStream?
         var file: URL?
@@ -48,15 +43,25 @@ public struct PulseResponse: Sendable {
         var foundationResponse: HTTPURLResponse?
     }
 
-    private final class Box: Sendable {
-        let extras: Extras
+    // Only a value that is its one holder changes it.
+    private final class Box: @unchecked Sendable {
+        var values: Values
 
-        init(_ extras: Extras) {
-            self.extras = extras
+        init(_ values: Values) {
+            self.values = values
         }
     }
 
-    private var box: Box?
+    /// In a box, since answers are handed on through every plugin: a copy is one reference.
+    private var box: Box
+
+    private var values: Values {
+        get { box.values }
+        _modify {
+            if !isKnownUniquelyReferenced(&box) { box = Box(box.values) }
+            yield &box.values
+        }
+    }
 
     public init(
         statusCode: Int,
@@ -66,65 +71,88 @@ public struct PulseResponse: Sendable {
         latency: TimeInterval = 0,
         origin: Origin = .network
     ) {
-        self.statusCode = statusCode
-        self.headers = headers
-        self.data = data
-        self.request = request
-        self.latency = latency
-        self.origin = origin
+        box = Box(
+            Values(
+                statusCode: statusCode, headers: headers, data: data, request: request, latency: latency,
+                origin: origin))
     }
 
     /// An answer made of Foundation's parts. Repeated headers come joined, as Foundation hands them out.
     public init(
         data: Data = Data(), httpResponse: HTTPURLResponse, request: URLRequest, latency: TimeInterval = 0
     ) {
-        statusCode = httpResponse.statusCode
-        headers = HTTPHeaders(httpResponse: httpResponse)
-        self.data = data
-        self.request = request
-        self.latency = latency
-        origin = .network
-        box = Box(Extras(foundationResponse: httpResponse))
+        self.init(
+            statusCode: httpResponse.statusCode, headers: HTTPHeaders(httpResponse: httpResponse), data: data,
+            request: request, latency: latency)
+        values.foundationResponse = httpResponse
     }
 
-    private var extras: Extras {
-        get { box?.extras ?? Extras() }
-        set { box = Box(newValue) }
+    public var statusCode: Int {
+        get { box.values.statusCode }
+        set { values.statusCode = newValue }
+    }
+
+    public var headers: HTTPHeaders {
+        get { box.values.headers }
+        _modify { yield &values.headers }
+    }
+
+    /// The buffered body; empty for a streamed or downloaded one.
+    public var data: Data {
+        get { box.values.data }
+        _modify { yield &values.data }
+    }
+
+    /// The request as it was sent.
+    public var request: URLRequest {
+        get { box.values.request }
+        set { values.request = newValue }
+    }
+
+    /// Seconds from handing the request to the transport until the answer was there.
+    public var latency: TimeInterval {
+        get { box.values.latency }
+        set { values.latency = newValue }
+    }
+
+    public var origin: Origin {
+        get { box.values.origin }
+        set { values.origin = newValue }
     }
 
     public var timings: TransferTimings? {
-        get { box?.extras.timings }
-        set { extras.timings = newValue }
+        get { box.values.timings }
+        set { values.timings = newValue }
     }
 
     /// The body of a streamed answer.
     public var bytes: ByteStream? {
-        get { box?.extras.bytes }
-        set { extras.bytes = newValue }
+        get { box.values.bytes }
+        set { values.bytes = newValue }
     }
 
     /// The body of a downloaded answer.
     public var file: URL? {
-        get { box?.extras.file }
-        set { extras.file = newValue }
+        get { box.values.file }
+        set { values.file = newValue }
     }
 
     /// The body was cut, as that of an error status is at 64 KiB in a stream or download.
     public var isTruncated: Bool {
-        get { box?.extras.isTruncated ?? false }
-        set { extras.isTruncated = newValue }
+        get { box.values.isTruncated }
+        set { values.isTruncated = newValue }
     }
 
     /// The redirects that led here, in order.
     public var redirects: [Redirect] {
-        get { box?.extras.redirects ?? [] }
-        set { extras.redirects = newValue }
+        get { box.values.redirects }
+        set { values.redirects = newValue }
     }
 
     /// Foundation's view of this answer, made when asked for, which costs some 10 µs; nil if Foundation refuses the
     /// parts. It shows the status and headers as they arrived.
     public var httpResponse: HTTPURLResponse? {
-        if let response = box?.extras.foundationResponse { return response }
+        if let response = box.values.foundationResponse { return response }
         guard let url = request.url else { return nil }
         return HTTPURLResponse(
             url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers.dictionary)

@@ -30,7 +30,7 @@ extension URLRequest {
     }
 
     #if !canImport(Darwin)
-    /// A request with these fields and all else the same.
+    /// A request with these fields and all else the same, but for the wish to pipeline: it is deprecated, and nobody reads it.
     ///
     /// To change a request is to copy it, as whoever handed it on holds it too. Foundation's copy sets the method, and the
     /// setter collates it with the standard ones: that takes longer than all the rest. A new request is a GET already.
@@ -47,7 +47,6 @@ extension URLRequest {
         if networkServiceType != .default { new.networkServiceType = networkServiceType }
         if !allowsCellularAccess { new.allowsCellularAccess = false }
         if !httpShouldHandleCookies { new.httpShouldHandleCookies = false }
-        if !httpShouldUsePipelining { new.httpShouldUsePipelining = false }
         return new
     }
     #endif
