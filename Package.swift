@@ -42,24 +42,31 @@ let package = Package(
             name: "PulseKit",
             dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseStorage", "PulseObservability"]),
         .executableTarget(name: "pulse-demo", dependencies: ["PulseKit", "PulseTesting"]),
-        .testTarget(name: "PulseCoreTests", dependencies: ["PulseCore", "PulseTesting"]),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .testTarget(name: "PulseCoreTests", dependencies: ["PulseCore", "PulseTesting", "TestSupport"]),
         .testTarget(
             name: "PulseObservabilityTests",
-            dependencies: ["PulseObservability", "PulseNetworking", "PulsePlugins", "PulseTesting"]),
-        .testTarget(name: "PulseStorageTests", dependencies: ["PulseStorage", "PulseTesting", "cache-victim"]),
+            dependencies: ["PulseObservability", "PulseNetworking", "PulsePlugins", "PulseTesting", "TestSupport"]),
+        .testTarget(
+            name: "PulseStorageTests", dependencies: ["PulseStorage", "PulseTesting", "TestSupport", "cache-victim"]),
         // A process that the tests of the store kill.
         .executableTarget(
             name: "cache-victim", dependencies: ["PulseCore", "PulseStorage"], path: "Tests/cache-victim"),
         .testTarget(
             name: "PulsePluginsTests",
-            dependencies: ["PulsePlugins", "PulseNetworking", "PulseStorage", "PulseObservability", "PulseTesting"]),
+            dependencies: [
+                "PulsePlugins", "PulseNetworking", "PulseStorage", "PulseObservability", "PulseTesting", "TestSupport",
+            ]),
         .testTarget(
             name: "PulseNetworkingTests",
-            dependencies: ["PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulseTesting"]),
+            dependencies: [
+                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulseTesting", "TestSupport",
+            ]),
         .testTarget(
             name: "PulseTestingTests",
-            dependencies: ["PulseTesting", "PulseNetworking", "PulsePlugins", "PulseObservability"]),
-        .testTarget(name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting", "offline-victim"]),
+            dependencies: ["PulseTesting", "PulseNetworking", "PulsePlugins", "PulseObservability", "TestSupport"]),
+        .testTarget(
+            name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting", "TestSupport", "offline-victim"]),
         // A process that the journey tests kill.
         .executableTarget(
             name: "offline-victim", dependencies: ["PulseKit", "PulseTesting"], path: "Tests/offline-victim"),

@@ -2,6 +2,7 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
@@ -16,7 +17,7 @@ struct OfflineKillScheduleTests {
     private static let lanes = 4
 
     @Test(arguments: [1, 2])
-    func losesNothingThatWasAcknowledgedAndKeepsItsOrder(processes: Int) async throws {
+    @HeavyWork func losesNothingThatWasAcknowledgedAndKeepsItsOrder(processes: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<Self.lanes {
                 group.addTask {

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
@@ -40,7 +41,7 @@ struct RetryBudgetScheduleTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) async {
+    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) async {
         let random = SeededRandomness(seed: seed)
         var now = TimeInterval(random.next() % 1000) / 7
         var budget = RetryBudget(at: now)

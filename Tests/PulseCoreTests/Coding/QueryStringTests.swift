@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -15,7 +16,7 @@ struct QueryStringTests {
     ]
 
     @Test
-    func namesAndValuesAreEscapedInAQuery() {
+    @HeavyWork func namesAndValuesAreEscapedInAQuery() {
         #expect(
             QueryEncoder.queryString(Self.hostile) == """
                 a=x%20y%2Bz&a=%26%3D%23%3F%2F&%22q%22%0D%0A=%2520%25zz&%F0%9F%98%80=%00&~%2A=&bare
@@ -23,7 +24,7 @@ struct QueryStringTests {
     }
 
     @Test
-    func namesAndValuesAreEscapedInAForm() {
+    @HeavyWork func namesAndValuesAreEscapedInAForm() {
         #expect(
             QueryEncoder.formString(Self.hostile) == """
                 a=x+y%2Bz&a=%26%3D%23%3F%2F&%22q%22%0D%0A=%2520%25zz&%F0%9F%98%80=%00&%7E*=&bare
@@ -31,13 +32,13 @@ struct QueryStringTests {
     }
 
     @Test
-    func noItemsMakeNoText() {
+    @HeavyWork func noItemsMakeNoText() {
         #expect(QueryEncoder.queryString([]) == "")
         #expect(QueryEncoder.formString([]) == "")
     }
 
     @Test
-    func whatAParserReadsIsWhatWasWritten() {
+    @HeavyWork func whatAParserReadsIsWhatWasWritten() {
         var generator = SplitMix64(seed: 3)
         for _ in 0..<1_000 {
             let items = (0..<Int.random(in: 0...5, using: &generator)).map { _ in
@@ -51,7 +52,7 @@ struct QueryStringTests {
     }
 
     @Test
-    func aNameOfTenKilobytesComesBackWhole() {
+    @HeavyWork func aNameOfTenKilobytesComesBackWhole() {
         let items = [URLQueryItem(name: String(repeating: "&\u{E9} ", count: 2_500), value: "1")]
         #expect(parse(QueryEncoder.formString(items)) == items)
     }

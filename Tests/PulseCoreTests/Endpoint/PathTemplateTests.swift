@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -20,12 +21,12 @@ struct PathTemplateTests {
         ("/{a}", ["a": "..."], "/..."),
         ("/{a}", ["a": "a?b#c;d\r\n\u{0}"], "/a%3Fb%23c%3Bd%0D%0A%00"),
     ])
-    func fillsEachGapWithOneEncodedSegment(template: String, values: [String: String], path: String) throws {
+    @HeavyWork func fillsEachGapWithOneEncodedSegment(template: String, values: [String: String], path: String) throws {
         #expect(try PathTemplate(template).expand(values) == path)
     }
 
     @Test
-    func takesAnyValueThatHasAText() throws {
+    @HeavyWork func takesAnyValueThatHasAText() throws {
         let template: PathTemplate = "/{int}/{uuid}/{text}"
         let uuid = UUID()
         let path = try template.expand(["int": 42, "uuid": uuid, "text": Substring("x")])
@@ -45,7 +46,7 @@ struct PathTemplateTests {
         ("/users/%2e{a}", ["a": "."]),
         ("/files/{rest...}", ["rest": "a"]),
     ])
-    func refusesValuesThatDoNotFit(template: String, values: [String: String]) throws {
+    @HeavyWork func refusesValuesThatDoNotFit(template: String, values: [String: String]) throws {
         let error = #expect(throws: PulseError.self) { try PathTemplate(template).expand(values) }
         guard case .invalidRequest = error else {
             Issue.record("not an invalid request: \(String(describing: error))")
@@ -54,7 +55,7 @@ struct PathTemplateTests {
     }
 
     @Test(arguments: ["/{id", "/id}", "/{a{b}}", "/{}", "/{...}", "/{a/b}", "/{a b}", "/}{", "/{rest...}/x", "{{a}"])
-    func aFaultyTemplateIsAnInvalidURL(template: String) throws {
+    @HeavyWork func aFaultyTemplateIsAnInvalidURL(template: String) throws {
         let error = #expect(throws: PulseError.self) { try PathTemplate(template).expand(["id": "1", "a": "1"]) }
         guard case .invalidURL = error else {
             Issue.record("not an invalid URL: \(String(describing: error))")
@@ -64,7 +65,7 @@ struct PathTemplateTests {
     }
 
     @Test
-    func aRefusalNamesTheParameterAndNeverTheValue() {
+    @HeavyWork func aRefusalNamesTheParameterAndNeverTheValue() {
         let secret = "s3cr3t"
         let error = #expect(throws: PulseError.self) {
             try PathTemplate("/a/{id}").expand(["id": "1", "token": secret])
@@ -77,7 +78,7 @@ struct PathTemplateTests {
     }
 
     @Test
-    func noValueEverAddsASegmentAQueryOrAFragment() throws {
+    @HeavyWork func noValueEverAddsASegmentAQueryOrAFragment() throws {
         var generator = SplitMix64(seed: 2)
         let template: PathTemplate = "/a/{x}/b/pre-{y}.json"
         for _ in 0..<3_000 {
@@ -106,7 +107,7 @@ struct PathTemplateTests {
         ("/a/", "/a/", [:]),
         ("", "/", [:]),
     ])
-    func matchesAPathAndGivesTheDecodedValues(template: String, path: String, values: [String: String]) {
+    @HeavyWork func matchesAPathAndGivesTheDecodedValues(template: String, path: String, values: [String: String]) {
         #expect(PathTemplate(template).match(path) == values)
     }
 
@@ -117,12 +118,12 @@ struct PathTemplateTests {
         ("/f/{name}.json", "/f/.json"), ("/f/{name}.json", "/f/a.jso"), ("/{id}/x/{id}", "/1/x/2"),
         ("/files/{rest...}", "/files"), ("/files/{rest...}", "/other/a"), ("/caf\u{E9}", "/cafe%CC%81"),
     ])
-    func doesNotMatchAnotherPath(template: String, path: String) {
+    @HeavyWork func doesNotMatchAnotherPath(template: String, path: String) {
         #expect(PathTemplate(template).match(path) == nil)
     }
 
     @Test
-    func aCombiningMarkBehindASlashDoesNotHideIt() {
+    @HeavyWork func aCombiningMarkBehindASlashDoesNotHideIt() {
         #expect(PathTemplate("/a/{x}").match("/a/\u{301}b") == ["x": "\u{301}b"])
         #expect(PathTemplate("/{x}").match("/a/\u{301}b") == nil)
     }

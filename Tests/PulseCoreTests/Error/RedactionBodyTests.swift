@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -39,7 +40,7 @@ struct RedactionBodyTests {
         (#"{"a":1}}{"token":"x"}"#, #"{"a":1}}{"token":"***"}"#),
         ("", ""),
     ])
-    func masksJSONByKeyAndKeepsItsText(text: String, shown: String) {
+    @HeavyWork func masksJSONByKeyAndKeepsItsText(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         for type in ["application/json", "application/problem+json; charset=utf-8", "application/x-ndjson"] {
             #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
@@ -48,7 +49,7 @@ struct RedactionBodyTests {
     }
 
     @Test
-    func masksJSONHoweverDeep() {
+    @HeavyWork func masksJSONHoweverDeep() {
         let deep =
             String(repeating: "[", count: 50_000) + "{\"token\":\"hunter2\"}" + String(repeating: "]", count: 50_000)
         let shown = Redaction.standard.body(Data(deep.utf8), contentType: "application/json")
@@ -69,7 +70,7 @@ struct RedactionBodyTests {
         ("%7B%22password%22%3A%22hunter2%22%7D=&b=2", "***&b=2"),
         ("a+token:+hunter2=&b=2", "***&b=2"),
     ])
-    func masksFormsByField(text: String, shown: String) {
+    @HeavyWork func masksFormsByField(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         let type = "application/x-www-form-urlencoded; charset=utf-8"
         #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
@@ -82,7 +83,7 @@ struct RedactionBodyTests {
         ("\n [{\"pin\":1,\"a\":\"b=c&d\"}]", "\n [{\"pin\":\"***\",\"a\":\"b=c&d\"}]"),
         (#"{"password":"hun=te&r2"}="#, #"{"password":"***"}="#),
     ])
-    func masksJSONThatIsLabeledAsAForm(text: String, shown: String) {
+    @HeavyWork func masksJSONThatIsLabeledAsAForm(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         let type = "application/x-www-form-urlencoded"
         #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
@@ -92,7 +93,7 @@ struct RedactionBodyTests {
     @Test(arguments: [
         "multipart/form-data; boundary=\"x y\"", "multipart/form-data; charset=utf-8;boundary=\"x y\"", nil,
     ])
-    func masksMultipartByTheNameOfThePart(contentType: String?) throws {
+    @HeavyWork func masksMultipartByTheNameOfThePart(contentType: String?) throws {
         func body(_ parts: [(headers: String, content: String)]) -> String {
             parts.map { "--x y\r\n\($0.headers)\r\n\r\n\($0.content)\r\n" }.joined() + "--x y--\r\n"
         }
@@ -118,7 +119,7 @@ struct RedactionBodyTests {
     }
 
     @Test
-    func masksMultipartHoweverDeep() {
+    @HeavyWork func masksMultipartHoweverDeep() {
         let nested = String(repeating: "--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", count: 20_000)
         for text in [nested + "token=hunter2", String(repeating: "--b\r\n\r\n", count: 50_000) + "token=hunter2"] {
             let shown = Redaction.standard.body(Data(text.utf8), contentType: nil)
@@ -127,7 +128,7 @@ struct RedactionBodyTests {
     }
 
     @Test
-    func masksMultipartThatIsCutShort() {
+    @HeavyWork func masksMultipartThatIsCutShort() {
         let text = "preamble token=s1\r\n--b\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\nhunter2\r\nhunt"
         let shown = Redaction.standard.body(Data(text.utf8), contentType: "multipart/form-data; boundary=b")
         #expect(shown?.contains("hunt") == false)
@@ -135,7 +136,7 @@ struct RedactionBodyTests {
     }
 
     @Test
-    func showsOnlyText() {
+    @HeavyWork func showsOnlyText() {
         #expect(Redaction.standard.body(Data([0xFF, 0xD8, 0x00]), contentType: "image/jpeg") == nil)
         #expect(Redaction.standard.body(Data([0xFF, 0xD8]), contentType: nil) == nil)
         // UTF-16: its NULs would hide the names.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -130,7 +131,7 @@ struct RedactionTextTests {
         ("?", "?"),
         ("://@", "://@"),
     ])
-    func masksURLs(text: String, shown: String) throws {
+    @HeavyWork func masksURLs(text: String, shown: String) throws {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.url(text) == expected)
         #expect(Redaction.standard.url(expected) == expected)
@@ -138,7 +139,7 @@ struct RedactionTextTests {
     }
 
     @Test
-    func neverTrapsAndLeavesAloneWhatItMasked() {
+    @HeavyWork func neverTrapsAndLeavesAloneWhatItMasked() {
         var random = SplitMix64(seed: 0x5EC2E7)
         for _ in 0..<4000 {
             let text = Hostile.text(&random)
@@ -166,7 +167,7 @@ struct RedactionTextTests {
         "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----", "{\"token\":&", "a:b&",
         "https://a?%3D=&",
     ])
-    func takesLinearTime(piece: String) {
+    @HeavyWork func takesLinearTime(piece: String) {
         let text = String(repeating: piece, count: 30_000 / piece.utf8.count)
         _ = Redaction.standard.text(text)
         _ = Redaction.standard.text("token=\"" + text)

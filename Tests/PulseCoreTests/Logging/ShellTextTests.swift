@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import TestSupport
 import Testing
 
 @testable import PulseCore
@@ -29,7 +30,7 @@ struct ShellTextTests {
     }
 
     @Test(arguments: Shell.all, [1, 2] as [UInt64])
-    func aWordComesBackByteForByte(shell: String, seed: UInt64) async throws {
+    @HeavyWork func aWordComesBackByteForByte(shell: String, seed: UInt64) async throws {
         let samples = Self.samples(500, seed: seed)
         // Each behind the other, so that one shell does for all; a NUL ends each.
         let script = samples.map { "printf '%s\\000' \(ShellText.word($0))\n" }.joined()
@@ -42,7 +43,7 @@ struct ShellTextTests {
     }
 
     @Test(arguments: Shell.all, [1, 2] as [UInt64])
-    func aFormatOfPrintfWritesItByteForByte(shell: String, seed: UInt64) async throws {
+    @HeavyWork func aFormatOfPrintfWritesItByteForByte(shell: String, seed: UInt64) async throws {
         let samples = Self.samples(500, seed: seed)
         let script = samples.map { "printf \(ShellText.printfFormat($0))\nprintf '%s' '|next|'\n" }.joined()
         let output = try await Shell.output(of: script, in: shell)
@@ -50,7 +51,7 @@ struct ShellTextTests {
         #expect(output == expected, "seed \(seed)")
     }
 
-    @Test func nothingInItIsAKeyToATerminal() {
+    @Test @HeavyWork func nothingInItIsAKeyToATerminal() {
         for sample in Self.samples(500, seed: 3) {
             let texts = [ShellText.word(sample.filter { $0 != 0x0A }), ShellText.printfFormat(sample)]
             for scalar in texts.joined().unicodeScalars {
@@ -59,7 +60,7 @@ struct ShellTextTests {
         }
     }
 
-    @Test func isPlainWhereItCanBe() {
+    @Test @HeavyWork func isPlainWhereItCanBe() {
         #expect(ShellText.word("".utf8) == "''")
         #expect(ShellText.word("it's".utf8) == #"'it'\''s'"#)
         #expect(ShellText.word("a\tb".utf8) == #"'a'"$(printf '\011')"'b'"#)

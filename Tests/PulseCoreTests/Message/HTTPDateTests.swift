@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -12,14 +13,14 @@ struct HTTPDateTests {
     private let now = Date(timeIntervalSince1970: 1_767_225_600)
 
     @Test(arguments: forms)
-    func readsTheThreeForms(text: String) {
+    @HeavyWork func readsTheThreeForms(text: String) {
         #expect(HTTPDate.parse(text, now: now) == Self.example)
         #expect(HTTPDate.parse(text.lowercased(), now: now) == Self.example)
         #expect(HTTPDate.parse(text.uppercased(), now: now) == Self.example)
     }
 
     @Test(arguments: forms)
-    func everyTruncationIsNoDate(text: String) {
+    @HeavyWork func everyTruncationIsNoDate(text: String) {
         for length in 0..<text.count {
             let cut = String(text.prefix(length))
             #expect(HTTPDate.parse(cut, now: now) == nil, "\(cut.debugDescription)")
@@ -47,17 +48,17 @@ struct HTTPDateTests {
         "Sun, 06-Nov-94-08:49:37-GMT", "Sun, 06 Nov 1994 08:49:37 GMT,", ",Sun 06 Nov 1994 08:49:37 GMT",
         "Sunday, 06--Nov-94 08:49:37 GMT", "123, 06 Nov 1994 08:49:37 GMT", "Noday, 06 Nov 1994 08:49:37 GMT",
     ])
-    func refusesWhatIsNoDate(text: String) {
+    @HeavyWork func refusesWhatIsNoDate(text: String) {
         #expect(HTTPDate.parse(text, now: now) == nil)
     }
 
     @Test
-    func theWeekdayIsNotComparedWithTheDate() {
+    @HeavyWork func theWeekdayIsNotComparedWithTheDate() {
         #expect(HTTPDate.parse("Mon, 06 Nov 1994 08:49:37 GMT", now: now) == Self.example)
     }
 
     @Test
-    func aLeapSecondIsTheSecondBefore() {
+    @HeavyWork func aLeapSecondIsTheSecondBefore() {
         let date = HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT", now: now)
         #expect(date == HTTPDate.parse("Sat, 31 Dec 2016 23:59:59 GMT", now: now))
         #expect(date != nil)
@@ -66,7 +67,7 @@ struct HTTPDateTests {
     @Test(arguments: [
         ("00", 2000), ("26", 2026), ("75", 2075), ("76", 2076), ("77", 1977), ("94", 1994), ("99", 1999),
     ])
-    func aYearOfTwoDigitsIsNeverMoreThanFiftyYearsAhead(digits: String, year: Int) {
+    @HeavyWork func aYearOfTwoDigitsIsNeverMoreThanFiftyYearsAhead(digits: String, year: Int) {
         let text = "Friday, 01-Jan-\(digits) 00:00:00 GMT"
         let full = "Fri, 01 Jan \(year) 00:00:00 GMT"
         #expect(HTTPDate.parse(text, now: now) == HTTPDate.parse(full, now: now))
@@ -74,7 +75,7 @@ struct HTTPDateTests {
     }
 
     @Test
-    func writesTheOneFormThatIsSent() {
+    @HeavyWork func writesTheOneFormThatIsSent() {
         #expect(HTTPDate.format(Self.example) == Self.forms[0])
         #expect(HTTPDate.format(Self.example.addingTimeInterval(0.999)) == Self.forms[0])
         #expect(HTTPDate.format(Date(timeIntervalSince1970: -0.5)) == "Wed, 31 Dec 1969 23:59:59 GMT")
@@ -82,7 +83,7 @@ struct HTTPDateTests {
     }
 
     @Test(arguments: [-TimeInterval.infinity, .infinity, .nan, -1e300, 1e300, -62_135_596_801, 253_402_300_800])
-    func datesOutOfRangeNeverTrap(seconds: TimeInterval) {
+    @HeavyWork func datesOutOfRangeNeverTrap(seconds: TimeInterval) {
         let text = HTTPDate.format(Date(timeIntervalSince1970: seconds))
         #expect(text.utf8.count == 29)
         #expect(HTTPDate.parse(text, now: Date(timeIntervalSince1970: seconds)) != nil)
@@ -90,7 +91,7 @@ struct HTTPDateTests {
     }
 
     @Test
-    func anyDateIsReadAsItWasWritten() {
+    @HeavyWork func anyDateIsReadAsItWasWritten() {
         var generator = SplitMix64(seed: 9110)
         for _ in 0..<10_000 {
             let seconds = Int.random(in: 0..<7_289_568_000, using: &generator)
@@ -100,7 +101,7 @@ struct HTTPDateTests {
     }
 
     @Test
-    func agreesWithTheCalendarOnEveryDayOfFourCenturies() {
+    @HeavyWork func agreesWithTheCalendarOnEveryDayOfFourCenturies() {
         // Written down by counting, not by the formula under test.
         let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -121,7 +122,7 @@ struct HTTPDateTests {
     }
 
     @Test
-    func hostileTextNeverTraps() {
+    @HeavyWork func hostileTextNeverTraps() {
         var generator = SplitMix64(seed: 7)
         for _ in 0..<5000 {
             _ = HTTPDate.parse(generator.hostileText(maximumLength: 12), now: now)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -12,7 +13,7 @@ struct HTTPHeadersTests {
     // MARK: Reading
 
     @Test
-    func keepsOrderSpellingAndRepetition() {
+    @HeavyWork func keepsOrderSpellingAndRepetition() {
         #expect(several.map(\.name) == ["Via", "Accept", "via", "Set-Cookie", "VIA", "set-cookie"])
         #expect(several.values(for: "vIa") == ["a", "b", "c"])
         #expect(several.count == 6)
@@ -24,13 +25,13 @@ struct HTTPHeadersTests {
         ("Via", "a, b, c"), ("via", "a, b, c"), ("ACCEPT", "text/html"), ("Set-Cookie", "a=1"), ("SET-COOKIE", "a=1"),
         ("Missing", nil), ("", nil), ("Vi", nil),
     ])
-    func joinsTheLinesOfANameButNeverThoseOfSetCookie(name: String, value: String?) {
+    @HeavyWork func joinsTheLinesOfANameButNeverThoseOfSetCookie(name: String, value: String?) {
         #expect(several[name] == value)
         #expect(several.contains(name) == (value != nil))
     }
 
     @Test
-    func comparesNamesByASCIIAlone() {
+    @HeavyWork func comparesNamesByASCIIAlone() {
         let headers: HTTPHeaders = ["\u{130}": "dotted", "K": "kelvin"]
         #expect(headers["i\u{307}"] == nil)
         #expect(headers["\u{212A}"] == nil)
@@ -40,7 +41,7 @@ struct HTTPHeadersTests {
     // MARK: Writing
 
     @Test
-    func settingReplacesEveryLineOfThatNameInThePlaceOfTheFirst() {
+    @HeavyWork func settingReplacesEveryLineOfThatNameInThePlaceOfTheFirst() {
         var headers = several
         headers["via"] = "new"
         #expect(headers.map(\.name) == ["via", "Accept", "Set-Cookie", "set-cookie"])
@@ -50,7 +51,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func settingTheLastOrOnlyFieldKeepsTheRest() {
+    @HeavyWork func settingTheLastOrOnlyFieldKeepsTheRest() {
         var headers: HTTPHeaders = ["A": "1", "B": "2"]
         headers["b"] = "3"
         headers["a"] = "4"
@@ -58,7 +59,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func settingNilAndRemovingTakeEveryLine() {
+    @HeavyWork func settingNilAndRemovingTakeEveryLine() {
         var headers = several
         headers["SET-cookie"] = nil
         #expect(headers.values(for: "Set-Cookie").isEmpty)
@@ -68,7 +69,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func addingKeepsWhatIsThere() {
+    @HeavyWork func addingKeepsWhatIsThere() {
         var headers: HTTPHeaders = ["Vary": "Accept"]
         headers.add(name: "vary", value: "Origin")
         #expect(headers["Vary"] == "Accept, Origin")
@@ -77,7 +78,7 @@ struct HTTPHeadersTests {
     // MARK: Dictionaries and literals
 
     @Test
-    func aDictionaryGoesThereAndBack() {
+    @HeavyWork func aDictionaryGoesThereAndBack() {
         let dictionary = ["B": "2", "A": "1", "C": ""]
         let headers = HTTPHeaders(dictionary)
         #expect(headers.map(\.name) == ["A", "B", "C"])
@@ -87,7 +88,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func aDictionaryHasWhatTheSubscriptSaysOfEachName() {
+    @HeavyWork func aDictionaryHasWhatTheSubscriptSaysOfEachName() {
         var random = SplitMix64(seed: 0xD1C7)
         let letters = ["a", "A", "b", "B", "-", "x1", "\u{E9}", "e\u{301}"]
         var headers = HTTPHeaders()
@@ -109,13 +110,13 @@ struct HTTPHeadersTests {
 
     /// To ask for each name would take minutes.
     @Test
-    func aDictionaryTakesLinearTime() {
+    @HeavyWork func aDictionaryTakesLinearTime() {
         let headers = HTTPHeaders((0..<100_000).map { HTTPHeaders.Field(name: "X-\($0)", value: "") })
         #expect(headers.dictionary.count == 100_000)
     }
 
     @Test
-    func literalsAndHelpersSayWhatTheyMean() {
+    @HeavyWork func literalsAndHelpersSayWhatTheyMean() {
         let headers: HTTPHeaders = [
             .authorization(bearer: "t"), .authorization(username: "Aladdin", password: "open sesame"), .accept("a/b"),
             .acceptLanguage("de"), .contentType("text/plain"), .userAgent("x/1"),
@@ -130,7 +131,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func equalityAndHashIgnoreTheCaseOfNamesAlone() {
+    @HeavyWork func equalityAndHashIgnoreTheCaseOfNamesAlone() {
         let left: HTTPHeaders = ["Content-Type": "a/b", "X": "1"]
         let right: HTTPHeaders = ["content-TYPE": "a/b", "x": "1"]
         #expect(left == right)
@@ -142,7 +143,7 @@ struct HTTPHeadersTests {
     // MARK: What can be sent
 
     @Test
-    func everyByteThatEndsAFieldLineIsRefusedInAValueAndNoOther() {
+    @HeavyWork func everyByteThatEndsAFieldLineIsRefusedInAValueAndNoOther() {
         for byte in UInt8(0)..<128 {
             let headers: HTTPHeaders = ["X-A": "b\(Character(Unicode.Scalar(byte)))c"]
             expectValidity(of: headers, [0, 10, 13].contains(byte) == false, "byte \(byte)")
@@ -153,7 +154,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func everyByteThatIsNoTokenIsRefusedInAName() {
+    @HeavyWork func everyByteThatIsNoTokenIsRefusedInAName() {
         let token = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
         for byte in UInt8(0)..<128 {
             let headers: HTTPHeaders = ["X\(Character(Unicode.Scalar(byte)))Y": "1"]
@@ -165,14 +166,14 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func aLongNameIsJudgedLikeAShortOne() {
+    @HeavyWork func aLongNameIsJudgedLikeAShortOne() {
         let name = String(repeating: "x", count: 10_240)
         expectValidity(of: [name: "1"], true, "10 KB")
         expectValidity(of: [name + " ": "1"], false, "10 KB and a space")
     }
 
     @Test
-    func theRefusalNamesTheHeaderAndNeverItsValue() throws {
+    @HeavyWork func theRefusalNamesTheHeaderAndNeverItsValue() throws {
         let headers: HTTPHeaders = ["X-Plain": "hunter2\r\n"]
         let error = #expect(throws: PulseError.self) { try headers.validate() }
         let text = "\(try #require(error))"
@@ -181,7 +182,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    func textsMaskTheValuesOfSecretFields() {
+    @HeavyWork func textsMaskTheValuesOfSecretFields() {
         let headers: HTTPHeaders = [
             .authorization(bearer: "hunter2"), .accept("text/html"), .init(name: "set-cookie", value: "a=hunter2"),
             .init(name: "X-API-Key", value: "hunter2"),

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
@@ -10,7 +11,7 @@ struct PermitLineScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
     @Test(arguments: [1, 2, 5])
-    func agreesWithAPlainModelOverARandomSchedule(_ limit: Int) {
+    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(_ limit: Int) {
         let random = SeededRandomness(seed: UInt64(70 + limit))
         var line = PermitLine<UInt64>(limit: limit)
         var holders: [UInt64] = []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseObservability
@@ -29,7 +30,7 @@ struct CallTableTests {
     }
 
     @Test(arguments: Ids.allCases)
-    func agreesWithADictionaryInARandomSchedule(ids: Ids) {
+    @HeavyWork func agreesWithADictionaryInARandomSchedule(ids: Ids) {
         let random = SplitMix(seed: 11)
         var (table, model) = (CallTable<Int>(), [UUID: Int]())
         for step in 0..<20_000 {
@@ -53,7 +54,7 @@ struct CallTableTests {
         #expect(gone == nil)
     }
 
-    @Test func aRushOfCallsComesAndGoes() {
+    @Test @HeavyWork func aRushOfCallsComesAndGoes() {
         var table = CallTable<Int>()
         let ids = (0..<5000).map { _ in UUID() }
         for _ in 0..<2 {

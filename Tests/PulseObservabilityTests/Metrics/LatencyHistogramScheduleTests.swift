@@ -3,6 +3,7 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Ten times `PULSE_STEPS` samples of each distribution: 100,000 by default, a million in release.
@@ -31,7 +32,7 @@ struct LatencyHistogramScheduleTests {
     }
 
     @Test(arguments: Distribution.allCases)
-    func quantilesAreThoseOfSortingToWithinOnePercent(distribution: Distribution) {
+    @HeavyWork func quantilesAreThoseOfSortingToWithinOnePercent(distribution: Distribution) {
         let random = SplitMix(seed: 20_26)
         var histogram = LatencyHistogram()
         var values: [TimeInterval] = []

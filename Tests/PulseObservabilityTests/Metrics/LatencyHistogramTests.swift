@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseObservability
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -10,7 +11,7 @@ struct LatencyHistogramTests {
         seconds.reduce(into: LatencyHistogram()) { $0.record($1) }
     }
 
-    @Test func anEmptyOneGivesZeros() {
+    @Test @HeavyWork func anEmptyOneGivesZeros() {
         let empty = LatencyHistogram()
         #expect(empty.count == 0 && empty.sum == 0 && empty.mean == 0 && empty.minimum == 0 && empty.maximum == 0)
         #expect([-1, 0, 0.5, 1, 2, .nan, .infinity].allSatisfy { empty.quantile($0) == 0 })
@@ -18,14 +19,14 @@ struct LatencyHistogramTests {
     }
 
     @Test(arguments: [1e-6, 3e-6, 0.000_999, 0.012, 0.5, 1, 59.9, 3599, 3600])
-    func oneValueIsItsOwnQuantiles(seconds: TimeInterval) {
+    @HeavyWork func oneValueIsItsOwnQuantiles(seconds: TimeInterval) {
         let histogram = Self.histogram([seconds])
         #expect([0, 0.5, 0.99, 1].allSatisfy { histogram.quantile($0) == seconds })
         #expect(histogram.minimum == seconds && histogram.maximum == seconds && histogram.mean == seconds)
     }
 
     /// All over the range, and right beside every power of two.
-    @Test func noValueIsOffByOnePercent() {
+    @Test @HeavyWork func noValueIsOffByOnePercent() {
         var values: [TimeInterval] = []
         var value = LatencyHistogram.shortest
         while value <= LatencyHistogram.longest {
@@ -46,7 +47,7 @@ struct LatencyHistogramTests {
     @Test(arguments: [
         TimeInterval.nan, .signalingNaN, .infinity, -.infinity, -1, 0, -0.0, 1e300, .leastNonzeroMagnitude, 7200,
     ])
-    func noDurationIsLostOrTraps(seconds: TimeInterval) {
+    @HeavyWork func noDurationIsLostOrTraps(seconds: TimeInterval) {
         var histogram = Self.histogram([0.5])
         histogram.record(seconds)
         #expect(histogram.count == 2)
@@ -56,12 +57,12 @@ struct LatencyHistogramTests {
         #expect(histogram.quantile(0) <= histogram.quantile(1))
     }
 
-    @Test func aTimeBeyondTheRangeIsTheMaximumAndNoLess() {
+    @Test @HeavyWork func aTimeBeyondTheRangeIsTheMaximumAndNoLess() {
         let histogram = Self.histogram([1, 7200])
         #expect(histogram.quantile(1) == 7200 && histogram.maximum == 7200 && histogram.sum == 7201)
     }
 
-    @Test func ranksAreTheNearest() {
+    @Test @HeavyWork func ranksAreTheNearest() {
         let histogram = Self.histogram([0.001, 0.01, 0.1, 1])
         for (part, value) in [
             (0.25, 0.001), (0.250_001, 0.01), (0.5, 0.01), (0.75, 0.1), (0.76, 1), (2, 1), (-1, 0.001),
@@ -71,7 +72,7 @@ struct LatencyHistogramTests {
         #expect(histogram.quantile(.nan) == histogram.quantile(0))
     }
 
-    @Test func mergingIsRecordingAllInOne() {
+    @Test @HeavyWork func mergingIsRecordingAllInOne() {
         let random = SplitMix()
         let values = (0..<2000).map { _ in random.exponential(0.02) }
         let all = Self.histogram(values)
@@ -90,7 +91,7 @@ struct LatencyHistogramTests {
         }
     }
 
-    @Test func countsUpToABoundNeverFall() {
+    @Test @HeavyWork func countsUpToABoundNeverFall() {
         let random = SplitMix()
         let histogram = Self.histogram((0..<1000).map { _ in random.exponential(0.1) })
         var last = 0
@@ -103,7 +104,7 @@ struct LatencyHistogramTests {
     }
 
     /// A counter that falls is a restart to whoever scrapes it.
-    @Test func countsUpToABoundNeverFallAsMoreIsRecorded() {
+    @Test @HeavyWork func countsUpToABoundNeverFallAsMoreIsRecorded() {
         let bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
         let random = SplitMix()
         var histogram = LatencyHistogram()
@@ -118,7 +119,7 @@ struct LatencyHistogramTests {
         }
     }
 
-    @Test func aCopyIsAValueOfItsOwn() {
+    @Test @HeavyWork func aCopyIsAValueOfItsOwn() {
         let one = Self.histogram([1])
         var two = one
         two.record(2)

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseObservability
@@ -41,7 +42,7 @@ struct MetricsLedgerScheduleTests {
 
     /// With room for one host there is room for fewer pairs of route and host than there are.
     @Test(arguments: [100, 1])
-    func agreesWithListsOfAllThatHappened(maximumHosts: Int) {
+    @HeavyWork func agreesWithListsOfAllThatHappened(maximumHosts: Int) {
         let random = SplitMix(seed: 4711)
         var ledger = MetricsLedger(maximumRoutes: 4, maximumHosts: maximumHosts, objectives: [])
         var model = Model()

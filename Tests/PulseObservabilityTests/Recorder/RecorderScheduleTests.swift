@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseObservability
@@ -18,7 +19,7 @@ struct RecorderScheduleTests {
         var hasEnded = false
     }
 
-    @Test func agreesWithAPlainModelOverARandomSchedule() {
+    @Test @HeavyWork func agreesWithAPlainModelOverARandomSchedule() {
         let random = SeededRandomness(seed: 8)
         var machine = PulseRecorder.StateMachine(maximumCalls: 20, byteBudget: 40_000, maximumEvents: 5)
         var known: [Model] = []

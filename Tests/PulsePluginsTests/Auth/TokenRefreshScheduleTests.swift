@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -13,7 +14,7 @@ struct TokenRefreshScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) {
+    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         var machine = TokenRefresh.StateMachine<Int>()
         var model = Model()

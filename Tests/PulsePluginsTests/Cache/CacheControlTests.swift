@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -9,7 +10,7 @@ import Testing
 struct CacheControlTests {
     private static func control(_ lines: String...) -> CacheControl { CacheControl(lines) }
 
-    @Test func readsNamesInAnyCaseAndAcrossLines() {
+    @Test @HeavyWork func readsNamesInAnyCaseAndAcrossLines() {
         let control = Self.control("No-Store, MAX-AGE=60", " must-revalidate ,immutable")
         #expect(control.noStore && control.mustRevalidate && control.immutable)
         #expect(control.maxAge == .value(60))
@@ -23,33 +24,33 @@ struct CacheControlTests {
         ("max-age", .missing), ("max-age=60, max-age=60", .value(60)), ("max-age=60, max-age=61", .invalid),
         ("max-age =60", .value(60)), ("max-age=60;", .invalid), ("max-age=٦٠", .invalid),
     ])
-    func aNumberOfSecondsIsDigitsAndNothingElse(line: String, expected: CacheControl.Seconds) {
+    @HeavyWork func aNumberOfSecondsIsDigitsAndNothingElse(line: String, expected: CacheControl.Seconds) {
         #expect(Self.control(line).maxAge == expected)
     }
 
-    @Test func aCommaWithinQuotesSeparatesNothing() {
+    @Test @HeavyWork func aCommaWithinQuotesSeparatesNothing() {
         #expect(!Self.control("private=\"a, no-store, b\"").noStore)
         #expect(!Self.control("x=\"\\\", no-store\"").noStore)
         #expect(Self.control("private=\"a\", no-store").noStore)
     }
 
-    @Test func aQuoteThatNeverClosesHidesNothing() {
+    @Test @HeavyWork func aQuoteThatNeverClosesHidesNothing() {
         #expect(Self.control("x=\"a, no-store").noStore)
         #expect(Self.control("x=\"a\\", "no-store").noStore)
     }
 
     /// Read in one go: looking for each quote's end anew would take minutes.
     @Test(arguments: ["\"\\", "\"", "\\\"", ","])
-    func aMegabyteOfQuotesHoldsNothingUp(piece: String) {
+    @HeavyWork func aMegabyteOfQuotesHoldsNothingUp(piece: String) {
         let line = String(repeating: piece, count: (1 << 20) / piece.utf8.count)
         #expect(Self.control(line, "no-store").noStore)
     }
 
-    @Test func aFieldListCountsAsTheWholeAnswer() {
+    @Test @HeavyWork func aFieldListCountsAsTheWholeAnswer() {
         #expect(Self.control("no-cache=\"Set-Cookie\"").noCache)
     }
 
-    @Test func ignoresWhatIsForSharedCaches() {
+    @Test @HeavyWork func ignoresWhatIsForSharedCaches() {
         #expect(Self.control("s-maxage=10, proxy-revalidate, x-own=1,,=,") == CacheControl())
     }
 
@@ -57,7 +58,7 @@ struct CacheControlTests {
         ("\"a\"", true), ("W/\"a\"", true), ("\"\"", true), ("a", false), ("w/\"a\"", false), ("\"a b\"", false),
         ("\"a", false), ("\"", false), ("", false), ("W/", false), ("\"a\"b\"", false),
     ])
-    func anEntityTagIsQuoted(text: String, isOne: Bool) {
+    @HeavyWork func anEntityTagIsQuoted(text: String, isOne: Bool) {
         #expect((EntityTag(text) != nil) == isOne)
     }
 }

@@ -3,6 +3,7 @@
 import PulseCore
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -14,7 +15,7 @@ struct CachePolicyScheduleTests {
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 * 10 } ?? 20_000
 
-    @Test func decidesLikeTheReferenceOverRandomAnswersAndMutatedHeaders() async {
+    @Test @HeavyWork func decidesLikeTheReferenceOverRandomAnswersAndMutatedHeaders() async {
         let seed: UInt64 = 9111
         var random = RandomMessages(seed: seed)
         var plans: [String: Int] = [:]

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -134,7 +135,7 @@ struct CircuitBreakerScheduleTests {
     ]
 
     @Test(arguments: policies.indices, [1, 2] as [UInt64])
-    func agreesWithAPlainModelOverARandomSchedule(policy index: Int, seed: UInt64) async {
+    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(policy index: Int, seed: UInt64) async {
         let policy = Self.policies[index]
         let random = SeededRandomness(seed: seed)
         func chance(_ outOf: UInt64) -> Bool { random.next() % outOf == 0 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -7,7 +8,7 @@ import Testing
 /// By one thread: nothing for a sanitizer, which runs all of a file whose name says so.
 @Suite(.timeLimit(.minutes(5)))
 struct CoalescingKeysTests {
-    @Test func aMillionDistinctKeysLeaveNothing() {
+    @Test @HeavyWork func aMillionDistinctKeysLeaveNothing() {
         var machine = SharedCalls.StateMachine<Int>()
         var tickets: [(Int, SharedCalls.StateMachine<Int>.Ticket)] = []
         for key in 0..<1_000_000 {

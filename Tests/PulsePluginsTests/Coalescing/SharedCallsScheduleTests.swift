@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -21,7 +22,7 @@ struct SharedCallsScheduleTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) {
+    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         var machine = Machine()
         var waiters: [Waiter] = []

@@ -2,6 +2,7 @@
 
 import Foundation
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -12,7 +13,7 @@ struct NonceMemoryScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap { Int($0) } ?? 10_000
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func neverTakesARequestTwiceAndStaysBounded(seed: UInt64) {
+    @HeavyWork func neverTakesARequestTwiceAndStaysBounded(seed: UInt64) {
         let chance = SeededRandomness(seed: seed)
         let capacity = 50
         var memory = NonceMemory(capacity: capacity)
@@ -43,7 +44,7 @@ struct NonceMemoryScheduleTests {
     }
 
     @Test(arguments: [4, 5, 6] as [UInt64])
-    func judgesAsOneThatLooksAtAllItHas(seed: UInt64) {
+    @HeavyWork func judgesAsOneThatLooksAtAllItHas(seed: UInt64) {
         let chance = SeededRandomness(seed: seed)
         let capacity = 60
         var memory = NonceMemory(capacity: capacity)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 @Suite(.timeLimit(.minutes(5)))
 struct NonceMemoryTests {
-    @Test func knowsANonceOfItsSecondAlone() {
+    @Test @HeavyWork func knowsANonceOfItsSecondAlone() {
         var memory = NonceMemory(capacity: 10)
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .new)
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .replayed)
@@ -14,7 +15,7 @@ struct NonceMemoryTests {
         #expect(memory.admit("a", timestamp: 6, oldest: 0) == .new)
     }
 
-    @Test func forgetsWhatNobodyAcceptsAnyMoreAndNeverTakesItAgain() {
+    @Test @HeavyWork func forgetsWhatNobodyAcceptsAnyMoreAndNeverTakesItAgain() {
         var memory = NonceMemory(capacity: 10)
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .new)
         #expect(memory.admit("b", timestamp: 20, oldest: 10) == .new)
@@ -23,7 +24,7 @@ struct NonceMemoryTests {
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .forgotten)
     }
 
-    @Test func aFullMemoryShortensTheWindow() {
+    @Test @HeavyWork func aFullMemoryShortensTheWindow() {
         var memory = NonceMemory(capacity: 2)
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .new)
         #expect(memory.admit("b", timestamp: 6, oldest: 0) == .new)
@@ -34,7 +35,7 @@ struct NonceMemoryTests {
     }
 
     /// A walk over all seconds for each request would take minutes.
-    @Test func aWindowOfManySecondsIsNotWalkedForEachRequest() {
+    @Test @HeavyWork func aWindowOfManySecondsIsNotWalkedForEachRequest() {
         var memory = NonceMemory(capacity: 100_000)
         for second in 0..<Int64(200_000) {
             let verdict = memory.admit("a", timestamp: second, oldest: 0)

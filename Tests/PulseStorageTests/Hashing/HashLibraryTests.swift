@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseStorage
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -13,7 +14,7 @@ struct HashLibraryTests {
     }
 
     @Test(arguments: HashVectors.rfc4231)
-    func computesTheCodesOfRFC4231(vector: HashVectors.HMAC) throws {
+    @HeavyWork func computesTheCodesOfRFC4231(vector: HashVectors.HMAC) throws {
         let key = try #require(library.makeKey(Data(vector.key)))
         for _ in 0..<3 {
             let code = try #require(vector.message.withUnsafeBytes { key.code(for: $0) })
@@ -23,11 +24,11 @@ struct HashLibraryTests {
     }
 
     @Test(arguments: HashVectors.nist)
-    func computesTheHashesOfNIST(vector: HashVectors.Hash) {
+    @HeavyWork func computesTheHashesOfNIST(vector: HashVectors.Hash) {
         #expect(library.sha256(Data(vector.message))?.hex == vector.hash)
     }
 
-    @Test func computesWhatPythonDoesForEveryLengthUpTo1024() throws {
+    @Test @HeavyWork func computesWhatPythonDoesForEveryLengthUpTo1024() throws {
         let chain = try #require(library.makeHasher())
         for count in 0...1024 {
             let hash = try #require(library.sha256(Data(HashVectors.bytes(count, seed: count))))
@@ -36,7 +37,7 @@ struct HashLibraryTests {
         #expect(chain.finalize()?.hex == HashVectors.allLengths)
     }
 
-    @Test func computesTenThousandCodesAsPythonDoes() throws {
+    @Test @HeavyWork func computesTenThousandCodesAsPythonDoes() throws {
         let chain = try #require(library.makeHasher())
         for index in 0..<10_000 {
             let key = try #require(library.makeKey(Data(HashVectors.bytes(index % 200, seed: index))))
@@ -47,7 +48,7 @@ struct HashLibraryTests {
         #expect(chain.finalize()?.hex == HashVectors.tenThousandCodes)
     }
 
-    @Test func takesPiecesLikeTheWhole() throws {
+    @Test @HeavyWork func takesPiecesLikeTheWhole() throws {
         let bytes = HashVectors.bytes(1000, seed: 7)
         let whole = library.sha256(Data(bytes))
         for size in [1, 3, 63, 64, 65, 999, 1000] {
@@ -60,7 +61,7 @@ struct HashLibraryTests {
         #expect(library.sha256("") == library.makeHasher()?.finalize())
     }
 
-    @Test func aCodeWithAnyBitChangedIsNotValid() throws {
+    @Test @HeavyWork func aCodeWithAnyBitChangedIsNotValid() throws {
         let key = try #require(library.makeKey(Data("key".utf8)))
         let message = Array("message".utf8)
         let code = try #require(message.withUnsafeBytes { key.code(for: $0) })
@@ -74,7 +75,7 @@ struct HashLibraryTests {
         }
     }
 
-    @Test func hashesAFileInPieces() async throws {
+    @Test @HeavyWork func hashesAFileInPieces() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         for count in [0, 1, 256 << 10, (256 << 10) + 1, 1_000_000] {
@@ -84,21 +85,21 @@ struct HashLibraryTests {
         }
     }
 
-    @Test func aFileThatCannotBeReadIsAnError() async {
+    @Test @HeavyWork func aFileThatCannotBeReadIsAnError() async {
         let missing = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         for file in [missing, FileManager.default.temporaryDirectory] {
             await #expect(throws: (any Error).self) { try await library.sha256(of: file, cancellation: nil) }
         }
     }
 
-    @Test func aKeyShowsNoSecretInAnyText() throws {
+    @Test @HeavyWork func aKeyShowsNoSecretInAnyText() throws {
         let key = try #require(library.makeKey(Data("hunter2".utf8)))
         var text = ""
         dump(key, to: &text)
         #expect(!(text + String(reflecting: key)).contains("hunter2"))
     }
 
-    @Test func hexadecimalDigitsComeBackInEitherCaseAndNothingElseDoes() throws {
+    @Test @HeavyWork func hexadecimalDigitsComeBackInEitherCaseAndNothingElseDoes() throws {
         let hash = try #require(library.sha256("abc"))
         #expect(SHA256Hash(hex: hash.hex) == hash)
         #expect(SHA256Hash(hex: hash.hex.uppercased()) == hash)

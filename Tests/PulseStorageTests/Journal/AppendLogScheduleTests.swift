@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
@@ -12,7 +13,7 @@ struct AppendLogScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
     // Without the log's queue: ten thousand turns among all other tests would take minutes.
-    @Test func survivesACrashAtAnyByteOfAnyChange() throws {
+    @Test @HeavyWork func survivesACrashAtAnyByteOfAnyChange() throws {
         let random = SeededRandomness(seed: 11)
         let directory = try TemporaryDirectory()
         let url = directory.file("journal")

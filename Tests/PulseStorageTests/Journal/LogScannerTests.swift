@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
@@ -24,18 +25,18 @@ struct LogScannerTests {
         .sample(7, payload: String(repeating: "x", count: 300)),
     ]
 
-    @Test func theChecksumIsThatOfZlib() {
+    @Test @HeavyWork func theChecksumIsThatOfZlib() {
         #expect(Array("123456789".utf8).withUnsafeBytes { Checksum.of($0) } == 0xCBF4_3926)
         #expect([UInt8]().withUnsafeBytes { Checksum.of($0) } == 0)
     }
 
-    @Test func aLineIsCRCOperationIDTagExpiryLengthAndPayload() throws {
+    @Test @HeavyWork func aLineIsCRCOperationIDTagExpiryLengthAndPayload() throws {
         let line = String(decoding: try Self.lines([.sample(1)]), as: UTF8.self)
         #expect(line.hasSuffix(#" E 01020304050647088000000000000001 tag 1001 7 {"n":1}"# + "\n"))
         #expect(line.prefix(8).allSatisfy { $0.isHexDigit })
     }
 
-    @Test func readsBackWhatWasWritten() throws {
+    @Test @HeavyWork func readsBackWhatWasWritten() throws {
         let scanner = Self.scan(try Self.lines(Self.records))
         #expect(scanner.items.map(\.id) == Self.records.map(\.id))
         #expect(scanner.items.map(\.tag) == Self.records.map(\.tag))
@@ -44,7 +45,7 @@ struct LogScannerTests {
         #expect(scanner.damaged.isEmpty && scanner.tornCount == 0 && !scanner.lacksBreak)
     }
 
-    @Test func aTailOfZerosIsNoRecord() throws {
+    @Test @HeavyWork func aTailOfZerosIsNoRecord() throws {
         let bytes = try Self.lines(Self.records)
         let scanner = Self.scan(bytes + [UInt8](repeating: 0, count: 1000))
         #expect(scanner.items.count == Self.records.count)
@@ -52,7 +53,7 @@ struct LogScannerTests {
         #expect(scanner.damaged.isEmpty && scanner.tornCount == 0)
     }
 
-    @Test func cutAtEveryByteItKeepsEveryWholeRecord() throws {
+    @Test @HeavyWork func cutAtEveryByteItKeepsEveryWholeRecord() throws {
         let bytes = try Self.lines(Self.records)
         let ends = Self.scan(bytes).items.map { $0.location.offset + $0.location.length }
         for length in 0...bytes.count {
@@ -65,7 +66,7 @@ struct LogScannerTests {
         }
     }
 
-    @Test func withAnyByteChangedItKeepsAllOtherRecordsAndReportsTheRest() throws {
+    @Test @HeavyWork func withAnyByteChangedItKeepsAllOtherRecordsAndReportsTheRest() throws {
         let bytes = try Self.lines(Self.records)
         let places = Self.scan(bytes).items.map { $0.location.offset...$0.location.offset + $0.location.length }
         for index in bytes.indices {
@@ -85,7 +86,7 @@ struct LogScannerTests {
         }
     }
 
-    @Test func neverTrapsOnAnyBytes() throws {
+    @Test @HeavyWork func neverTrapsOnAnyBytes() throws {
         let random = SeededRandomness(seed: 7)
         let good = try Self.lines(Self.records)
         for round in 0..<3000 {
@@ -104,16 +105,16 @@ struct LogScannerTests {
     }
 
     @Test(arguments: ["a\nb", "\n"])
-    func aPayloadWithALineBreakIsRefused(payload: String) {
+    @HeavyWork func aPayloadWithALineBreakIsRefused(payload: String) {
         #expect(throws: JournalFailure.notOneLine) { try Self.lines([.sample(1, payload: payload)]) }
     }
 
-    @Test func aTagThatCouldNotBeReadBackIsRefused() {
+    @Test @HeavyWork func aTagThatCouldNotBeReadBackIsRefused() {
         let tag = String(repeating: " ", count: 2000)
         #expect(throws: JournalFailure.tagTooLong) { try Self.lines([.sample(1, tag: tag)]) }
     }
 
-    @Test func theHeaderIsReadWhateverHappenedToIt() {
+    @Test @HeavyWork func theHeaderIsReadWhateverHappenedToIt() {
         let line = LogHeader.line
         func find(_ bytes: [UInt8]) -> LogHeader.Finding { bytes.withUnsafeBytes { LogHeader.find(in: $0) } }
         #expect(find(line + Array("rest".utf8)) == .intact(end: line.count))

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
@@ -78,7 +79,7 @@ struct QueueStateMachineScheduleTests {
     }
 
     @Test(arguments: [false, true])
-    func keepsEveryEntryInOrderOverEnqueueDrainResultsCancelCrashAndClockJumps(dropsOldest: Bool) {
+    @HeavyWork func keepsEveryEntryInOrderOverEnqueueDrainResultsCancelCrashAndClockJumps(dropsOldest: Bool) {
         let random = SeededRandomness(seed: 2026)
         let capacity = 12
         let maxAttempts = 3
