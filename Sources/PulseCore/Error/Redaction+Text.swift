@@ -32,7 +32,13 @@ extension Redaction {
 
     /// Behind the `//` that follows the scheme or begins the text.
     private static func authorityStart(_ bytes: [UInt8]) -> Int? {
-        let end = bytes.firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
+        let end =
+            bytes.firstIndex { byte in
+                switch byte {
+                case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
+                default: false
+                }
+            } ?? bytes.count
         guard end + 1 < bytes.count, bytes[end] == UInt8(ascii: "/"), bytes[end + 1] == UInt8(ascii: "/"),
             end == 0 || bytes[end - 1] == UInt8(ascii: ":"),
             bytes[..<end].dropLast().allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) })

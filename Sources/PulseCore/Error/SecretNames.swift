@@ -13,10 +13,12 @@ struct SecretNames: Sendable {
 
     private struct Pattern: Sendable {
         let text: [UInt8]
+        let secondLetter: Int
         let anchor: Anchor
 
         init(_ text: String, _ anchor: Anchor) {
             self.text = Array(text.utf8)
+            secondLetter = self.text.count > 1 ? SecretNames.letter(self.text[1]) : 26
             self.anchor = anchor
         }
     }
@@ -46,18 +48,11 @@ struct SecretNames: Sendable {
     /// For each first letter the second ones, a bit each: two letters tell of most places in most names that nothing
     /// begins there, and a name is looked at for every header of every request.
     private static let secondLetters: [UInt32] = standard.map { patterns in
-        patterns.reduce(0) { $0 | 1 << letter($1.text[1]) }
+        patterns.reduce(0) { $0 | 1 << $1.secondLetter }
     }
 
     /// Says whether credentials may be sent, and holds none.
     private static let exempt = Pattern("accesscontrolallowcredentials", .whole)
-
-    /// Header fields of most requests, in which no secret name stands: to find them here is faster than to look.
-    static let harmless: Set<String> = [
-        "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Length",
-        "Content-Type", "ETag", "Host", "If-Modified-Since", "If-None-Match", "Range", "User-Agent", "traceparent",
-        "tracestate",
-    ]
 
     /// Each of at least one letter or digit.
     private var added: [Pattern]
@@ -86,30 +81,31 @@ struct SecretNames: Sendable {
     }
 
     func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        let secondLetters = Self.secondLetters
-        var isStart = true
-        // The letter before, if it may begin a pattern.
-        var first: (index: Int, letter: Int, isStart: Bool)?
-        var index = 0
-        while index < name.count {
-            let byte = name[index].asciiLowercased
-            let letter = Self.letter(byte)
-            if let begun = first, letter < 26, secondLetters[begun.letter] & 1 << letter != 0,
-                matchesStandard(name, at: begun.index, letter: begun.letter, isStart: begun.isStart)
-            {
-                return !Self.matches(Self.exempt, name, at: 0)
-            }
-            if letter >= 26, Self.isIgnored(byte) {
-                // The parts of `a[b][c]` are names as well.
-                if Self.isBracket(byte) { isStart = true }
-            } else {
-                if isStart, added.contains(where: { Self.matches($0, name, at: index) }) { return true }
-                first = letter < 26 && secondLetters[letter] != 0 ? (index, letter, isStart) : nil
+        Self.secondLetters.withUnsafeBufferPointer { secondLetters in
+            var isStart = true
+            // Where the letter before stands, whether it begins a name, and what may follow it in a pattern.
+            var (begin, isBeginning, seconds) = (0, false, UInt32(0))
+            for (index, byte) in name.enumerated() {
+                let letter = Self.letter(byte.asciiLowercased)
+                if letter < 26 {
+                    if seconds & 1 << letter != 0,
+                        matchesStandard(name, at: begin, secondLetter: letter, isBeginning: isBeginning)
+                    {
+                        return !Self.matches(Self.exempt, name, at: 0)
+                    }
+                    (begin, isBeginning, seconds) = (index, isStart, secondLetters[letter])
+                } else if Self.isIgnored(byte) {
+                    // The parts of `a[b][c]` are names as well.
+                    if Self.isBracket(byte) { isStart = true }
+                    continue
+                } else {
+                    seconds = 0
+                }
+                if isStart, !added.isEmpty, added.contains(where: { Self.matches($0, name, at: index) }) { return true }
                 isStart = false
             }
-            index += 1
+            return false
         }
-        return false
     }
 
     func contains(_ name: ArraySlice<UInt8>) -> Bool {
@@ -117,12 +113,12 @@ struct SecretNames: Sendable {
     }
 
     private func matchesStandard(
-        _ name: UnsafeBufferPointer<UInt8>, at index: Int, letter: Int, isStart: Bool
+        _ name: UnsafeBufferPointer<UInt8>, at index: Int, secondLetter: Int, isBeginning: Bool
     ) -> Bool {
-        for pattern in Self.standard[letter] where isStart || pattern.anchor != .whole {
-            if Self.matches(pattern, name, at: index) { return true }
+        Self.standard[Self.letter(name[index].asciiLowercased)].contains { pattern in
+            pattern.secondLetter == secondLetter && (isBeginning || pattern.anchor != .whole)
+                && Self.matches(pattern, name, at: index)
         }
-        return false
     }
 
     private static func matches(_ pattern: Pattern, _ name: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {

@@ -66,7 +66,12 @@ extension SecretScanner {
     }
 
     private static func authorityEnd(_ bytes: [UInt8], in range: Range<Int>) -> Int {
-        bytes[range].firstIndex { "/?#\\".utf8.contains($0) } ?? range.upperBound
+        bytes[range].firstIndex { byte in
+            switch byte {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "\\"): true
+            default: false
+            }
+        } ?? range.upperBound
     }
 
     /// What stands before the last `@` of the authority. If there is none but a port that is no number, a password

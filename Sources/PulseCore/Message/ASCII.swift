@@ -37,17 +37,35 @@ extension UnsafeMutableBufferPointer<UInt8> {
 
 extension String {
     /// Equality as HTTP compares field names: ASCII letters match in either case (RFC 9110, section 5.1).
+    // Inlinable: most names differ in length already.
+    @inlinable
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
-        let (left, right) = (utf8, other.utf8)
-        guard left.count == right.count else { return false }
-        var others = right.makeIterator()
-        for byte in left where byte.asciiLowercased != others.next()?.asciiLowercased { return false }
-        return true
+        utf8.count == other.utf8.count && hasSameBytesIgnoringASCIICase(as: other)
+    }
+
+    /// - Parameter other: of the same length.
+    @usableFromInline
+    func hasSameBytesIgnoringASCIICase(as other: String) -> Bool {
+        var (left, right) = (self, other)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                for index in left.indices where left[index] != right[index] {
+                    guard left[index].asciiLowercased == right[index].asciiLowercased else { return false }
+                }
+                return true
+            }
+        }
     }
 
     /// A copy with the ASCII letters in lower case and everything else as it is.
     package var asciiLowercased: String {
-        String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
+        var text = self
+        return text.withUTF8 { bytes in
+            String(unsafeUninitializedCapacity: bytes.count) { lowercased in
+                for index in bytes.indices { lowercased[index] = bytes[index].asciiLowercased }
+                return bytes.count
+            }
+        }
     }
 
     /// A `token` of RFC 9110, section 5.6.2: what a method or a field name may consist of.
