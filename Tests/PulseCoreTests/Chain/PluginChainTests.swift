@@ -260,6 +260,35 @@ struct PluginChainTests {
     }
 
     @Test
+    func aPluginIsAskedForTheHooksThatItTellsOfAndAStrangersForAll() async throws {
+        struct Teller: TellsItsHooks {
+            let identifier: String
+            let hooks: PluginHooks
+            let trace: Trace
+
+            func willSend(_ request: URLRequest, for context: PluginContext) async {
+                trace.note("send \(identifier)")
+            }
+
+            func didComplete(_ context: PluginContext) async {
+                trace.note("complete \(identifier)")
+            }
+        }
+        let tellers: [any PulsePlugin] = [
+            Teller(identifier: "none", hooks: [], trace: trace),
+            Teller(identifier: "sends", hooks: .willSend, trace: trace), plugin("stranger"),
+            Teller(identifier: "ends", hooks: .didComplete, trace: trace),
+        ]
+        let chain = ChainUnderTest([.success(.sample())])
+        let links = chain.links(tellers)
+        #expect(links.observers.map(\.identifier) == ["sends", "stranger"])
+        #expect(links.hasPlugins)
+        #expect(!chain.links([]).hasPlugins)
+        _ = await chain.run(try request(), through: links)
+        #expect(trace.all.filter { $0.hasPrefix("complete") } == ["complete ends", "complete stranger"])
+    }
+
+    @Test
     func didCompleteGetsTheContextThatThePluginWasLastGiven() async throws {
         let attempts = Trace()
         let chain = ChainUnderTest(failing: PulseError.noConnection)

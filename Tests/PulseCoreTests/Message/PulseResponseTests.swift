@@ -122,4 +122,35 @@ struct PulseResponseTests {
         let error = #expect(throws: PulseError.self) { try response.decode(User.self, using: Picky()) }
         #expect(error?.kind == .emptyBody)
     }
+
+    @Test func whoChangesACopyChangesNothingElse() throws {
+        let request = URLRequest(url: try #require(URL(string: "https://a.example/1")))
+        let other = URLRequest(url: try #require(URL(string: "https://a.example/2")))
+        let original = PulseResponse(statusCode: 200, headers: ["A": "1"], data: Data("a".utf8), request: request)
+        let changes: [(inout PulseResponse) -> Void] = [
+            { $0.statusCode = 201 }, { $0.headers["A"] = "2" }, { $0.data.append(Data("b".utf8)) },
+            { $0.request = other }, { $0.latency = 1 }, { $0.origin = .cache }, { $0.timings = TransferTimings() },
+            { $0.bytes = ByteStream([Data()]) }, { $0.file = other.url }, { $0.isTruncated = true },
+            { $0.redirects = [PulseResponse.Redirect(statusCode: 302, url: URL(fileURLWithPath: "/"))] },
+        ]
+        var changed = original
+        for change in changes { change(&changed) }
+        #expect(original.statusCode == 200)
+        #expect(original.headers["A"] == "1")
+        #expect(original.data == Data("a".utf8))
+        #expect(original.request.url == request.url)
+        #expect(original.latency == 0)
+        #expect(original.origin == .network)
+        #expect(original.timings == nil)
+        #expect(original.bytes == nil)
+        #expect(original.file == nil)
+        #expect(!original.isTruncated)
+        #expect(original.redirects.isEmpty)
+        #expect(changed.statusCode == 201)
+        #expect(changed.headers["A"] == "2")
+        #expect(changed.data == Data("ab".utf8))
+        #expect(changed.request.url == other.url)
+        #expect(changed.isTruncated)
+        #expect(changed.redirects.count == 1)
+    }
 }
