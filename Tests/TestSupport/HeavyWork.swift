@@ -17,9 +17,20 @@ public actor HeavyWork {
     private final class Executor: SerialExecutor {
         private let queue = DispatchQueue(label: "com.pulse.tests.heavy-work")
 
+        #if canImport(Darwin)
+        // `ExecutorJob` is newer than the systems that the tests run on.
+        func enqueue(_ job: UnownedJob) {
+            queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+
+        func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+            UnownedSerialExecutor(ordinary: self)
+        }
+        #else
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)
             queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
         }
+        #endif
     }
 }

@@ -31,7 +31,6 @@ public struct PulseResponse: Sendable {
     private struct Values: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders
-        var data: Data
         var request: URLRequest
         var latency: TimeInterval
         var origin: Origin
@@ -43,24 +42,24 @@ public struct PulseResponse: Sendable {
         var foundationResponse: HTTPURLResponse?
     }
 
-    // Only a value that is its one holder changes it.
-    private final class Box: @unchecked Sendable {
-        var values: Values
+    private final class Box: Sendable {
+        let values: Values
 
         init(_ values: Values) {
             self.values = values
         }
     }
 
-    /// In a box, since answers are handed on through every plugin: a copy is one reference.
+    /// In a box, since answers are handed on through every plugin: a copy is one reference, and a change makes a new box.
     private var box: Box
+
+    /// The buffered body; empty for a streamed or downloaded one.
+    // Beside the box, so that it can be changed in place.
+    public var data: Data
 
     private var values: Values {
         get { box.values }
-        _modify {
-            if !isKnownUniquelyReferenced(&box) { box = Box(box.values) }
-            yield &box.values
-        }
+        set { box = Box(newValue) }
     }
 
     public init(
@@ -72,9 +71,20 @@ public struct PulseResponse: Sendable {
         origin: Origin = .network
     ) {
         box = Box(
+            Values(statusCode: statusCode, headers: headers, request: request, latency: latency, origin: origin))
+        self.data = data
+    }
+
+    /// An answer of a transport that has measured its transfer.
+    package init(
+        statusCode: Int, headers: HTTPHeaders, data: Data, request: URLRequest, timings: TransferTimings?,
+        isTruncated: Bool
+    ) {
+        box = Box(
             Values(
-                statusCode: statusCode, headers: headers, data: data, request: request, latency: latency,
-                origin: origin))
+                statusCode: statusCode, headers: headers, request: request, latency: 0, origin: .network,
+                timings: timings, isTruncated: isTruncated))
+        self.data = data
     }
 
     /// An answer made of Foundation's parts. Repeated headers come joined, as Foundation hands them out.
@@ -94,13 +104,7 @@ public struct PulseResponse: Sendable {
 
     public var headers: HTTPHeaders {
         get { box.values.headers }
-        _modify { yield &values.headers }
-    }
-
-    /// The buffered body; empty for a streamed or downloaded one.
-    public var data: Data {
-        get { box.values.data }
-        _modify { yield &values.data }
+        set { values.headers = newValue }
     }
 
     /// The request as it was sent.

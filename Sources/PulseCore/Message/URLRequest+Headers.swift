@@ -33,9 +33,10 @@ extension URLRequest {
     /// A request with these fields and all else the same, but for the wish to pipeline: it is deprecated, and nobody reads it.
     ///
     /// To change a request is to copy it, as whoever handed it on holds it too. Foundation's copy sets the method, and the
-    /// setter collates it with the standard ones: that takes longer than all the rest. A new request is a GET already.
+    /// setter collates it with the standard ones: that takes longer than all the rest. A new request is a GET already. It
+    /// would make a relative URL absolute.
     private func replacingHeaders(by fields: [String: String]) -> URLRequest {
-        guard let url, httpMethod == "GET", httpBodyStream == nil else {
+        guard let url, url.baseURL == nil, httpMethod == "GET", httpBodyStream == nil else {
             var copy = self
             copy.allHTTPHeaderFields = fields
             return copy

@@ -19,6 +19,7 @@ extension Task where Failure == any Error {
             // In a loop, which must not be known as one round before, the compiler inlines the system's function, and so
             // learns that no executor is preferred. Else each task gets a record which says that, and every switch in it
             // looks there under a lock.
+            // Unchecked: handed on once.
             nonisolated(unsafe) let body = body
             var task: Task?
             for _ in once { task = Task.immediate(priority: priority, operation: body) }

@@ -52,16 +52,16 @@ struct MockDelivery: Sendable {
     }
 
     private func cut(_ response: inout PulseResponse) async throws {
+        var body = response.data
         if let stream = response.bytes {
             response.bytes = nil
             for try await chunk in stream {
-                response.data.append(chunk)
-                if response.data.count > Self.errorBodyLimit { break }
+                body.append(chunk)
+                if body.count > Self.errorBodyLimit { break }
             }
         }
-        guard response.data.count > Self.errorBodyLimit else { return }
-        response.data = Data(response.data.prefix(Self.errorBodyLimit))
-        response.isTruncated = true
+        response.isTruncated = response.isTruncated || body.count > Self.errorBodyLimit
+        response.data = Data(body.prefix(Self.errorBodyLimit))
     }
 
     /// A 206 continues the file at `offset`; any other answer is the whole of it.

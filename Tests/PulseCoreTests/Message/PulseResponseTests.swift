@@ -123,6 +123,16 @@ struct PulseResponseTests {
         #expect(error?.kind == .emptyBody)
     }
 
+    @Test func aBodyIsChangedInPlace() throws {
+        var response = PulseResponse(
+            statusCode: 200, data: Data(repeating: 1, count: 1 << 20),
+            request: URLRequest(url: try #require(URL(string: "https://a.example"))))
+        let before = response.data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        response.data[7] = 2
+        #expect(response.data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } == before)
+        #expect(response.data[7] == 2)
+    }
+
     @Test func whoChangesACopyChangesNothingElse() throws {
         let request = URLRequest(url: try #require(URL(string: "https://a.example/1")))
         let other = URLRequest(url: try #require(URL(string: "https://a.example/2")))

@@ -37,4 +37,15 @@ struct URLRequestHeadersTests {
         #expect(request.httpBodyStream != nil)
         #expect(request.header("new") == "n")
     }
+
+    @Test(arguments: ["GET", "POST"])
+    func toSetAFieldLeavesARelativeURLRelative(method: String) throws {
+        let url = try #require(URL(string: "c?d", relativeTo: URL(string: "https://a.example/x/")))
+        var request = URLRequest(url: try #require(URL(string: "https://b.example")))
+        request.httpMethod = method
+        request.url = url
+        request.setHeader("New", to: "n")
+        #expect(request.url == url)
+        #expect(request.url?.relativeString == "c?d")
+    }
 }

@@ -12,7 +12,7 @@ struct ExportedSecretsTests {
 
     @Test func noExportOfACallOverTheWireShowsASecret() async throws {
         let texts = TextCollector()
-        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file)
+        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file, options: .atomic)
         try await MockServer.run { server in
             Self.serve(on: server)
             let bus = PulseEventBus()

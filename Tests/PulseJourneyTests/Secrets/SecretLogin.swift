@@ -81,9 +81,9 @@ struct SecretLogin: Endpoint {
         }
     }
 
-    /// Written by the suite.
-    static let file = FileManager.default.temporaryDirectory.appendingPathComponent(
-        "\(PlantedSecret.fileBody.value)-\(UUID()).txt")
+    /// Written by the suites, the same by each, and left for the next run.
+    static let file = FileManager.default.temporaryDirectory
+        .appendingPathComponent("\(PlantedSecret.fileBody.value).txt")
 
     private var json: String {
         #"{"user":"neighbor","password":"\#(PlantedSecret.jsonField.json)","#

@@ -18,7 +18,7 @@ struct SecretsJourneyTests {
     func noTextOfACallOverTheWireShowsASecret(end: End) async throws {
         let collector = TextCollector()
         let recorder = PulseRecorder(options: .init(sensitiveHeaders: ["X-Own"], keepsBinaryBodies: true))
-        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file)
+        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file, options: .atomic)
         try await MockServer.run { server in
             let away = try await MockServer.start()
             serve(on: server, away: away.baseURL)
@@ -47,7 +47,7 @@ struct SecretsJourneyTests {
     }
 
     @Test func noCassetteHoldsASecret() async throws {
-        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file)
+        try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file, options: .atomic)
         let answer = #"{"id":1,"access_token":"\#(PlantedSecret.answerField.value)","a":"neighbor"}"#
         let cookie = "sid=\(PlantedSecret.setCookie.value); Path=/; HttpOnly"
         let cassette = CassetteRecorder(

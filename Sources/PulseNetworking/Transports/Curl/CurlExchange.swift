@@ -144,11 +144,10 @@ struct CurlExchange: Sendable {
         }
         var headers = head.headers
         if outgoing.method != "HEAD" { headers.removeDecodedContentFields(library.codings) }
-        var response = PulseResponse(
-            statusCode: head.statusCode, headers: headers, data: answer.body, request: request.urlRequest)
-        response.timings = TransferTimings(answer.measured, queued: queued, isComplete: !answer.isStreamed)
-        if answer.isTruncated { response.isTruncated = true }
-        return response
+        return PulseResponse(
+            statusCode: head.statusCode, headers: headers, data: answer.body, request: request.urlRequest,
+            timings: TransferTimings(answer.measured, queued: queued, isComplete: !answer.isStreamed),
+            isTruncated: answer.isTruncated)
     }
 }
 
