@@ -42,7 +42,7 @@ let package = Package(
             name: "PulseKit",
             dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseStorage", "PulseObservability"]),
         .executableTarget(name: "pulse-demo", dependencies: ["PulseKit", "PulseTesting"]),
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["PulseCore", "PulseTesting"], path: "Tests/TestSupport"),
         .testTarget(name: "PulseCoreTests", dependencies: ["PulseCore", "PulseTesting", "TestSupport"]),
         .testTarget(
             name: "PulseObservabilityTests",

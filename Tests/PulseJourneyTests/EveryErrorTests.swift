@@ -2,6 +2,7 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Every error that a call can end with, by a cause that a real call can have; and no text of any shows a secret.
@@ -76,7 +77,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
         transport: (any Transport)? = nil, clock: any PulseClock = .system, retry: RetryPolicy = .none,
         whileRunning: @Sendable (PulseClient) -> Void = { _ in }
     ) async -> Outcome {
-        let configuration = PulseConfiguration(baseURL: server.baseURL)
+        let configuration = PulseConfiguration.patient(with: server)
             .with(\.defaultHeaders, value: headers)
             .with(\.retryPolicy, value: retry)
             .with(\.clock, value: clock)
@@ -113,7 +114,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
     /// A call without a connection, with that much room to wait in.
     private static func queue(_ server: MockServer, size: Int) async -> Outcome {
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: server.baseURL)
+            configuration: PulseConfiguration.patient(with: server)
                 .with(\.retryPolicy, value: .none).with(\.connectivity, value: .manual())
                 .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(maxQueueSize: size, persistsToDisk: false)),
             transport: MockTransport { _ in throw URLError(.notConnectedToInternet) })

@@ -4,6 +4,7 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
@@ -47,8 +48,8 @@ struct CancellationStressTests {
     ) async throws {
         let clock = TestClock()
         let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(100))
-        let configuration = PulseConfiguration(baseURL: server.baseURL).with(\.clock, value: clock)
-            .with(\.retryPolicy, value: wait == .retry ? policy : .none).with(\.timeout, value: 600)
+        let configuration = PulseConfiguration.patient(with: server).with(\.clock, value: clock)
+            .with(\.retryPolicy, value: wait == .retry ? policy : .none)
         let transport = CurlTransport(maximumConnectionsPerHost: wait == .slot ? 1 : 4)
         let client = PulseClient(
             configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
@@ -97,7 +98,7 @@ struct CancellationStressTests {
     @Test func cancellingBeforeTheStartSendsNothing() async throws {
         try await MockServer.run { server in
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
+                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
             let call = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return try await client.request(GetUser())
@@ -115,7 +116,7 @@ struct CancellationStressTests {
         try await MockServer.run { server in
             server.fallback { request in request.path.hasSuffix("3") ? .raw([.stall]) : .data(User.json) }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
+                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
             let randomness = SeededRandomness(seed: seed)
             let calls = (0..<200).map { index in
                 Task {

@@ -4,6 +4,7 @@ import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
@@ -36,7 +37,7 @@ struct PulseClientRunTests {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), transport: CurlTransport(), events: bus)
+                configuration: PulseConfiguration.patient(with: server), transport: CurlTransport(), events: bus)
             let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
             #expect(response.timings?.firstByte != nil)
             #expect(response.timings?.lastByte == nil)
@@ -248,7 +249,7 @@ struct PulseClientRunTests {
     func numbersOfAnySizeMakeNoTrap(number: Int) async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
-            let configuration = PulseConfiguration(baseURL: server.baseURL)
+            let configuration = PulseConfiguration.patient(with: server)
                 .with(\.maximumConnectionsPerHost, value: number)
                 .with(\.maximumBufferedBodySize, value: number)
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: number, backoffStrategy: .immediate))
@@ -324,7 +325,7 @@ struct PulseClientRunTests {
             server.on(.get, "/users/1") { _ in try .json(User()) }
             let options = RequestOptions().with(\.timeout, value: seconds).with(\.connectTimeout, value: seconds)
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
+                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
             let result = await client.result(of: GetUser(), options: options)
             // A millisecond may be enough or not.
             #expect(seconds < 1 || (try? result.get()) == User())

@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Many calls at once over real sockets, cancelled at random moments; run under the thread and address sanitizers too.
@@ -24,8 +25,8 @@ struct PulseClientStressTests {
             let completed = Locked(0)
             let counting = CompletionCounter(count: completed)
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL)
-                    .with(\.maximumConnectionsPerHost, value: 200).with(\.timeout, value: 60),
+                configuration: PulseConfiguration.patient(with: server)
+                    .with(\.maximumConnectionsPerHost, value: 200),
                 plugins: [counting, RetryPlugin(maxAttempts: 2, strategy: .immediate)], events: bus)
             let calls = (1...200).map { id in
                 Task { await client.result(of: GetUser(path: "/users/\(id)")) }
@@ -57,7 +58,7 @@ struct PulseClientStressTests {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in .raw([.stall]) }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
+                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
             let calls = (0..<100).map { _ in Task { await client.result(of: GetUser()) } }
             _ = try await server.requests(atLeast: 40)
             await client.shutdown()
@@ -82,7 +83,7 @@ struct PulseClientStressTests {
         weak var dropped: PulseClient?
         do {
             let (client, _) = PulseClient.answering(plugins: [.headers(["X-A": "1"])])
-            _ = try await client.request(GetUser(), options: .init().with(\.deadline, value: 60))
+            _ = try await client.request(GetUser(), options: .init().with(\.deadline, value: 600))
             dropped = client
         }
         // The call's own task lets go of the client when it ends, which may be a moment later.

@@ -4,7 +4,26 @@
 public struct ContextStore: Sendable {
     struct Values: Sendable {
         var named: [String: any Sendable] = [:]
-        var typed: [ObjectIdentifier: any Sendable] = [:]
+        /// Of few keys: to look at each is quicker than to hash one.
+        var typed: [(key: ObjectIdentifier, value: any Sendable)] = []
+
+        subscript(key: ObjectIdentifier) -> (any Sendable)? {
+            // By its index: to go through the entries themselves is to copy each value.
+            for index in typed.indices where typed[index].key == key { return typed[index].value }
+            return nil
+        }
+
+        /// Gives what was there before.
+        mutating func set(_ value: (any Sendable)?, for key: ObjectIdentifier) -> (any Sendable)? {
+            guard let index = typed.firstIndex(where: { $0.key == key }) else {
+                guard let value else { return nil }
+                if typed.isEmpty { typed.reserveCapacity(4) }
+                typed.append((key, value))
+                return nil
+            }
+            defer { if let value { typed[index].value = value } else { typed.remove(at: index) } }
+            return typed[index].value
+        }
     }
 
     let call: Call
@@ -29,8 +48,8 @@ public struct ContextStore: Sendable {
     /// sets it.
     package func value<Key: ContextKey>(of key: Key.Type, orKeep other: Key.Value) -> Key.Value {
         call.withStore { values in
-            if let known = values.typed[ObjectIdentifier(key)], let known = known as? Key.Value { return known }
-            values.typed[ObjectIdentifier(key)] = other
+            if let known = values[ObjectIdentifier(key)] as? Key.Value { return known }
+            _ = values.set(other, for: ObjectIdentifier(key))
             return other
         }
     }
@@ -48,15 +67,13 @@ public struct ContextStore: Sendable {
 
     @usableFromInline
     func typedValue(_ key: ObjectIdentifier) -> (any Sendable)? {
-        call.withStore { $0.typed[key] }
+        call.withStore { $0[key] }
     }
 
     @usableFromInline
     func setTypedValue(_ value: (any Sendable)?, _ key: ObjectIdentifier) {
-        _ = call.withStore { values in
-            defer { values.typed[key] = value }
-            return values.typed[key]
-        }
+        // What goes leaves the lock first: its end may use the store.
+        _ = call.withStore { $0.set(value, for: key) }
     }
 }
 

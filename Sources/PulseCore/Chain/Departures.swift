@@ -4,26 +4,28 @@
 ///
 /// For whoever judges how long a server takes: what lies between a plugin and the wire may wait for this side's own
 /// reasons, in a line, for a permit, before a repeat, and says nothing of the server.
-package final class Departures: Sendable {
+package struct Departures: Sendable {
     private struct State: Sendable {
         var count = 0
         var first: TimeInterval?
         var last: TimeInterval?
+        /// Of a plugin further out.
+        let outer: Departures?
     }
 
-    private let state = Locked(State())
-    /// Of a plugin further out.
-    private let outer: Departures?
+    /// All of it behind the lock, so that it is one block of memory: each attempt makes one.
+    private let state: Locked<State>
 
     init(within outer: Departures?) {
-        self.outer = outer
+        state = Locked(State(outer: outer))
     }
 
     func note(_ uptime: TimeInterval) {
-        state.withLock { state in
+        let outer = state.withLock { state in
             state.count += 1
             state.first = state.first ?? uptime
             state.last = uptime
+            return state.outer
         }
         outer?.note(uptime)
     }

@@ -7,8 +7,35 @@
 /// of everybody, a wire that is cut because the last deadline has passed says so, and a call whose own deadline strikes
 /// earlier learns what has failed so far.
 package final class WaitingCalls: Sendable {
+    /// By their places, the first one beside the others: mostly there is no other.
+    private struct Members {
+        private var first: (place: Int, call: Call)?
+        private var others: [Int: Call] = [:]
+
+        var isEmpty: Bool { first == nil && others.isEmpty }
+
+        subscript(place: Int) -> Call? {
+            if let first, first.place == place { first.call } else { others[place] }
+        }
+
+        mutating func join(_ call: Call, at place: Int) {
+            if first == nil { first = (place, call) } else { others[place] = call }
+        }
+
+        mutating func remove(_ place: Int) -> Call? {
+            guard let first, first.place == place else { return others.removeValue(forKey: place) }
+            self.first = nil
+            return first.call
+        }
+
+        func forEach(_ body: (Call) -> Void) {
+            if let first { body(first.call) }
+            for call in others.values { body(call) }
+        }
+    }
+
     private struct State {
-        var calls: [Int: Call] = [:]
+        var calls = Members()
         var joined = 0
         /// Of the last one that left, once nobody waits.
         var lastDeadline: TimeInterval?
@@ -28,7 +55,7 @@ package final class WaitingCalls: Sendable {
     package func join(_ call: Call) -> Int {
         let (place, answer, secrets) = state.withLock { state in
             state.joined += 1
-            state.calls[state.joined] = call
+            state.calls.join(call, at: state.joined)
             return (state.joined, state.answer, state.secrets)
         }
         if let answer { call.noteAnswer(answer) }
@@ -43,7 +70,7 @@ package final class WaitingCalls: Sendable {
         // Asked outside the lock: the call may be shared work itself, and its deadline that of others.
         let (isStruck, deadline) = (call.isStruck, call.deadline)
         let failure = state.withLock { state -> PulseError? in
-            guard state.calls.removeValue(forKey: place) != nil else { return nil }
+            guard state.calls.remove(place) != nil else { return nil }
             if state.calls.isEmpty { (state.lastDeadline, state.isStruck) = (deadline, isStruck) }
             return isStruck ? state.lastFailure : nil
         }
@@ -52,9 +79,10 @@ package final class WaitingCalls: Sendable {
 
     /// The latest of them, in the clock's uptime; nil if somebody has none.
     package var deadline: TimeInterval? {
-        let (calls, lastDeadline) = state.withLock { (Array($0.calls.values), $0.lastDeadline) }
+        let (calls, lastDeadline) = state.withLock { ($0.calls, $0.lastDeadline) }
         guard !calls.isEmpty else { return lastDeadline }
-        let latest = calls.reduce(-TimeInterval.infinity) { max($0, $1.deadline ?? .infinity) }
+        var latest = -TimeInterval.infinity
+        calls.forEach { latest = max(latest, $0.deadline ?? .infinity) }
         return latest < .infinity ? latest : nil
     }
 
@@ -67,18 +95,18 @@ package final class WaitingCalls: Sendable {
     func noteAnswer(_ status: Int) {
         let calls = state.withLock { state in
             state.answer = status
-            return Array(state.calls.values)
+            return state.calls
         }
-        for call in calls { call.noteAnswer(status) }
+        calls.forEach { $0.noteAnswer(status) }
     }
 
     /// What a plugin marks in the work is in the answers and failures of all who wait for it.
     func markSecret(_ name: String, isSignature: Bool) {
         let calls = state.withLock { state in
             state.secrets[name] = isSignature
-            return Array(state.calls.values)
+            return state.calls
         }
-        for call in calls { call.markSecret(header: name, isSignature: isSignature) }
+        calls.forEach { $0.markSecret(header: name, isSignature: isSignature) }
     }
 
     /// The same for a call that does not wait.
@@ -96,9 +124,9 @@ package final class WaitingCalls: Sendable {
     func noteSent(_ request: URLRequest) {
         let calls = state.withLock { state in
             state.sent = request
-            return Array(state.calls.values)
+            return state.calls
         }
-        for call in calls { call.noteSent(request) }
+        calls.forEach { $0.noteSent(request) }
     }
 
     /// What the work has failed with so far; nil once it has overcome that.

@@ -13,12 +13,10 @@ struct SecretNames: Sendable {
 
     private struct Pattern: Sendable {
         let text: [UInt8]
-        let secondLetter: Int
         let anchor: Anchor
 
         init(_ text: String, _ anchor: Anchor) {
             self.text = Array(text.utf8)
-            secondLetter = self.text.count > 1 ? SecretNames.letter(self.text[1]) : 26
             self.anchor = anchor
         }
     }
@@ -36,19 +34,19 @@ struct SecretNames: Sendable {
         "samlresponse", "session", "setcookie2", "sid", "sig", "totp", "xauth",
     ]
 
-    /// By first letter.
+    /// By their first two letters: these tell of most places in most names that nothing begins there, and a name is looked
+    /// at for every header of every request.
     private static let standard: [[Pattern]] = {
-        var table = [[Pattern]](repeating: [], count: 26)
+        var table = [[Pattern]](repeating: [], count: 26 * 26)
         let all =
             anywhere.map { Pattern($0, .anywhere) } + end.map { Pattern($0, .end) } + whole.map { Pattern($0, .whole) }
-        for pattern in all { table[letter(pattern.text[0])].append(pattern) }
+        for pattern in all { table[26 * letter(pattern.text[0]) + letter(pattern.text[1])].append(pattern) }
         return table
     }()
 
-    /// For each first letter the second ones, a bit each: two letters tell of most places in most names that nothing
-    /// begins there, and a name is looked at for every header of every request.
-    private static let secondLetters: [UInt32] = standard.map { patterns in
-        patterns.reduce(0) { $0 | 1 << $1.secondLetter }
+    /// For each first letter the second ones that follow it in a pattern, a bit each.
+    private static let secondLetters: [UInt32] = (0..<26).map { first in
+        (0..<26).reduce(0) { standard[26 * first + $1].isEmpty ? $0 : $0 | 1 << $1 }
     }
 
     /// Says whether credentials may be sent, and holds none.
@@ -88,8 +86,8 @@ struct SecretNames: Sendable {
             for (index, byte) in name.enumerated() {
                 let letter = Self.letter(byte.asciiLowercased)
                 if letter < 26 {
-                    if seconds & 1 << letter != 0,
-                        matchesStandard(name, at: begin, secondLetter: letter, isBeginning: isBeginning)
+                    if seconds &>> UInt32(truncatingIfNeeded: letter) & 1 != 0,
+                        matchesStandard(name, at: begin, secondLetter: letter, isBeginning)
                     {
                         return !Self.matches(Self.exempt, name, at: 0)
                     }
@@ -113,11 +111,10 @@ struct SecretNames: Sendable {
     }
 
     private func matchesStandard(
-        _ name: UnsafeBufferPointer<UInt8>, at index: Int, secondLetter: Int, isBeginning: Bool
+        _ name: UnsafeBufferPointer<UInt8>, at index: Int, secondLetter: Int, _ isBeginning: Bool
     ) -> Bool {
-        Self.standard[Self.letter(name[index].asciiLowercased)].contains { pattern in
-            pattern.secondLetter == secondLetter && (isBeginning || pattern.anchor != .whole)
-                && Self.matches(pattern, name, at: index)
+        Self.standard[26 * Self.letter(name[index].asciiLowercased) + secondLetter].contains { pattern in
+            (isBeginning || pattern.anchor != .whole) && Self.matches(pattern, name, at: index)
         }
     }
 

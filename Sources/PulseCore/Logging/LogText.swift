@@ -16,11 +16,15 @@ package enum LogText {
 
     package static func milliseconds(_ seconds: TimeInterval) -> String {
         // A policy of one's own, or a server, may ask for a wait of any length.
-        Int64(exactly: (seconds * 1000).rounded()).map { "\($0) ms" } ?? "\(seconds) s"
+        Int64(exactly: (seconds * 1000).rounded()).map { String($0) + " ms" } ?? "\(seconds) s"
     }
 
-    package static func count(_ count: some BinaryInteger, _ noun: String) -> String {
-        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    package static func count(_ count: Int, _ noun: String) -> String {
+        self.count(Int64(count), noun)
+    }
+
+    package static func count(_ count: Int64, _ noun: String) -> String {
+        String(joining: String(count), " ", count == 1 ? noun : noun + "s")
     }
 
     /// The lines of a text, each as ``Swift/String/onOneLine``, indented: so none can pass for the heading of a block.

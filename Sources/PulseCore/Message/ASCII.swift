@@ -36,6 +36,17 @@ extension UnsafeMutableBufferPointer<UInt8> {
 }
 
 extension String {
+    /// One text of several, at a fraction of what an interpolation costs.
+    package init(joining parts: String...) {
+        self.init(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { text in
+            var end = 0
+            for var part in parts {
+                part.withUTF8 { end = text[end...].update(fromContentsOf: $0) }
+            }
+            return end
+        }
+    }
+
     /// Equality as HTTP compares field names: ASCII letters match in either case (RFC 9110, section 5.1).
     // Inlinable: most names differ in length already.
     @inlinable

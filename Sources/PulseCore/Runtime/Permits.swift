@@ -35,10 +35,23 @@ package struct Permits<Key: Hashable & Sendable>: Sendable {
     package func acquire(
         _ key: Key, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil
     ) async throws {
-        let id: UInt64? = state.withLock { state in
+        if let id = enter(key) { try await wait(key, id, priority: priority, cancellation) }
+    }
+
+    /// Takes a permit if one is free, which is nil; else gives what to ``wait(_:_:priority:_:)`` with. For whoever finds one
+    /// mostly: an asynchronous function costs more than all that is done here.
+    @inlinable
+    package func enter(_ key: Key) -> UInt64? {
+        state.withLock { state in
             state.lines[key, default: PermitLine(limit: limit)].enter() ? nil : state.takeID()
         }
-        guard let id else { return }
+    }
+
+    /// The second half of ``acquire(_:priority:_:)``.
+    @inlinable
+    package func wait(
+        _ key: Key, _ id: UInt64, priority: RequestPriority, _ cancellation: Cancellation?
+    ) async throws {
         try await withCancellation(cancellation) {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome: Result<Void, any Error>? = state.withLock { state in

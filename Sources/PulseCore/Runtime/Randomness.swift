@@ -12,9 +12,20 @@ extension Randomness {
         Double(next() >> 11) * 0x1p-53
     }
 
+    /// As ``next()`` gives them one after the other.
+    package func nextThree() -> (UInt64, UInt64, UInt64) {
+        if self is SystemRandomness, let bits = SystemRandomness.filled((0, 0, 0) as (UInt64, UInt64, UInt64)) {
+            return bits
+        }
+        return (next(), next(), next())
+    }
+
     /// A version 4 UUID (RFC 9562, section 5.4).
     package func uuid() -> UUID {
-        UUID(bits: next(), next())
+        if self is SystemRandomness, let bits = SystemRandomness.filled((0, 0) as (UInt64, UInt64)) {
+            return UUID(bits: bits.0, bits.1)
+        }
+        return UUID(bits: next(), next())
     }
 }
 
@@ -38,6 +49,20 @@ public struct SystemRandomness: Randomness {
     public func next() -> UInt64 {
         var generator = SystemRandomNumberGenerator()
         return generator.next()
+    }
+
+    /// Several words by one question to the kernel, which takes longer than all that is done with them. Nil if it has no
+    /// answer, and where the system's library answers by itself.
+    fileprivate static func filled<Words: BitwiseCopyable>(_ words: Words) -> Words? {
+        #if canImport(Glibc) || canImport(Musl)
+        var bits = words
+        let isFilled = withUnsafeMutableBytes(of: &bits) { bytes in
+            bytes.baseAddress.map { getentropy($0, bytes.count) == 0 } ?? false
+        }
+        return isFilled ? bits : nil
+        #else
+        return nil
+        #endif
     }
 }
 

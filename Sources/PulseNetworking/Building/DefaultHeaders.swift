@@ -13,8 +13,8 @@ struct DefaultHeaders: Sendable {
     /// - Parameter decoder: the client's, whose type most answers have.
     init(_ fields: [String: String], decoder: any ResponseDecoder) {
         self.fields = fields
-        decoded = (decoder.contentType, fields.accepting(decoder.contentType))
-        anything = fields.accepting("*/*")
+        decoded = (decoder.contentType, fields.accepting(decoder.contentType).withRoom)
+        anything = fields.accepting("*/*").withRoom
     }
 
     /// With that `Accept`, unless the client is configured with one.
@@ -30,5 +30,12 @@ struct DefaultHeaders: Sendable {
 extension [String: String] {
     fileprivate func accepting(_ type: String) -> [String: String] {
         header("Accept") == nil ? merging(["Accept": type]) { own, _ in own } : self
+    }
+
+    /// For what plugins write: to make room is to hash all names anew, in each request.
+    fileprivate var withRoom: Self {
+        var copy = self
+        copy.reserveCapacity(count + 8)
+        return copy
     }
 }

@@ -15,10 +15,14 @@ struct HostSlots: Sendable {
     }
 
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile; then it holds none.
+    // Inlined into the one function that calls it: an asynchronous function less to enter and leave.
+    @inline(__always)
     func acquire(
         _ origin: Origin, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil
     ) async throws {
-        try await permits.acquire(origin, priority: priority, cancellation)
+        if let id = permits.enter(origin) {
+            try await permits.wait(origin, id, priority: priority, cancellation)
+        }
     }
 
     /// Nobody waits any more: who does is cancelled, and so is whoever would.

@@ -96,7 +96,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     }
 
     private func authorized(_ request: URLRequest, _ token: String) throws -> URLRequest {
-        let value = "\(scheme) \(token)"
+        let value = String(joining: scheme, " ", token)
         guard value.isHTTPFieldValue else {
             throw PulseError.invalidRequest(reason: "the access token, or its scheme, holds a line break")
         }

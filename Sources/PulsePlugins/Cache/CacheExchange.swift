@@ -4,7 +4,8 @@ import PulseCore
 import PulseStorage
 
 /// One request on its way through the cache, and what the cache needs to know of it.
-struct CacheExchange: Sendable {
+// A class, as it is handed on through asynchronous functions: in each of their frames it takes one word.
+final class CacheExchange: Sendable {
     let request: URLRequest
     let headers: [String: String]
     let rules: CachedRequest

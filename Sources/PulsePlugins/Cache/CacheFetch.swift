@@ -4,7 +4,8 @@ import PulseCore
 import PulseStorage
 
 /// What came of asking the server.
-enum CacheOutcome: Sendable {
+// Indirect, as it passes through asynchronous functions: in each of their frames it takes one word.
+indirect enum CacheOutcome: Sendable {
     /// The server's own answer, and what was stored of it.
     case answered(PulseResponse, stored: CachedResponse?)
     /// The stored answer that the server confirmed, under its new head; `isKept` if others may use it.
@@ -24,7 +25,7 @@ struct CacheFetch: Sendable {
     let stored: [CachedResponse]
     let conditions: CacheConditions?
     let cache: CacheKeeper
-    private let sendTime: CacheSendTime
+    private let sendTime: Locked<Date>
     /// It goes on behind an answer, and nobody else reads what comes of it.
     private let isBehind: Bool
 
@@ -38,44 +39,61 @@ struct CacheFetch: Sendable {
         self.conditions = conditions
         self.cache = cache
         self.isBehind = isBehind
-        sendTime = CacheSendTime(exchange.context.clock.now)
+        sendTime = Locked(exchange.context.clock.now)
         exchange.context.store[CacheSendTime.self] = sendTime
     }
 
     /// - Parameter next: the rest of the chain, of this call or detached from it.
     /// - Parameter waiting: those for whom it was detached.
     func outcome(of next: PluginChain, for waiting: WaitingCalls? = nil) async -> CacheOutcome {
-        let outcome = await outcome(of: next, conditions, for: waiting)
-        if let outcome { return outcome }
-        // Nothing that was asked about is what the server speaks of: without conditions it cannot answer so again.
-        await cache.remove(.key(exchange.key), in: exchange.context)
-        return await self.outcome(of: next, nil, for: waiting)
-            ?? .failed(.invalidRequest(reason: "the server answers 304 to a request without conditions"))
-    }
-
-    /// Nil for a 304 that is about none of the stored answers.
-    private func outcome(
-        of next: PluginChain, _ conditions: CacheConditions?, for waiting: WaitingCalls?
-    ) async -> CacheOutcome? {
-        let clock = exchange.context.clock
-        // Of a request that no plugin's `willSend` sees, answered further in, this is the time.
-        sendTime.value = clock.now
+        // Here, not by the function below: most answers ask nothing of the store, and it would be one more to wait for.
+        noteSending()
         switch await next.result(exchange.request(with: conditions)) {
         case .failure(let error):
             return .failed(error)
         case .success(let response):
-            // What was marked as a secret further in tells whose answer it is. A call that has left meanwhile, or does
-            // not wait, has not learned of it.
-            waiting?.tellSecrets(to: exchange.context.call)
-            let answer = CachedAnswer(
-                statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.value,
-                responseTime: clock.now)
-            let verdict = cache.policy.verdict(
-                on: answer, to: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), conditions: conditions)
-            return await perform(verdict, response)
+            let verdict = judged(response, conditions, for: waiting)
+            if case .pass = verdict { return passed(response) }
+            return await outcome(by: verdict, response, of: next, for: waiting)
         }
     }
 
+    private func outcome(
+        by verdict: CacheVerdict, _ response: PulseResponse, of next: PluginChain, for waiting: WaitingCalls?
+    ) async -> CacheOutcome {
+        if let outcome = await perform(verdict, response) { return outcome }
+        // Nothing that was asked about is what the server speaks of: without conditions it cannot answer so again.
+        await cache.remove(.key(exchange.key), in: exchange.context)
+        noteSending()
+        switch await next.result(exchange.request(with: nil)) {
+        case .failure(let error):
+            return .failed(error)
+        case .success(let response):
+            return await perform(judged(response, nil, for: waiting), response)
+                ?? .failed(.invalidRequest(reason: "the server answers 304 to a request without conditions"))
+        }
+    }
+
+    /// Of a request that no plugin's `willSend` sees, answered further in, this is the time.
+    private func noteSending() {
+        let now = exchange.context.clock.now
+        sendTime.withLock { $0 = now }
+    }
+
+    private func judged(
+        _ response: PulseResponse, _ conditions: CacheConditions?, for waiting: WaitingCalls?
+    ) -> CacheVerdict {
+        // What was marked as a secret further in tells whose answer it is. A call that has left meanwhile, or does not
+        // wait, has not learned of it.
+        waiting?.tellSecrets(to: exchange.context.call)
+        let answer = CachedAnswer(
+            statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.withLock { $0 },
+            responseTime: exchange.context.clock.now)
+        return cache.policy.verdict(
+            on: answer, to: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), conditions: conditions)
+    }
+
+    /// Nil for a 304 that is about none of the stored answers.
     private func perform(_ verdict: CacheVerdict, _ response: PulseResponse) async -> CacheOutcome? {
         switch verdict {
         case .pass:

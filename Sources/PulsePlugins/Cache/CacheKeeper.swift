@@ -8,6 +8,8 @@ import PulseStorage
 final class CacheKeeper: Sendable {
     let policy: CachePolicy
     let storage: any CacheStorage
+    /// The same if it is the system's memory, which answers without a wait.
+    let memory: MemoryCacheStorage?
     let flights = CacheFlights()
     let counters = Locked(CacheStatistics.Counters())
     let commits = CacheCommits()
@@ -16,6 +18,7 @@ final class CacheKeeper: Sendable {
     init(policy: CachePolicy, storage: any CacheStorage) {
         self.policy = policy
         self.storage = storage
+        memory = storage as? MemoryCacheStorage
     }
 
     /// Where in the order of invalidations a request begins; and where to tell of what no call asks for.

@@ -11,43 +11,47 @@ enum CachePartition {
     /// Without a hash function the credentials themselves are the name: such a partition is for memory alone.
     static func name(account: String?, _ headers: [String: String], isSecret: (String) -> Bool) -> String {
         if let account { return name(account: account) }
-        var credentials: [String] = []
-        for (name, value) in headers where isSecret(name) {
-            credentials.append("\(name.asciiLowercased):\(value)")
-        }
+        var credentials: [(name: String, value: String)] = []
+        for (name, value) in headers where isSecret(name) { credentials.append((name, value)) }
         guard !credentials.isEmpty else { return "" }
-        let text = credentials.sorted().joined(separator: "\n")
-        return "credentials:" + (digest(of: text) ?? text)
+        if credentials.count > 1 { credentials.sort { $0.name < $1.name } }
+        let fingerprint = Fingerprint(credentials)
+        if let last = last.withLock({ $0 }), last.fingerprint == fingerprint { return last.name }
+        let text = credentials.map { "\($0.name.asciiLowercased):\($0.value)" }.sorted().joined(separator: "\n")
+        guard let digest = CacheDigest.hex(text) else { return prefix + text }
+        let name = prefix + digest
+        last.withLock { $0 = (fingerprint, name) }
+        return name
     }
+
+    private static let prefix = "credentials:"
 
     /// Of the credentials that were seen last, which are mostly those of the next call too. Not the credentials: they would
     /// stay in memory after a logout.
-    private static let last = Locked<(fingerprint: Fingerprint, digest: String)?>(nil)
+    private static let last = Locked<(fingerprint: Fingerprint, name: String)?>(nil)
 
     /// 128 bits that nobody outside of this process can make collide.
     private struct Fingerprint: Equatable {
         let high: Int
         let low: Int
 
-        init(_ text: String) {
-            (high, low) = (Self.half(text, 0), Self.half(text, 1))
+        init(_ credentials: [(name: String, value: String)]) {
+            var (first, second) = (Hasher(), Hasher())
+            second.combine(1 as UInt8)
+            for (name, value) in credentials {
+                for var text in [name, value] {
+                    // As bytes: two texts that Swift calls equal may be two credentials. With their length, which tells
+                    // where each ends.
+                    text.withUTF8 { bytes in
+                        first.combine(bytes.count)
+                        first.combine(bytes: UnsafeRawBufferPointer(bytes))
+                        second.combine(bytes.count)
+                        second.combine(bytes: UnsafeRawBufferPointer(bytes))
+                    }
+                }
+            }
+            (high, low) = (first.finalize(), second.finalize())
         }
-
-        private static func half(_ text: String, _ salt: Int) -> Int {
-            var (hasher, text) = (Hasher(), text)
-            hasher.combine(salt)
-            // As bytes: two texts that Swift calls equal may be two credentials.
-            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-            return hasher.finalize()
-        }
-    }
-
-    private static func digest(of text: String) -> String? {
-        let fingerprint = Fingerprint(text)
-        if let last = last.withLock({ $0 }), last.fingerprint == fingerprint { return last.digest }
-        guard let digest = CacheDigest.hex(text) else { return nil }
-        last.withLock { $0 = (fingerprint, digest) }
-        return digest
     }
 
     static func name(account: String) -> String {

@@ -11,14 +11,32 @@ extension CachePlugin {
         let exchange = CacheExchange(
             request, method, for: context, by: keeper.policy, sequence: keeper.begin(in: context))
         guard let exchange else { return try await pass(request, method, context, next) }
-        let stored = await keeper.storage.responses(for: exchange.key)
-        let plan = keeper.policy.plan(
-            for: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), now: context.clock.now)
+        let stored =
+            if let memory = keeper.memory { memory.responsesAtOnce(for: exchange.key) } else {
+                await keeper.storage.responses(for: exchange.key)
+            }
+        guard stored.isEmpty, case .forward(nil) = plan(for: exchange, stored) else {
+            return try await answer(exchange, stored, next)
+        }
+        return try await fetch(exchange, [], nil, next)
+    }
+
+    private func plan(for exchange: CacheExchange, _ stored: [CachedResponse]) -> CachePlan {
+        keeper.policy.plan(
+            for: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), now: exchange.context.clock.now)
+    }
+
+    // Not inlined: its temporaries would take room in the frame of a call that finds nothing in the store.
+    @inline(never)
+    private func answer(
+        _ exchange: CacheExchange, _ stored: [CachedResponse], _ next: PluginChain
+    ) async throws -> PulseResponse {
+        let plan = plan(for: exchange, stored)
         switch plan {
         case .bypass:
-            return try await next(request)
+            return try await next(exchange.request)
         case .serve(let index, let use):
-            if let response = try await hit(stored[index], use, exchange) {
+            if let response = try await hit(stored, index, use, exchange) {
                 if use.revalidates { validateBehind(exchange, stored, next) }
                 return response
             }
@@ -34,7 +52,8 @@ extension CachePlugin {
 
     public func willSend(_ request: URLRequest, for context: PluginContext) async {
         // Of several attempts the last one's answer is stored, whose age counts from its own start.
-        context.store[CacheSendTime.self]?.value = context.clock.now
+        let now = context.clock.now
+        context.store[CacheSendTime.self]?.withLock { $0 = now }
     }
 
     /// A request that is not the cache's, except for what it changes.
@@ -67,10 +86,11 @@ extension CachePlugin {
     // MARK: From the store
 
     /// Nil if the stored body is damaged.
+    // Of an index, not the element: that would take room in the frame of each call, and most find nothing in the store.
     private func hit(
-        _ stored: CachedResponse, _ use: CacheUse, _ exchange: CacheExchange
+        _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ exchange: CacheExchange
     ) async throws -> PulseResponse? {
-        let response = try await CacheAnswer(stored, use.origin, age: use.age).response(to: exchange)
+        let response = try await CacheAnswer(stored[index], use.origin, age: use.age).response(to: exchange)
         guard let response else { return nil }
         keeper.counters.withLock { counters in
             if use.origin == .stale { counters.staleHits += 1 } else { counters.hits += 1 }
@@ -82,8 +102,7 @@ extension CachePlugin {
     /// Without what cannot be read: from the network, if the call allows it.
     private func fetchAfterDamage(_ exchange: CacheExchange, _ next: PluginChain) async throws -> PulseResponse {
         await keeper.remove(.key(exchange.key), in: exchange.context)
-        let plan = keeper.policy.plan(
-            for: exchange.rules, mode: exchange.mode, stored: [], now: exchange.context.clock.now)
+        let plan = plan(for: exchange, [])
         guard case .forward = plan else { return try refuse(plan, exchange) }
         return try await fetch(exchange, [], nil, next)
     }
@@ -109,6 +128,7 @@ extension CachePlugin {
         else {
             let outcome = await fetch.outcome(of: next)
             if isShareable(outcome, exchange) { keeper.note(exchange.key, isShareable: true) }
+            if case .answered(let response, _) = outcome { return missed(response, exchange) }
             return try await finish(outcome, fetch, next)
         }
         let (outcome, isLeader) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
@@ -126,6 +146,12 @@ extension CachePlugin {
         return try await finish(await fetch.outcome(of: next), fetch, next)
     }
 
+    private func missed(_ response: PulseResponse, _ exchange: CacheExchange) -> PulseResponse {
+        keeper.counters.withLock { $0.misses += 1 }
+        exchange.context.emit(.cacheMiss(exchange.context.summary))
+        return response
+    }
+
     /// Makes an answer of what came of this call's own request.
     private func finish(
         _ outcome: CacheOutcome, _ fetch: CacheFetch, _ next: PluginChain
@@ -133,9 +159,7 @@ extension CachePlugin {
         let exchange = fetch.exchange
         switch outcome {
         case .answered(let response, _):
-            keeper.counters.withLock { $0.misses += 1 }
-            exchange.context.emit(.cacheMiss(exchange.context.summary))
-            return response
+            return missed(response, exchange)
         case .confirmed(let confirmed, _):
             if let response = try await CacheAnswer(confirmed, .revalidated, age: nil).response(to: exchange) {
                 keeper.counters.withLock { $0.revalidations += 1 }
@@ -146,7 +170,7 @@ extension CachePlugin {
             let anew = CacheFetch(exchange: exchange, stored: [], conditions: nil, cache: keeper)
             return try await finish(await anew.outcome(of: next), anew, next)
         case .standIn(let index, let use, let refused):
-            guard let response = try await hit(fetch.stored[index], use, exchange) else { return refused }
+            guard let response = try await hit(fetch.stored, index, use, exchange) else { return refused }
             refused.bytes?.cancel()
             return response
         case .failed(let error):
@@ -172,7 +196,7 @@ extension CachePlugin {
             for: exchange.rules, mode: exchange.mode, stored: [shared.head], now: exchange.context.clock.now)
         guard case .serve(_, let use) = plan else { return nil }
         // It may have gone past its lifetime for a caller who allows that, and he is to learn of it.
-        guard use.origin != .stale else { return try await hit(shared, use, exchange) }
+        guard use.origin != .stale else { return try await hit([shared], 0, use, exchange) }
         let response = try await CacheAnswer(shared, .coalesced, age: use.age).response(to: exchange)
         guard let response else { return nil }
         keeper.counters.withLock { $0.coalesced += 1 }
@@ -200,7 +224,7 @@ extension CachePlugin {
                 of: heads[index], exchange.rules, exchange.mode, isDisconnected: isDisconnected,
                 now: exchange.context.clock.now)
         else { return nil }
-        return try await hit(fetch.stored[index], use, exchange)
+        return try await hit(fetch.stored, index, use, exchange)
     }
 
     /// Asks behind an answer that was served past its lifetime.

@@ -68,13 +68,14 @@ struct CacheConditions: Sendable, Equatable {
 }
 
 /// What is to be done with an answer of the server.
+// Indirect where it holds a head, so that it takes little room in the frames of asynchronous functions.
 enum CacheVerdict: Sendable, Equatable {
     /// It concerns nothing that is stored.
     case pass
     /// It is stored, under this head.
-    case store(CachedHead)
+    indirect case store(CachedHead)
     /// The stored answer of that index holds and is served with this head; kept only if `keeps`.
-    case confirm(Int, CachedHead, keeps: Bool)
+    indirect case confirm(Int, CachedHead, keeps: Bool)
     /// The server cannot answer; the stored answer of that index may stand in.
     case serveStale(Int, CacheUse)
     /// It may not be stored and takes the place of what is.

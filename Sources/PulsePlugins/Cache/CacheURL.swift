@@ -20,6 +20,7 @@ enum CacheURL {
 
     static func normalized(_ text: String) -> String {
         var text = text
+        if text.withUTF8({ isNormalized($0) }) { return text }
         return text.withUTF8 { bytes in
             let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count
             guard let (schemeEnd, standardPort) = scheme(bytes[..<end]) else {
@@ -35,6 +36,19 @@ enum CacheURL {
             appendUnescaped(bytes[authorityEnd..<end], to: &output)
             return String(decoding: output, as: UTF8.self)
         }
+    }
+
+    /// Most are written as they are to be. False where that takes more than a look at each byte.
+    private static func isNormalized(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let start = ["https://", "http://"].first(where: { bytes.starts(with: $0.utf8) })?.utf8.count else {
+            return false
+        }
+        let path = bytes[start...].firstIndex { byte in
+            !(UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || byte.isASCIIDigit || byte == UInt8(ascii: ".")
+                || byte == UInt8(ascii: "-"))
+        }
+        guard let path, path > start, bytes[path] == UInt8(ascii: "/") else { return false }
+        return !bytes[path...].contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "#") }
     }
 
     private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>

@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// Not among them: the deadline, which each call keeps to itself; decoder and encoder, which cannot be compared and go with
 /// the route; and what the plugins further out have seen to.
-struct CoalescingOptions: Hashable, Sendable {
+struct CoalescingOptions: Equatable, Sendable {
     /// Breakers, limits and metrics go by it.
     private let route: Call.RouteKey
     private let timeout: TimeInterval?
@@ -42,7 +42,7 @@ struct CoalescingOptions: Hashable, Sendable {
     }
 
     /// A policy without closures.
-    private struct Retry: Hashable, Sendable {
+    private struct Retry: Equatable, Sendable {
         let maxAttempts: Int
         let backoff: Backoff
         let statuses: Set<Int>
@@ -62,7 +62,7 @@ struct CoalescingOptions: Hashable, Sendable {
         }
     }
 
-    private struct Backoff: Hashable, Sendable {
+    private struct Backoff: Equatable, Sendable {
         let form: String
         var base: TimeInterval = 0
         var maxDelay: TimeInterval = 0

@@ -48,6 +48,14 @@ public struct CompressionPlugin: PulsePlugin {
             missingWarning.emit(in: context)
             return try await next(request)
         }
+        return try await compress(request, by: compressor, for: context, next: next)
+    }
+
+    // Not inlined: its temporaries would take room in the frame of a call that has nothing to compress.
+    @inline(never)
+    private func compress(
+        _ request: URLRequest, by compressor: BodyCompressor, for context: PluginContext, next: PluginChain
+    ) async throws -> PulseResponse {
         switch context.body {
         case .inRequest:
             guard let body = request.httpBody,

@@ -115,19 +115,21 @@ final class HedgedRequest: Sendable {
 
     private func finish(_ number: Int, _ outcome: Outcome) {
         let quality = HedgingPlugin.quality(of: outcome, in: context)
-        let (dropped, ended) = state.withLock { state -> (Outcome?, State?) in
+        var dropped: Outcome? = outcome
+        var (tasks, continuation): ([Task<Void, any Error>], CheckedContinuation<Outcome, Never>?) = ([], nil)
+        let winner = state.withLock { state -> Outcome? in
             let wasOver = state.race.isOver
             let isDecided = state.race.finish(number, quality) != nil
-            var dropped: Outcome? = outcome
             if !wasOver, state.race.bestNumber == number { swap(&dropped, &state.best) }
-            guard isDecided else { return (dropped, nil) }
-            state.outcome = state.best
-            defer { (state.tasks, state.continuation, state.best) = ([], nil, nil) }
-            return (dropped, state)
+            guard isDecided else { return nil }
+            swap(&state.outcome, &state.best)
+            swap(&state.tasks, &tasks)
+            swap(&state.continuation, &continuation)
+            return state.outcome
         }
         if case .success(let response) = dropped { response.bytes?.cancel() }
-        guard let ended, let winner = ended.outcome else { return }
-        ended.tasks.forEach { $0.cancel() }
-        ended.continuation?.resume(returning: winner)
+        guard let winner else { return }
+        tasks.forEach { $0.cancel() }
+        continuation?.resume(returning: winner)
     }
 }

@@ -46,8 +46,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
         guard let key = key.value(request, context), !HeldPermit.covers(key, of: line) else {
             return try await next(request)
         }
-        try await line.permits.acquire(
-            key, priority: context.call.options.priority ?? .normal, context.call.cancellation)
+        if let id = line.permits.enter(key) { try await wait(key, id, for: context) }
         let permit = HeldPermit(line.permits, of: line, key)
         let result = await HeldPermit.$innermost.withValue(permit) { await next.result(request) }
         if case .success(let response) = result, let stream = response.bytes {
@@ -56,6 +55,15 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
             permit.release()
         }
         return try result.get()
+    }
+}
+
+extension ConcurrencyLimitPlugin {
+    // Not inlined: its temporaries would take room in the frame of each attempt.
+    @inline(never)
+    private func wait(_ key: LimitKey.Value, _ id: UInt64, for context: PluginContext) async throws {
+        try await line.permits.wait(
+            key, id, priority: context.call.options.priority ?? .normal, context.call.cancellation)
     }
 }
 

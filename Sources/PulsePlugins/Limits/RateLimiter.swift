@@ -28,6 +28,13 @@ final class RateLimiter: Sendable {
         case tooLong(seconds: TimeInterval)
     }
 
+    /// A place in the line for a token that is not there yet.
+    struct Place {
+        fileprivate let id: UInt64
+        /// When it is worth nothing any more, in the clock's uptime.
+        fileprivate let latest: TimeInterval
+    }
+
     private let rate: Rate
     private let maximumWait: TimeInterval
     private let state: Locked<State>
@@ -49,21 +56,27 @@ final class RateLimiter: Sendable {
 
     // MARK: Going through
 
-    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none
-    /// in time, and `CancellationError`.
-    func enter(_ key: LimitKey.Value, for context: PluginContext) async throws {
+    /// Takes a token if there is one, which is nil; else gives a place to ``wait(_:in:for:)`` in. Throws
+    /// ``PulseError/rateLimited(retryAfter:)`` if it is known that there will be none in time.
+    func admit(_ key: LimitKey.Value, for context: PluginContext) throws -> Place? {
         let now = context.clock.uptime
         let latest = min(now + maximumWait, context.deadline.map(\.nextDown) ?? .infinity)
         switch arrive(key, now: now, latest: latest) {
         case .through:
-            return
+            return nil
         case .tooLong(let seconds):
             context.emit(.rateLimited(context.summary, retryAfter: seconds))
             throw PulseError.rateLimited(retryAfter: seconds)
         case .wait(let id, let seconds):
             context.emit(.rateLimited(context.summary, retryAfter: seconds))
-            try await wait(key, id, latest: latest, context.clock, context.call.cancellation)
+            return Place(id: id, latest: latest)
         }
+    }
+
+    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none in
+    /// time, and `CancellationError`.
+    func wait(_ key: LimitKey.Value, in place: Place, for context: PluginContext) async throws {
+        try await wait(key, place.id, latest: place.latest, context.clock, context.call.cancellation)
     }
 
     private func arrive(_ key: LimitKey.Value, now: TimeInterval, latest: TimeInterval) -> Arrival {

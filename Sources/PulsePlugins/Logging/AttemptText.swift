@@ -40,7 +40,7 @@ struct AttemptText {
         switch result {
         case .success(let response):
             return "\(tag) <-- \(response.statusCode) for \(name(response.request)), "
-                + "\(redirect(response))\(response.bodySize) in \(time)"
+                + "\(redirect(response))\(response.bodySize.text) in \(time)"
         case .failure(let error):
             return "\(tag) <-- \(name(request)) failed in \(time): \(text(error.description))"
         }
@@ -60,10 +60,14 @@ struct AttemptText {
             (requests > 1 ? ", \(requests) requests" : "")
             + (outcome.hops > 0 ? ", \(LogText.count(outcome.hops, "redirect"))" : "")
         let time = LogText.milliseconds(seconds)
-        let heading = "[\(LogText.shortID(context.id))] \(name(outcome.request))"
+        let (id, method, url) = (LogText.shortID(context.id), method(outcome.request), url(outcome.request))
         switch outcome.end {
-        case .answer(let status, let body): return "\(heading) \(status), \(body) in \(time)\(counts)"
-        case .failure(_, let message): return "\(heading) failed in \(time)\(counts): \(text(message))"
+        case .answer(let status, let size):
+            return String(
+                joining: "[", id, "] ", method, " ", url, " ", String(status), ", ", size.text, " in ", time, counts)
+        case .failure(_, let message):
+            return String(
+                joining: "[", id, "] ", method, " ", url, " failed in ", time, counts, ": ", text(message))
         }
     }
 
@@ -108,8 +112,15 @@ struct AttemptText {
     }
 
     private func name(_ request: URLRequest) -> String {
-        let url = request.url.map { LogExcerpt(redaction, limit: Self.maximumURLLength).url($0) } ?? "(no URL)"
-        return "\((request.httpMethod ?? "GET").onOneLine) \(url)"
+        "\(method(request)) \(url(request))"
+    }
+
+    private func method(_ request: URLRequest) -> String {
+        (request.httpMethod ?? "GET").onOneLine
+    }
+
+    private func url(_ request: URLRequest) -> String {
+        request.url.map { LogExcerpt(redaction, limit: Self.maximumURLLength).url($0) } ?? "(no URL)"
     }
 
     private func text(_ message: String) -> String {

@@ -9,7 +9,7 @@ struct CallOutcome: Sendable {
     }
 
     enum End: Sendable {
-        case answer(status: Int, body: String)
+        case answer(status: Int, body: PulseResponse.BodySize)
         case failure(PulseError.Kind, String)
     }
 
@@ -43,11 +43,28 @@ extension PluginContext {
 }
 
 extension PulseResponse {
-    /// `120 bytes`, `a stream`, `a file of 120 bytes`; never a path.
-    var bodySize: String {
-        if bytes != nil { return "a stream" }
-        if let file { return file.sizeText }
-        return LogText.count(data.count, "byte") + (isTruncated ? ", cut" : "")
+    /// What a log says of a body.
+    enum BodySize: Sendable {
+        case bytes(Int, isCut: Bool)
+        case stream
+        /// Where the file was when the answer came: it may be gone by the time of the text.
+        case file(text: String)
+
+        /// `120 bytes`, `a stream`, `a file of 120 bytes`; never a path.
+        var text: String {
+            switch self {
+            case .bytes(let count, isCut: false): LogText.count(count, "byte")
+            case .bytes(let count, isCut: true): LogText.count(count, "byte") + ", cut"
+            case .stream: "a stream"
+            case .file(let text): text
+            }
+        }
+    }
+
+    var bodySize: BodySize {
+        if bytes != nil { return .stream }
+        if let file { return .file(text: file.sizeText) }
+        return .bytes(data.count, isCut: isTruncated)
     }
 }
 

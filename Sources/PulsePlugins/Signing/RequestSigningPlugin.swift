@@ -93,9 +93,17 @@ public struct RequestSigningPlugin: PulsePlugin {
             let bodyHash = try signer.bodyHash.hex(of: request.httpBody)
             return try await next(signed(request, url, bodyHash: bodyHash, by: signer, for: context))
         }
+        return try await next(signedBySource(request, url, by: signer, for: context))
+    }
+
+    // Not inlined: its temporaries would take room in the frame of each attempt.
+    @inline(never)
+    private func signedBySource(
+        _ request: URLRequest, _ url: URL, by signer: Signer, for context: PluginContext
+    ) async throws -> URLRequest {
         let bodyHash = try await signer.bodyHash.hex(
             of: context.body, in: request, cancellation: context.call.cancellation)
-        return try await next(signed(request, url, bodyHash: bodyHash, by: signer, for: context))
+        return try signed(request, url, bodyHash: bodyHash, by: signer, for: context)
     }
 
     // Not inlined: its temporaries would take room in the frame of each attempt.

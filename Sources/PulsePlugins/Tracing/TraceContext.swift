@@ -73,7 +73,7 @@ public struct TraceContext: Sendable, Hashable {
 
     /// Another span of a call's trace.
     init(within trace: Call.Trace, _ randomness: any Randomness) {
-        (high, low, span) = (trace.high, trace.low, randomness.nonZero())
+        (high, low, span) = (trace.high, trace.low, randomness.next().nonZero)
         isSampled = trace.isSampled
         traceState = trace.vendorState
     }
@@ -86,20 +86,18 @@ public struct TraceContext: Sendable, Hashable {
     /// Another span of the same trace, by a source of chance.
     package func child(_ randomness: any Randomness) -> TraceContext {
         TraceContext(
-            trace: (high, low), span: randomness.nonZero(), isSampled: isSampled, traceState: traceState) ?? self
+            trace: (high, low), span: randomness.next().nonZero, isSampled: isSampled, traceState: traceState) ?? self
     }
 
     /// The first span of a new trace.
     package init(isSampled: Bool, _ randomness: any Randomness) {
-        (high, low, span) = (randomness.nonZero(), randomness.next(), randomness.nonZero())
+        let bits = randomness.nextThree()
+        (high, low, span) = (bits.0.nonZero, bits.1, bits.2.nonZero)
         self.isSampled = isSampled
         traceState = nil
     }
 }
 
-extension Randomness {
-    fileprivate func nonZero() -> UInt64 {
-        let bits = next()
-        return bits == 0 ? 1 : bits
-    }
+extension UInt64 {
+    fileprivate var nonZero: UInt64 { self == 0 ? 1 : self }
 }

@@ -16,6 +16,10 @@ public final class MemoryCacheStorage: CacheStorage {
     }
 
     public func responses(for key: CacheKey) async -> [CachedResponse] {
+        responsesAtOnce(for: key)
+    }
+
+    package func responsesAtOnce(for key: CacheKey) -> [CachedResponse] {
         shelf.withLock { $0.responses(for: key) }
     }
 

@@ -55,7 +55,8 @@ extension Collection<UInt8> {
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+        // Without a branch, which nobody could foretell.
+        value &+ UInt8(ascii: "0") &+ (value > 9 ? UInt8(ascii: "a") - UInt8(ascii: "0") - 10 : 0)
     }
 }
 

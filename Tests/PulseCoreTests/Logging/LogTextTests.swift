@@ -15,6 +15,18 @@ struct LogTextTests {
         }
     }
 
+    @Test func joinsTextsOfAnyKind() {
+        let long = String(repeating: "long ", count: 40)
+        #expect(String(joining: "", "é", long, "", "e\u{301}", "🇦") == "é" + long + "e\u{301}🇦")
+        #expect(String(joining: "", "").isEmpty)
+        #expect(String(joining: "[", "a") == "[a")
+    }
+
+    @Test func countsWhatThereIs() {
+        #expect([0, 1, 2].map { LogText.count($0, "byte") } == ["0 bytes", "1 byte", "2 bytes"])
+        #expect(LogText.count(Int64.min, "byte") == "-9223372036854775808 bytes")
+    }
+
     @Test func writesTimesOfAnyLength() {
         #expect(LogText.milliseconds(0.0124) == "12 ms")
         #expect(LogText.milliseconds(1) == "1000 ms")

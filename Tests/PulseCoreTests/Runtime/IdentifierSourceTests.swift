@@ -6,6 +6,23 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct IdentifierSourceTests {
+    @Test func severalWordsAtOnceAreThoseThatComeOneAfterTheOther() {
+        let (once, each) = (SeededRandomness(seed: 7), SeededRandomness(seed: 7))
+        #expect(once.nextThree() == (each.next(), each.next(), each.next()))
+        #expect(once.uuid() == UUID(bits: each.next(), each.next()))
+    }
+
+    @Test func theSystemsWordsAreAllOfTheirOwn() {
+        let words = (0..<1000).flatMap { _ -> [UInt64] in
+            let three = SystemRandomness().nextThree()
+            return [three.0, three.1, three.2]
+        }
+        #expect(Set(words).count == 3000)
+        // Each bit is set in about half of them: 1500, with a deviation of 27.
+        for bit in 0..<64 { #expect((1200...1800).contains(words.count { $0 >> bit & 1 == 1 })) }
+        #expect(Set((0..<1000).map { _ in SystemRandomness().uuid() }).count == 1000)
+    }
+
     @Test
     func identifiersAreUniqueAndOfVersion4() {
         let source = IdentifierSource(SeededRandomness(seed: 1))

@@ -2,6 +2,7 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Calls that carry secrets wherever one can be: none is in what is counted, traced, logged and exported of them.
@@ -18,7 +19,7 @@ struct ExportedSecretsTests {
             let bus = PulseEventBus()
             let exports = ExportedTexts(of: bus, texts.add)
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL)
+                configuration: PulseConfiguration.patient(with: server)
                     .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
                 plugins: [MarkingPlugin(), .tracing(), .cache(ttl: 60)], events: bus)
             for path in Self.paths {

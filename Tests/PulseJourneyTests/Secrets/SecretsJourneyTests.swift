@@ -2,6 +2,7 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Calls that carry secrets wherever one can be, to every kind of end: none of them shows in any text.
@@ -112,7 +113,7 @@ struct SecretsJourneyTests {
         bus.addSink(collector)
         recorder.attach(to: bus)
         return PulseClient(
-            configuration: PulseConfiguration(baseURL: server.baseURL)
+            configuration: PulseConfiguration.patient(with: server)
                 .with(\.secretHeaders, value: ["X-Tenant"])
                 .with(\.defaultHeaders, value: ["X-Tenant": PlantedSecret.configuredHeader.value])
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),

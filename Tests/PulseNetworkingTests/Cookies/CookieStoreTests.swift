@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
@@ -74,7 +75,7 @@ struct CookieStoreTests {
             request.path == "/login" ? .status(204).header("Set-Cookie", "session=abc; Path=/") : .status(200)
         }
         let store = MemoryCookieStore()
-        let configuration = PulseConfiguration(baseURL: server.baseURL).with(\.cookieStore, value: store)
+        let configuration = PulseConfiguration.patient(with: server).with(\.cookieStore, value: store)
         let client = PulseClient(configuration: configuration)
         try await client.post("/login", body: ["name": "Ada"])
         _ = try await client.rawRequest(Request<EmptyResponse>(.get, "/account"))

@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The breaker and hedging in a client, over real sockets.
@@ -20,7 +21,7 @@ struct ResilienceWireTests {
         _ server: MockServer, _ plugins: [any PulsePlugin], clock: any PulseClock = .system
     ) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none)
+            configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
                 .with(\.clock, value: clock),
             plugins: plugins, events: PulseEventBus())
     }

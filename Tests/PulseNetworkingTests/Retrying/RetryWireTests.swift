@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// What is sent again and what is not, by the count of a real server.
@@ -82,7 +83,7 @@ struct RetryWireTests {
             }
             server.on(.post, "/make", reading: fault.reading) { _ in fault.answer }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: Self.eager),
+                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: Self.eager),
                 plugins: plugins, transport: transport, events: PulseEventBus())
             if isReused {
                 try await Self.warm(client)
@@ -133,7 +134,7 @@ struct RetryWireTests {
         try await MockServer.run { server in
             server.on(.post, "/make") { _ in .text("made") }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: Self.eager),
+                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: Self.eager),
                 transport: transport, events: PulseEventBus())
             let count = Locked(0)
             let body = RequestBody.stream {

@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Redirects and the secrets on their way, by the record of real servers.
@@ -274,7 +275,7 @@ struct RedirectFollowerWireTests {
             server.on(.get, "/start", script: [.status(503), .status(302, headers: ["Location": "/end"])])
             server.on(.get, "/end", script: [.status(503), .text("end")])
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL)
+                configuration: PulseConfiguration.patient(with: server)
                     .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
                 events: PulseEventBus())
             let data = try await client.request(Where())

@@ -22,6 +22,7 @@ struct URLSessionDownloadWireTests {
             server.fallback(answer)
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: offset),
+                idleTimeout: 600,
                 progress: progress)
             let result: Result<PulseResponse, PulseError>
             do {
@@ -83,7 +84,7 @@ struct URLSessionDownloadWireTests {
         try await MockServer.run { server in
             server.fallback { _ in .init(status: 200, body: .stream(more), framing: .untilClose) }
             let response = try await transport.send(
-                TransportRequest(urlRequest: URLRequest(url: server.baseURL), delivery: .streamed))
+                TransportRequest(urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600))
             var chunks = try #require(response.bytes).makeAsyncIterator()
             for text in ["one", "two"] {
                 sent.yield(Data(text.utf8))
@@ -101,7 +102,7 @@ struct URLSessionDownloadWireTests {
         try await MockServer.run { server in
             server.fallback { _ in .init(status: 200, body: .data(body), framing: .untilClose) }
             let response = try await transport.send(
-                TransportRequest(urlRequest: URLRequest(url: server.baseURL), delivery: .streamed))
+                TransportRequest(urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600))
             // All has come by then, which is more than a pipe takes.
             try await server.wait { $0.openConnectionCount == 0 }
             #expect(try await response.bytes?.collect(upTo: .max) == body)
@@ -119,10 +120,11 @@ struct URLSessionDownloadWireTests {
             for _ in 0..<3 {
                 let url = server.baseURL.appendingPathComponent("endless")
                 let response = try await transport.send(
-                    TransportRequest(urlRequest: URLRequest(url: url), delivery: .streamed))
+                    TransportRequest(urlRequest: URLRequest(url: url), delivery: .streamed, idleTimeout: 600))
                 for try await _ in try #require(response.bytes) { break }
             }
-            let next = try await transport.send(TransportRequest(urlRequest: URLRequest(url: server.baseURL)))
+            let next = try await transport.send(
+                TransportRequest(urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600))
             #expect(next.data == Data("next".utf8))
             await transport.shutdown()
         }

@@ -3,6 +3,7 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
@@ -69,8 +70,8 @@ struct URLSessionTransportTests {
         try await MockServer.run { server in
             server.on(.put, "/users/1") { _ in try .json(User()) }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), transport: URLSessionTransport(),
-                events: PulseEventBus())
+                configuration: PulseConfiguration.patient(with: server),
+                transport: URLSessionTransport(), events: PulseEventBus())
             _ = try await client.request(GetUser(method: .put, body: .file(link)))
             #expect(server.requests.map(\.text) == ["payload"])
             #expect(server.requests.first?.headers["Content-Length"] == "7")

@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Over real sockets: the server counts.
@@ -46,7 +47,7 @@ struct AuthWireTests {
             client = PulseClient(
                 // It stands still: no cooldown ends while calls are still on their way. The wire's timeouts are real, and a
                 // busy machine takes long to have all calls at the gate.
-                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none)
+                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
                     .with(\.clock, value: TestClock())
                     .with(\.timeout, value: .infinity).with(\.connectTimeout, value: .infinity),
                 plugins: [.auth(session)], events: bus)

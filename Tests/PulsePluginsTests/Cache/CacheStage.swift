@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -29,8 +30,7 @@ final class CacheStage: Sendable {
         bus.addSink(sink)
         client = PulseClient(
             // The one clock here that is no test's is the transport's: on a busy machine its minutes are not a call's.
-            configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none)
-                .with(\.timeout, value: 600)
+            configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
                 .with(\.clock, value: clock),
             plugins: before + [cache] + after, events: bus)
     }

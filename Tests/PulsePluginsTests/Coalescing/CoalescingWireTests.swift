@@ -4,6 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -32,7 +33,7 @@ struct CoalescingWireTests {
                 return status == 200 ? .text(request.headers["Authorization"] ?? "") : .status(status)
             }
             client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
+                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none),
                 plugins: [plugin], events: PulseEventBus())
         }
 
@@ -131,7 +132,7 @@ struct CoalescingWireTests {
                 return .text(request.headers[header] ?? "")
             }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
+                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none),
                 plugins: [plugin, signing], events: PulseEventBus())
             let calls = (0..<3).map { _ in Task.startingNow { try await client.request(Item()) } }
             await gate.arrivals(atLeast: 1)
@@ -179,7 +180,7 @@ struct CoalescingWireTests {
                 Validator { _, response, _ in .fail(Said(user: String(decoding: response.data, as: UTF8.self))) }
             ])
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: .none),
+                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none),
                 plugins: [plugin, UserHeader(user: user)] + (isJudged ? [judge] : []), events: bus)
             /// What the server said, whether that is a success or a failure.
             @Sendable func answer() async -> String {

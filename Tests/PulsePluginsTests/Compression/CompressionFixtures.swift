@@ -19,7 +19,7 @@ enum GzipEcho {
                 }
             }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL)
+                configuration: PulseConfiguration.patient(with: server)
                     .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
                 plugins: plugins)
             try await body(client, server)

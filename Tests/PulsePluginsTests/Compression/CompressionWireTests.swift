@@ -4,6 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Another implementation, that of libcurl and zlib, undoes what the plugin did.
@@ -49,7 +50,7 @@ struct CompressionWireTests {
         try await MockServer.run { server in
             server.on(.put, "/flaky", script: [.status(503), .status(503), .status(200)])
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL)
+                configuration: PulseConfiguration.patient(with: server)
                     .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
                 plugins: [.compression()])
             _ = try await client.rawRequest(Request<Data>(.put, "/flaky").body(.file(file.url)))
@@ -65,7 +66,7 @@ struct CompressionWireTests {
             server.on(.put, "/slow") { _ in .raw([.stall]) }
             let opened = Locked<URL?>(nil)
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL),
+                configuration: PulseConfiguration.patient(with: server),
                 plugins: [.compression(), Probe(opened: opened)])
             let call = Task { try await client.rawRequest(Request<Data>(.put, "/slow").body(.file(file.url))) }
             try await server.requests(atLeast: 1)

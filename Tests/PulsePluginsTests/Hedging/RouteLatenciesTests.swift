@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 import Testing
 
 @testable import PulsePlugins
@@ -20,6 +21,22 @@ struct RouteLatenciesTests {
         for call in 1...100 { latencies.add(TimeInterval(call)) }
         // Looked at every 16 calls: the last time at 100 = 20 + 5 · 16.
         #expect(latencies.usualDelay == 95)
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func theDelayIsThatOfTheNinetyFifthInHundredOfTheLatest(seed: UInt64) {
+        let random = SeededRandomness(seed: seed)
+        var (latencies, all) = (RouteLatencies(), [Float]())
+        for call in 1...500 {
+            // Some are equal.
+            let latency = TimeInterval(random.next() % 100 + 1)
+            latencies.add(latency)
+            all.append(Float(latency))
+            guard call >= 20, (call - 20) % 16 == 0 else { continue }
+            let latest = all.suffix(128).sorted()
+            let rank = Int((Double(latest.count) * 0.95).rounded(.up))
+            #expect(latencies.usualDelay == TimeInterval(latest[rank - 1]), "seed \(seed), call \(call)")
+        }
     }
 
     @Test func theDelayIsFiftyMillisecondsAtLeast() {

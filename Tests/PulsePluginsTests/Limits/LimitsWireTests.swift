@@ -4,6 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The limits and the validator over real sockets, by the server's own count.
@@ -26,7 +27,7 @@ struct LimitsWireTests {
                 return .text("done")
             }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [.concurrencyLimit(3)])
+                configuration: PulseConfiguration.patient(with: server), plugins: [.concurrencyLimit(3)])
             let done = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<60 { group.addTask { try await client.get("/work") } }
                 await full.arrived(3)
@@ -43,7 +44,7 @@ struct LimitsWireTests {
         try await MockServer.run { server in
             server.on(.post, "/orders") { _ in .text(#"{"fault": 1}"#) }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL),
+                configuration: PulseConfiguration.patient(with: server),
                 plugins: [
                     .concurrencyLimit(1),
                     .validator(Validator { _, _, _ in .retry(otherwise: Ended()) }, maxRepeats: 5),

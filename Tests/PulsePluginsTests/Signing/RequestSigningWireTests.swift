@@ -4,6 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// A server that verifies, over real sockets.
@@ -15,7 +16,7 @@ struct RequestSigningWireTests {
         _ server: MockServer, _ plugins: [any PulsePlugin] = [], trusting: [URL] = []
     ) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: server.baseURL)
+            configuration: PulseConfiguration.patient(with: server)
                 .with(\.trustedOrigins, value: trusting)
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
             plugins: plugins + [.signing(secret: "s3cret", sendsNonce: true)])

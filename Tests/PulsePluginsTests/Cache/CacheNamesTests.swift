@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+/// What the cache calls URLs and users, however quickly it finds out.
+@Suite(.timeLimit(.minutes(5)))
+struct CacheNamesTests {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func aURLThatIsWrittenAsItIsToBeIsFoundToBeSo(seed: UInt64) {
+        let random = SeededRandomness(seed: seed)
+        let pieces = [
+            "https://", "http://", "HTTP://", "a.b", "A.b", "a-1", "[::1]", ":80", ":443", ":8080", ":", "@", "/", "/",
+            "//",
+            "x", "Y", "?", "q=1", "%41", "%2f", "%", "~", "é",
+        ]
+        for _ in 0..<2_000 {
+            let head = random.next() % 4 == 0 ? "" : random.next() % 2 == 0 ? "https://a.b" : "http://a.b/"
+            let text = (0..<random.next() % 7).reduce(into: head) { text, _ in
+                text += pieces[Int(random.next() % UInt64(pieces.count))]
+            }
+            // A fragment, which does not count, makes the cache look at each part.
+            #expect(CacheURL.normalized(text) == CacheURL.normalized(text + "#"), "seed \(seed): \(text)")
+        }
+    }
+
+    @Test func whoSendsOtherCredentialsHasAnotherName() {
+        func name(_ headers: [String: String]) -> String {
+            CachePartition.name(account: nil, headers) { $0 != "Accept" }
+        }
+        let users: [[String: String]] = [
+            ["a": "bc"], ["ab": "c"], ["a": "b", "c": ""], ["a": "", "b": "c"], ["a": "b", "c": "d"], ["a": "b:c"],
+            ["a": "\u{E9}"], ["a": "e\u{301}"], ["a": "B"], ["a": "b"],
+        ]
+        // Each after each other one, since the last is remembered.
+        var names = [Set<String>](repeating: [], count: users.count)
+        for first in users.indices {
+            for second in users.indices {
+                for user in [first, second, first] { names[user].insert(name(users[user])) }
+            }
+        }
+        #expect(names.allSatisfy { $0.count == 1 })
+        #expect(Set(names).count == users.count)
+        #expect(name(["A": "b"]) == name(["a": "b", "Accept": "text/plain"]))
+        #expect(name(["Accept": "text/plain"]).isEmpty)
+    }
+}
