@@ -47,7 +47,7 @@ enum CacheURL {
             !(UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || byte.isASCIIDigit || byte == UInt8(ascii: ".")
                 || byte == UInt8(ascii: "-"))
         }
-        guard let path, path > start, bytes[path] == UInt8(ascii: "/") else { return false }
+        guard let path, bytes[path] == UInt8(ascii: "/") else { return false }
         return !bytes[path...].contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "#") }
     }
 

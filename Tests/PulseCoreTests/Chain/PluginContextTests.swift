@@ -35,6 +35,24 @@ struct PluginContextTests {
     }
 
     @Test
+    func whoeverWatchesDeparturesLearnsOfAllThatLeaveFurtherIn() async throws {
+        let clock = TestClock(uptime: 100)
+        let unwatched = PluginContext.mock(for: try request(.get, "https://api.example.com"), clock: clock)
+        let outer = unwatched.watchingDepartures()
+        let inner = outer.watchingDepartures()
+        _ = outer.onWire()
+        await clock.advance(by: 1)
+        _ = inner.onWire()
+        await clock.advance(by: 1)
+        _ = inner.onWire()
+        #expect(unwatched.departures == nil)
+        #expect(outer.departures?.count == 3)
+        #expect(outer.departures?.first == 100 && outer.departures?.last == 102)
+        #expect(inner.departures?.count == 2)
+        #expect(inner.departures?.first == 101 && inner.departures?.last == 102)
+    }
+
+    @Test
     func theRouteIsTheTypesNameOrTheHostWithoutAnother() throws {
         for (type, route) in [(PluginContextTests.self as Any.Type?, "PluginContextTests"), (nil, "h")] {
             let call = Call(
