@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// The one source of chance: jitter, identifiers and boundaries come from it, so that a test can seed them.
 public protocol Randomness: Sendable {
     /// 64 uniform bits.
