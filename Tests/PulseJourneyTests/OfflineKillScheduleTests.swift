@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-#if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
+#if os(macOS) || os(Linux)
 /// Processes queue and drain against a real server and are killed at a random moment, again and again on one directory: one at
 /// a time, and two that share it, as an app and its extension do.
 ///
@@ -169,7 +169,7 @@ struct OfflineKillScheduleTests {
         process.arguments = arguments
         let pipe = Pipe()
         process.standardOutput = pipe
-        try process.run()
+        try process.runAlone()
         return await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 let data = pipe.fileHandleForReading.readDataToEndOfFile()

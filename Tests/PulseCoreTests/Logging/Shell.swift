@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 
 #if !canImport(UIKit)
 /// Runs scripts in a real shell.
@@ -27,7 +28,7 @@ enum Shell {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
             do {
-                try process.run()
+                try process.runAlone()
             } catch {
                 process.terminationHandler = nil
                 continuation.resume(throwing: error)

@@ -2,10 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
+#if os(macOS) || os(Linux)
 /// Processes that are killed while they write, two at a time in one folder: 20 rounds in `swift test`, 1,000
 /// where `PULSE_STEPS` is 100,000.
 @Suite(.timeLimit(.minutes(20)))
@@ -70,7 +72,7 @@ private final class Victim: Sendable {
             ending.yield(process.terminationReason == .uncaughtSignal ? process.terminationStatus : -1)
             ending.finish()
         }
-        try process.run()
+        try process.runAlone()
     }
 
     /// The signal that ended it.
@@ -85,3 +87,4 @@ private final class Victim: Sendable {
             "cache-victim")
     }
 }
+#endif
