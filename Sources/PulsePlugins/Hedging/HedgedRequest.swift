@@ -12,15 +12,17 @@ final class HedgedRequest: Sendable {
         var tasks: [Task<Void, any Error>] = []
         /// The best so far.
         var best: Outcome?
-        /// The one that the race is over with.
-        var outcome: Outcome?
         var continuation: CheckedContinuation<Outcome, Never>?
+
+        /// The one that the race is over with.
+        var outcome: Outcome? { race.isOver ? best : nil }
     }
 
     private let plugin: HedgingPlugin
     private let request: URLRequest
     private let context: PluginContext
     private let next: PluginChain
+    private let latencies: Locked<RouteLatencies>
     private let delay: TimeInterval
     private let state: Locked<State>
 
@@ -28,22 +30,27 @@ final class HedgedRequest: Sendable {
     /// - Parameter delay: seconds before each copy.
     init(
         _ plugin: HedgingPlugin, _ request: URLRequest, for context: PluginContext, next: PluginChain,
-        copyingAfter delay: TimeInterval
+        _ latencies: Locked<RouteLatencies>, copyingAfter delay: TimeInterval
     ) {
         self.plugin = plugin
         self.request = request
         self.context = context
         self.next = next
+        self.latencies = latencies
         self.delay = delay
         state = Locked(State(race: HedgingPlugin.Race(limit: plugin.limit)))
     }
 
-    /// The first good outcome, or the best of the bad ones. A cancellation ends all requests, and is told when they have ended.
-    func run() async -> Outcome {
+    /// Begins, and gives the outcome if nothing had to be waited for: then there is nothing to hedge.
+    func begin() -> Outcome? {
         guard !Task.isCancelled, start() else { return .failure(.cancelled) }
-        // Where nothing was waited for there is nothing to hedge.
-        if let outcome = state.withLock({ $0.outcome }) { return outcome }
-        return await withTaskCancellationHandler {
+        return state.withLock { $0.outcome }
+    }
+
+    /// The first good outcome of what has begun, or the best of the bad ones. A cancellation ends all requests, and is told
+    /// when they have ended.
+    func outcome() async -> Outcome {
+        await withTaskCancellationHandler {
             keep(Task { try await self.startCopies() })
             return await withCheckedContinuation { continuation in
                 let outcome = state.withLock { state in
@@ -87,7 +94,7 @@ final class HedgedRequest: Sendable {
 
     /// Whether another one may follow.
     private func startCopy() -> Bool {
-        guard mayStart, plugin.takeCopy(of: context.call.routeKey), start() else { return false }
+        guard mayStart, latencies.withLock({ $0.takeCopy() }), start() else { return false }
         return mayStart
     }
 
@@ -99,7 +106,7 @@ final class HedgedRequest: Sendable {
         guard let number = state.withLock({ $0.race.start() }) else { return false }
         keep(
             Task.startingNow {
-                let context = self.context.with(attempt: self.context.attempt)
+                let context = number == 1 ? self.context : self.context.with(attempt: self.context.attempt)
                 self.finish(number, await self.next.result(self.request, context: context))
             })
         return true
@@ -122,13 +129,13 @@ final class HedgedRequest: Sendable {
             let isDecided = state.race.finish(number, quality) != nil
             if !wasOver, state.race.bestNumber == number { swap(&dropped, &state.best) }
             guard isDecided else { return nil }
-            swap(&state.outcome, &state.best)
             swap(&state.tasks, &tasks)
             swap(&state.continuation, &continuation)
-            return state.outcome
+            return state.best
         }
         if case .success(let response) = dropped { response.bytes?.cancel() }
         guard let winner else { return }
+        if quality == .good { plugin.noteGoodAnswer(to: context, latencies) }
         tasks.forEach { $0.cancel() }
         continuation?.resume(returning: winner)
     }

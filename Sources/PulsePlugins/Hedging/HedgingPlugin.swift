@@ -25,7 +25,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     private let delay: Delay
     /// Requests in all.
     let limit: Int
-    private let routes = Locked(RecentMap<Call.RouteKey, RouteLatencies>(capacity: 1024))
+    private let routes = Locked(RecentMap<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
 
     public var identifier: String { "com.pulse.hedging" }
 
@@ -39,58 +39,55 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         guard Self.mayBeCopied(request, context) else { return try await next(request, context: context) }
-        let route = context.call.routeKey
-        let copyDelay = delayOfCall(of: route)
-        let context = copyDelay == nil && delay != .observed ? context : context.watchingDepartures()
-        let outcome: HedgedRequest.Outcome
-        if let copyDelay {
-            outcome = await HedgedRequest(self, request, for: context, next: next, copyingAfter: copyDelay).run()
-        } else {
-            outcome = await next.result(request, context: context)
+        let latencies = latencies(of: context.call.routeKey)
+        if let copyDelay = delayOfCall(latencies) {
+            let hedged = HedgedRequest(
+                self, request, for: context.watchingDepartures(), next: next, latencies, copyingAfter: copyDelay)
+            if let outcome = hedged.begin() { return try outcome.get() }
+            return try await hedged.outcome().get()
         }
-        if delay == .observed { note(outcome, of: route, in: context) }
+        guard delay == .observed else { return try await next(request, context: context) }
+        let context = context.watchingDepartures()
+        let outcome = await next.result(request, context: context)
+        if Self.quality(of: outcome, in: context) == .good { noteGoodAnswer(to: context, latencies) }
         return try outcome.get()
     }
 
-    /// Learns how long the server took: from when the first request left, whatever it had waited for on this side.
-    // Not inlined: its temporaries would take room in the frame of each attempt.
-    @inline(never)
-    private func note(_ outcome: HedgedRequest.Outcome, of route: Call.RouteKey, in context: PluginContext) {
-        guard let departure = context.departures?.first, Self.quality(of: outcome, in: context) == .good else { return }
-        learn(context.clock.uptime - departure, of: route)
-    }
-
-    func learn(_ latency: TimeInterval, of route: Call.RouteKey) {
-        routes.withLock { _ = $0.withValue(for: route) { $0.add(latency) } }
+    /// Of a route, from the first call on.
+    func latencies(of route: Call.RouteKey) -> Locked<RouteLatencies> {
+        routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies())) { $0 } }
     }
 
     var routeCount: Int { routes.withLock { $0.count } }
 
-    /// Whether another copy may be sent now, which then counts as sent.
-    func takeCopy(of route: Call.RouteKey) -> Bool {
-        routes.withLock { $0.withValue(for: route) { $0.takeCopy() } ?? false }
-    }
-
     /// Seconds after which a copy of this call is due; nil if none will be.
-    func delayOfCall(of route: Call.RouteKey) -> TimeInterval? {
-        let usual = routes.withLock { routes in
-            routes.withValue(for: route, default: RouteLatencies()) { latencies -> (mayCopy: Bool, TimeInterval?) in
-                latencies.countCall()
-                return (latencies.mayCopy, latencies.usualDelay)
-            }
+    private func delayOfCall(_ latencies: Locked<RouteLatencies>) -> TimeInterval? {
+        let usual = latencies.withLock { latencies -> (mayCopy: Bool, delay: TimeInterval?) in
+            latencies.countCall()
+            return (latencies.mayCopy, latencies.usualDelay)
         }
         guard usual.mayCopy else { return nil }
         switch delay {
         // None at all would be over before the request has left.
         case .fixed(let seconds): return seconds > 0.001 ? seconds : 0.001
-        case .observed: return usual.1
+        case .observed: return usual.delay
         }
+    }
+
+    /// Learns how long the server took: from when the first request left, whatever it had waited for on this side.
+    // Not inlined: its temporaries would take room in the frame of each attempt.
+    @inline(never)
+    func noteGoodAnswer(to context: PluginContext, _ latencies: Locked<RouteLatencies>) {
+        guard delay == .observed, let departure = context.departures?.first else { return }
+        let latency = context.clock.uptime - departure
+        latencies.withLock { $0.add(latency) }
     }
 
     private static func mayBeCopied(_ request: URLRequest, _ context: PluginContext) -> Bool {
         // A plugin may have changed the method since the client built the request.
         guard context.method.isSafe, case .buffered = context.delivery, context.body.isReplayable else { return false }
-        return HTTPMethod(rawValue: request.httpMethod ?? "GET")?.isSafe ?? false
+        let method = request.httpMethod ?? "GET"
+        return method == context.method.rawValue || HTTPMethod(rawValue: method)?.isSafe ?? false
     }
 
     /// Good is what no retry would follow: a verdict of the server, whatever it is, is the same from a copy.
@@ -98,6 +95,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         switch outcome {
         case .success(let response):
             let accepted = context.call.options.acceptedStatuses ?? .successful
+            if accepted.contains(response.statusCode) { return .good }
             return PulseError(validating: response, accepted: accepted)?.isRetryable == true ? .badAnswer : .good
         case .failure(.cancelled):
             return .cancelled

@@ -53,14 +53,19 @@ struct RouteLatencies: Sendable {
 
     /// - Parameter count: from 1 to 7, for whose sake not all are sorted.
     private func least(ofTheLargest count: Int) -> Float {
-        // In rising order.
-        var largest: [Float] = []
-        largest.reserveCapacity(count + 1)
-        for sample in samples where largest.count < count || sample > largest[0] {
-            largest.insert(sample, at: largest.firstIndex { $0 >= sample } ?? largest.count)
-            if largest.count > count { largest.removeFirst() }
+        // In falling order, less than any sample at first.
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: count) { largest in
+            largest.initialize(repeating: -1)
+            for sample in samples where sample > largest[count - 1] {
+                var place = count - 1
+                while place > 0, largest[place - 1] < sample {
+                    largest[place] = largest[place - 1]
+                    place -= 1
+                }
+                largest[place] = sample
+            }
+            return largest[count - 1]
         }
-        return largest[0]
     }
 
     /// Seconds after which all but 5 % of the calls are answered, at least 50 ms; nil with fewer than 20 calls.
