@@ -7,35 +7,9 @@
 /// of everybody, a wire that is cut because the last deadline has passed says so, and a call whose own deadline strikes
 /// earlier learns what has failed so far.
 package final class WaitingCalls: Sendable {
-    /// By their places, the first one beside the others: mostly there is no other.
-    private struct Members {
-        private var first: (place: Int, call: Call)?
-        private var others: [Int: Call] = [:]
-
-        var isEmpty: Bool { first == nil && others.isEmpty }
-
-        subscript(place: Int) -> Call? {
-            if let first, first.place == place { first.call } else { others[place] }
-        }
-
-        mutating func join(_ call: Call, at place: Int) {
-            if first == nil { first = (place, call) } else { others[place] = call }
-        }
-
-        mutating func remove(_ place: Int) -> Call? {
-            guard let first, first.place == place else { return others.removeValue(forKey: place) }
-            self.first = nil
-            return first.call
-        }
-
-        func forEach(_ body: (Call) -> Void) {
-            if let first { body(first.call) }
-            for call in others.values { body(call) }
-        }
-    }
-
     private struct State {
-        var calls = Members()
+        /// By their places.
+        var calls = Members<Call>()
         var joined = 0
         /// Of the last one that left, once nobody waits.
         var lastDeadline: TimeInterval?
@@ -55,7 +29,7 @@ package final class WaitingCalls: Sendable {
     package func join(_ call: Call) -> Int {
         let (place, answer, secrets) = state.withLock { state in
             state.joined += 1
-            state.calls.join(call, at: state.joined)
+            state.calls[state.joined] = call
             return (state.joined, state.answer, state.secrets)
         }
         if let answer { call.noteAnswer(answer) }

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
+
 extension SharedCalls {
-    /// Who waits for which request.
-    struct StateMachine<Key: Hashable & Sendable>: Sendable {
-        /// A place in the line for a run's result.
-        struct Ticket: Hashable, Sendable {
-            /// No other has it.
-            let number: Int
-            let run: Int
-            /// Its call began the run.
-            let isFirst: Bool
+    /// A place in the line for a run's result.
+    struct Ticket: Hashable, Sendable {
+        /// No other has it.
+        let number: Int
+        let run: Int
+        /// Its call began the run.
+        let isFirst: Bool
 
-            func hash(into hasher: inout Hasher) {
-                hasher.combine(number)
-            }
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(number)
         }
+    }
 
+    /// Who waits for which request. `Work` is what is kept of a run as long as somebody waits for it.
+    struct StateMachine<Key: Hashable & Sendable, Work: Sendable>: Sendable {
         private struct Run {
             let number: Int
-            var tickets: Set<Ticket>
+            let work: Work
+            var tickets: Members<Ticket>
         }
 
         private var runs: [Key: Run] = [:]
@@ -30,21 +33,24 @@ extension SharedCalls {
         var reservedPlaces: Int { runs.capacity }
 
         /// A ticket for the run under way, or for one that is to begin if the ticket is its first.
-        mutating func join(_ key: Key) -> Ticket {
+        mutating func join(_ key: Key, _ newWork: () -> Work) -> (Ticket, Work) {
             count += 1
-            guard let run = runs[key] else {
-                let ticket = Ticket(number: count, run: count, isFirst: true)
-                runs[key] = Run(number: count, tickets: [ticket])
-                return ticket
+            guard let index = runs.index(forKey: key) else {
+                let (ticket, work) = (Ticket(number: count, run: count, isFirst: true), newWork())
+                var tickets = Members<Ticket>()
+                tickets[count] = ticket
+                runs[key] = Run(number: count, work: work, tickets: tickets)
+                return (ticket, work)
             }
-            let ticket = Ticket(number: count, run: run.number, isFirst: false)
-            runs[key]?.tickets.insert(ticket)
-            return ticket
+            let ticket = Ticket(number: count, run: runs.values[index].number, isFirst: false)
+            runs.values[index].tickets[count] = ticket
+            return (ticket, runs.values[index].work)
         }
 
         /// True if the run has to be cancelled: nobody waits for it any more, and nobody joins it.
         mutating func leave(_ ticket: Ticket, _ key: Key) -> Bool {
-            guard let index = place(of: ticket.run, key), runs.values[index].tickets.remove(ticket) != nil,
+            guard let index = place(of: ticket.run, key),
+                runs.values[index].tickets.remove(ticket.number) != nil,
                 runs.values[index].tickets.isEmpty
             else { return false }
             removeRun(at: index)
@@ -52,15 +58,16 @@ extension SharedCalls {
         }
 
         /// Those who get the result. None for a run that was cancelled: its key may be another's by now.
-        mutating func finish(_ run: Int, _ key: Key) -> Set<Ticket> {
-            guard let index = place(of: run, key) else { return [] }
+        mutating func finish(_ run: Int, _ key: Key) -> Members<Ticket> {
+            guard let index = place(of: run, key) else { return Members() }
             defer { removeRun(at: index) }
             return runs.values[index].tickets
         }
 
-        /// Ends every run.
-        mutating func removeAll() {
-            runs = [:]
+        /// Ends every run; gives them by their numbers.
+        mutating func removeAll() -> [(run: Int, work: Work)] {
+            defer { runs = [:] }
+            return runs.values.map { ($0.number, $0.work) }
         }
 
         /// Found once: to look for a key is to compare all that two requests have.

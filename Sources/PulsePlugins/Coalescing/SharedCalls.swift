@@ -4,55 +4,66 @@ import PulseCore
 
 /// Requests that several calls wait for, each in a task of this object.
 final class SharedCalls: Sendable {
-    typealias Machine = StateMachine<CoalescingKey>
     typealias Outcome = Result<PulseResponse, PulseError>
 
-    /// What has come of one ticket so far.
-    private enum Place {
-        case expected
-        case waiting(CheckedContinuation<Outcome, Never>)
-        case done(Outcome)
+    /// Where one caller waits.
+    // Unchecked, as the run: what changes is reached under the lock of the calls alone.
+    private final class Seat: @unchecked Sendable {
+        var isSettled = false
+        var waiter: CheckedContinuation<Outcome, Never>?
+        /// Of one who does not wait yet.
+        var outcome: Outcome?
     }
 
     /// From its beginning to its very end, whether or not somebody waits.
-    private struct Run {
-        let waiting: WaitingCalls
+    private final class Run: @unchecked Sendable {
+        let waiting = WaitingCalls()
+        /// By the tickets' numbers.
+        var seats = Members<Seat>()
         var task: Task<Void, any Error>?
         var isCancelled = false
+        var hasEnded = false
     }
 
     private struct State {
-        var machine = Machine()
-        var runs: [Int: Run] = [:]
-        var places: [Machine.Ticket: Place] = [:]
+        var machine = StateMachine<CoalescingKey, Run>()
+        /// Runs that nobody waits for and that have not ended.
+        var cancelled: [Int: Run] = [:]
+        var waiterCount = 0
 
-        /// Puts an outcome into a place; gives who waits there.
-        mutating func settle(_ ticket: Machine.Ticket, _ outcome: Outcome) -> CheckedContinuation<Outcome, Never>? {
-            switch places[ticket] {
-            case .expected: places[ticket] = .done(outcome)
-            case .waiting(let continuation):
-                removePlace(ticket)
-                return continuation
-            case .done, nil: break
+        /// Brings an outcome to a seat, if it is the first; gives who waits there.
+        mutating func settle(_ seat: Seat, _ outcome: Outcome) -> CheckedContinuation<Outcome, Never>? {
+            guard !seat.isSettled else { return nil }
+            seat.isSettled = true
+            guard let waiter = seat.waiter else {
+                seat.outcome = outcome
+                return nil
             }
-            return nil
+            seat.waiter = nil
+            waiterCount -= 1
+            return waiter
         }
 
-        /// The outcome of a place where it has come, which is then free.
-        mutating func takeOutcome(_ ticket: Machine.Ticket) -> Outcome? {
-            guard case .done(let outcome) = places[ticket] else { return nil }
-            removePlace(ticket)
+        /// The outcome of a seat where it has come, which is then free.
+        mutating func takeOutcome(_ seat: Seat) -> Outcome? {
+            guard let outcome = seat.outcome else { return nil }
+            seat.outcome = nil
+            waiterCount -= 1
             return outcome
         }
 
-        mutating func removePlace(_ ticket: Machine.Ticket) {
-            places[ticket] = nil
-            if places.isEmpty, places.capacity > 64 { places = [:] }
+        /// Nobody waits for it any more.
+        mutating func cancel(_ run: Run, _ number: Int) {
+            run.isCancelled = true
+            cancelled[number] = run
         }
 
-        mutating func removeRun(_ number: Int) -> Task<Void, any Error>? {
-            defer { if runs.isEmpty, runs.capacity > 64 { runs = [:] } }
-            return runs.removeValue(forKey: number)?.task
+        mutating func end(_ run: Run, _ number: Int) {
+            run.hasEnded = true
+            run.task = nil
+            guard run.isCancelled else { return }
+            cancelled[number] = nil
+            if cancelled.isEmpty, cancelled.capacity > 64 { cancelled = [:] }
         }
     }
 
@@ -63,27 +74,27 @@ final class SharedCalls: Sendable {
         get; let that plugin stand before the coalescing one
         """)
 
-    var waiterCount: Int { state.withLock { $0.places.count } }
-    var runCount: Int { state.withLock { $0.runs.count } }
+    var waiterCount: Int { state.withLock { $0.waiterCount } }
+    var runCount: Int { state.withLock { $0.machine.runCount + $0.cancelled.count } }
 
     /// The answer to a run that is under way or begins now. Throws ``PulseError``; a caller that is cancelled leaves at
     /// once.
     func response(
         for key: CoalescingKey, to request: URLRequest, for context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
-        let (ticket, waiting, place) = state.withLock { state in
-            let ticket = state.machine.join(key)
-            state.places[ticket] = .expected
-            let run = state.runs[ticket.run] ?? Run(waiting: WaitingCalls())
-            if ticket.isFirst { state.runs[ticket.run] = run }
+        let seat = Seat()
+        let (ticket, run, place) = state.withLock { state in
+            let (ticket, run) = state.machine.join(key) { Run() }
+            run.seats[ticket.number] = seat
+            state.waiterCount += 1
             // Under the lock, so that nobody else can be the last one to leave meanwhile.
-            return (ticket, run.waiting, run.waiting.join(context.call))
+            return (ticket, run, run.waiting.join(context.call))
         }
-        if ticket.isFirst { begin(ticket.run, key, request, next, for: waiting) }
-        let outcome = await outcome(of: ticket, key, in: context) { waiting.leave(place) }
-        waiting.leave(place)
+        if ticket.isFirst { begin(run, ticket.run, key, request, next) }
+        let outcome = await outcome(of: ticket, seat, run, key, in: context) { run.waiting.leave(place) }
+        run.waiting.leave(place)
         guard !ticket.isFirst else { return try outcome.get() }
-        guard isFit(outcome, of: waiting, for: request, in: context.call) else {
+        guard isFit(outcome, of: run.waiting, for: request, in: context.call) else {
             unseenCredentials.emit(in: context)
             return try await next(request)
         }
@@ -112,10 +123,14 @@ final class SharedCalls: Sendable {
 
     func shutdown() async {
         let (waiters, tasks) = state.withLock { state in
-            state.machine.removeAll()
-            let waiters = Array(state.places.keys).compactMap { state.settle($0, .failure(.cancelled)) }
-            for number in Array(state.runs.keys) { state.runs[number]?.isCancelled = true }
-            return (waiters, state.runs.values.compactMap(\.task))
+            var waiters: [CheckedContinuation<Outcome, Never>] = []
+            for (number, run) in state.machine.removeAll() {
+                state.cancel(run, number)
+                run.seats.forEach { seat in
+                    if let waiter = state.settle(seat, .failure(.cancelled)) { waiters.append(waiter) }
+                }
+            }
+            return (waiters, state.cancelled.values.compactMap(\.task))
         }
         waiters.forEach { $0.resume(returning: .failure(.cancelled)) }
         tasks.forEach { $0.cancel() }
@@ -125,25 +140,29 @@ final class SharedCalls: Sendable {
     // MARK: A run
 
     private func begin(
-        _ number: Int, _ key: CoalescingKey, _ request: URLRequest, _ next: PluginChain, for waiting: WaitingCalls
+        _ run: Run, _ number: Int, _ key: CoalescingKey, _ request: URLRequest, _ next: PluginChain
     ) {
         // Urgent, whoever was first to ask: others may wait for it, and nothing tells the system that they do.
         let task = Task.startingNow(priority: .userInitiated) {
-            self.finish(number, key, await next.detachedResult(request, for: waiting))
+            self.finish(run, number, key, await next.detachedResult(request, for: run.waiting))
         }
-        let isCancelled = state.withLock { state in
+        let isCancelled = state.withLock { _ in
             // It may have ended within the line above.
-            guard state.runs[number] != nil else { return false }
-            state.runs[number]?.task = task
-            return state.runs[number]?.isCancelled == true
+            if !run.hasEnded { run.task = task }
+            return run.isCancelled
         }
         if isCancelled { task.cancel() }
     }
 
-    private func finish(_ number: Int, _ key: CoalescingKey, _ outcome: Outcome) {
-        let (waiters, _) = state.withLock { state in
-            let tickets = state.machine.finish(number, key)
-            return (tickets.compactMap { state.settle($0, outcome) }, state.removeRun(number))
+    private func finish(_ run: Run, _ number: Int, _ key: CoalescingKey, _ outcome: Outcome) {
+        let waiters = state.withLock { state in
+            var waiters: [CheckedContinuation<Outcome, Never>] = []
+            state.machine.finish(number, key).forEach { ticket in
+                guard let seat = run.seats[ticket.number] else { return }
+                if let waiter = state.settle(seat, outcome) { waiters.append(waiter) }
+            }
+            state.end(run, number)
+            return waiters
         }
         waiters.forEach { $0.resume(returning: outcome) }
     }
@@ -151,32 +170,33 @@ final class SharedCalls: Sendable {
     // MARK: A call
 
     private func outcome(
-        of ticket: Machine.Ticket, _ key: CoalescingKey, in context: PluginContext,
+        of ticket: Ticket, _ seat: Seat, _ run: Run, _ key: CoalescingKey, in context: PluginContext,
         onCancel handler: @escaping @Sendable () -> Void
     ) async -> Outcome {
         // Where nothing was waited for there is nobody to wake.
-        if let outcome = state.withLock({ $0.takeOutcome(ticket) }) { return outcome }
+        if let outcome = state.withLock({ $0.takeOutcome(seat) }) { return outcome }
         return await withCancellation(context.call.cancellation) {
             await withCheckedContinuation { continuation in
                 let outcome = state.withLock { state in
-                    let outcome = state.takeOutcome(ticket)
-                    if outcome == nil { state.places[ticket] = .waiting(continuation) }
+                    let outcome = state.takeOutcome(seat)
+                    if outcome == nil { seat.waiter = continuation }
                     return outcome
                 }
                 if let outcome { continuation.resume(returning: outcome) }
             }
         } onCancel: {
             handler()
-            self.leave(ticket, key)
+            self.leave(ticket, seat, run, key)
         }
     }
 
-    private func leave(_ ticket: Machine.Ticket, _ key: CoalescingKey) {
+    private func leave(_ ticket: Ticket, _ seat: Seat, _ run: Run, _ key: CoalescingKey) {
         let (waiter, task) = state.withLock { state in
-            let waiter = state.settle(ticket, .failure(.cancelled))
+            let waiter = state.settle(seat, .failure(.cancelled))
+            run.seats[ticket.number] = nil
             guard state.machine.leave(ticket, key) else { return (waiter, Task<Void, any Error>?.none) }
-            state.runs[ticket.run]?.isCancelled = true
-            return (waiter, state.runs[ticket.run]?.task)
+            state.cancel(run, ticket.run)
+            return (waiter, run.task)
         }
         waiter?.resume(returning: .failure(.cancelled))
         task?.cancel()

@@ -10,15 +10,16 @@ import Testing
 /// A seeded random schedule of arrivals, cancels and late results against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.timeLimit(.minutes(5)))
 struct SharedCallsScheduleTests {
-    private typealias Machine = SharedCalls.StateMachine<Int>
+    private typealias Machine = SharedCalls.StateMachine<Int, Int>
 
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
     /// One that waits, as the model sees it.
     private struct Waiter: Equatable {
-        let ticket: Machine.Ticket
+        let ticket: SharedCalls.Ticket
         let key: Int
         let run: Int
+        let work: Int
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
@@ -34,13 +35,15 @@ struct SharedCallsScheduleTests {
             switch pick(10) {
             case 0...4:
                 let key = pick(5)
-                let ticket = machine.join(key)
+                let (ticket, work) = machine.join(key) { step }
                 let known = waiters.first { $0.key == key }
                 #expect(ticket.isFirst == (known == nil), label)
                 if let known { #expect(ticket.run == known.run, label) }
                 if ticket.isFirst { runs.append((ticket.run, key)) }
+                // What the first brought is everybody's.
+                #expect(work == known?.work ?? step, label)
                 #expect(!waiters.contains { $0.ticket == ticket }, label)
-                waiters.append(Waiter(ticket: ticket, key: key, run: ticket.run))
+                waiters.append(Waiter(ticket: ticket, key: key, run: ticket.run, work: work))
             case 5...7 where !waiters.isEmpty:
                 let waiter = waiters.remove(at: pick(waiters.count))
                 let isLast = !waiters.contains { $0.run == waiter.run }
@@ -51,10 +54,14 @@ struct SharedCallsScheduleTests {
             case 8 where !runs.isEmpty:
                 let run = runs.remove(at: pick(runs.count))
                 let expected = Set(waiters.filter { $0.run == run.number }.map(\.ticket))
-                #expect(machine.finish(run.number, run.key) == expected, label)
+                var tickets: [SharedCalls.Ticket] = []
+                machine.finish(run.number, run.key).forEach { tickets.append($0) }
+                #expect(tickets.count == expected.count && Set(tickets) == expected, label)
                 waiters.removeAll { $0.run == run.number }
             case 9 where pick(50) == 0:
-                machine.removeAll()
+                let ended = machine.removeAll()
+                #expect(Set(ended.map(\.run)) == Set(waiters.map(\.run)), label)
+                #expect(Set(ended.map(\.work)) == Set(waiters.map(\.work)), label)
                 waiters = []
             default: break
             }

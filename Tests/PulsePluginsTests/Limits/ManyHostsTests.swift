@@ -68,9 +68,9 @@ struct ManyHostsTests {
     }
 
     @Test func theCoalescerKeepsNobodyWhoHasGone() async {
-        var machine = SharedCalls.StateMachine<String>()
+        var machine = SharedCalls.StateMachine<String, Void>()
         let growth = await Self.growth { host in
-            let ticket = machine.join(host)
+            let (ticket, _) = machine.join(host) {}
             if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) } else { _ = machine.finish(ticket.run, host) }
         }
         #expect(machine.runCount == 0)

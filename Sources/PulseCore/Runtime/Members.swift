@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+/// Values by number, the first one beside the others: for what mostly has one member, and may have many.
+// Inlinable, so that other modules specialize it.
+@usableFromInline
+package struct Members<Value: Sendable>: Sendable {
+    @usableFromInline var first: (number: Int, value: Value)?
+    @usableFromInline var others: [Int: Value] = [:]
+
+    @inlinable
+    package init() {}
+
+    @inlinable
+    package var isEmpty: Bool { first == nil && others.isEmpty }
+
+    @inlinable
+    package subscript(number: Int) -> Value? {
+        get {
+            if let first, first.number == number { first.value } else { others.isEmpty ? nil : others[number] }
+        }
+        set {
+            if first?.number == number {
+                first = newValue.map { (number, $0) }
+            } else if first != nil || others[number] != nil {
+                others[number] = newValue
+            } else if let newValue {
+                first = (number, newValue)
+            }
+        }
+    }
+
+    /// Takes a member out.
+    @inlinable
+    package mutating func remove(_ number: Int) -> Value? {
+        guard let first, first.number == number else { return others.removeValue(forKey: number) }
+        self.first = nil
+        return first.value
+    }
+
+    /// In no order.
+    @inlinable
+    package func forEach(_ body: (Value) -> Void) {
+        if let first { body(first.value) }
+        for value in others.values { body(value) }
+    }
+}
