@@ -9,7 +9,6 @@ final class SharedCalls: Sendable {
     /// Where one caller waits.
     // Unchecked, as the run: what changes is reached under the lock of the calls alone.
     private final class Seat: @unchecked Sendable {
-        var isSettled = false
         var waiter: CheckedContinuation<Outcome, Never>?
         /// Of one who does not wait yet.
         var outcome: Outcome?
@@ -22,7 +21,6 @@ final class SharedCalls: Sendable {
         var seats = Members<Seat>()
         var task: Task<Void, any Error>?
         var isCancelled = false
-        var hasEnded = false
     }
 
     private struct State {
@@ -31,10 +29,8 @@ final class SharedCalls: Sendable {
         var cancelled: [Int: Run] = [:]
         var waiterCount = 0
 
-        /// Brings an outcome to a seat, if it is the first; gives who waits there.
+        /// Brings an outcome to a seat; gives who waits there.
         mutating func settle(_ seat: Seat, _ outcome: Outcome) -> CheckedContinuation<Outcome, Never>? {
-            guard !seat.isSettled else { return nil }
-            seat.isSettled = true
             guard let waiter = seat.waiter else {
                 seat.outcome = outcome
                 return nil
@@ -59,8 +55,6 @@ final class SharedCalls: Sendable {
         }
 
         mutating func end(_ run: Run, _ number: Int) {
-            run.hasEnded = true
-            run.task = nil
             guard run.isCancelled else { return }
             cancelled[number] = nil
             if cancelled.isEmpty, cancelled.capacity > 64 { cancelled = [:] }
@@ -147,8 +141,7 @@ final class SharedCalls: Sendable {
             self.finish(run, number, key, await next.detachedResult(request, for: run.waiting))
         }
         let isCancelled = state.withLock { _ in
-            // It may have ended within the line above.
-            if !run.hasEnded { run.task = task }
+            run.task = task
             return run.isCancelled
         }
         if isCancelled { task.cancel() }

@@ -341,20 +341,44 @@ struct CoalescingPluginTests {
     }
 
     @Test func aShutdownCancelsWhoWaitsAndLeavesThePluginUsable() async throws {
+        let cancelled = Locked(0)
         let stage = Stage(gate: Gate(isOpen: true)) { request in
             guard request.url?.path == "/a" else { return PulseResponse(statusCode: 200, request: request) }
+            defer { cancelled.withLock { $0 += 1 } }
             try await Task.sleep(nanoseconds: .max)
             throw CancellationError()
         }
         let calls = (0..<3).map { _ in stage.start(Plain()) }
         #expect(stage.plugin.waiterCount == 3)
         await stage.plugin.shutdown()
+        // It has waited for the request's end.
+        #expect(cancelled.withLock { $0 } == 1)
         for call in calls {
             let error = await #expect(throws: PulseError.self) { try await call.value }
             #expect(error?.kind == .cancelled)
         }
         #expect(stage.plugin.runCount == 0)
         #expect(try await stage.client.rawRequest(Plain(path: "/b")).statusCode == 200)
+    }
+
+    @Test func aShutdownWhileARequestBeginsCancelsIt() async throws {
+        let plugin = Locked<CoalescingPlugin?>(nil)
+        let isCancelled = Locked<Bool?>(nil)
+        let hold = Gate()
+        let stage = Stage(gate: Gate(isOpen: true)) { request in
+            await plugin.withLock { $0 }?.shutdown()
+            await hold.pass()
+            isCancelled.withLock { $0 = Task.isCancelled }
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        plugin.withLock { $0 = stage.plugin }
+        let error = await #expect(throws: PulseError.self) { try await stage.client.rawRequest(Plain()) }
+        #expect(error?.kind == .cancelled)
+        #expect(stage.plugin.runCount == 1)
+        hold.open()
+        await stage.client.shutdown()
+        #expect(isCancelled.withLock { $0 } == true)
+        #expect(stage.plugin.runCount == 0)
     }
 
     @Test func thePluginsBehindItSeeOneCallOfItsOwnWhichIsCompleted() async throws {

@@ -293,6 +293,30 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
+    @Test func badAnswersAndErrorsAreNotOfTheP95() async throws {
+        let plugin = HedgingPlugin()
+        let clock = JumpingClock()
+        func context() -> PluginContext {
+            .mock(options: RequestOptions().with(\.route, value: "r"), clock: clock)
+        }
+        // The first before anything is known of the route, the others when copies may be sent.
+        for call in 0..<200 {
+            let isGood = (50..<150).contains(call)
+            _ = try? await plugin.run(in: context()) { request in
+                clock.jump(by: isGood ? 0.1 : 5)
+                guard isGood || call % 2 == 0 else { throw URLError(.networkConnectionLost) }
+                return PulseResponse(statusCode: isGood ? 200 : 503, request: request)
+            }
+        }
+        let wire = HeldWire()
+        let call = start(plugin, in: context(), wire: wire)
+        await wire.arrivals(1)
+        let delay = try #require(await clock.nextSleep())
+        #expect(abs(delay - 0.1) < 0.001)
+        wire.release(0, .success(PulseResponse(statusCode: 200, request: .mock())))
+        _ = try await call.value
+    }
+
     @Test func whatACallWaitsForOnThisSideIsNotOfTheP95() async throws {
         let plugin = HedgingPlugin()
         let clock = JumpingClock()
