@@ -381,6 +381,25 @@ struct CoalescingPluginTests {
         #expect(stage.plugin.runCount == 0)
     }
 
+    @Test func aShutdownWaitsAlsoForARequestThatNobodyWaitsFor() async throws {
+        let ended = Locked(false)
+        let stage = Stage { request in
+            ended.withLock { $0 = true }
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let call = stage.start(Plain())
+        await stage.gate.arrivals(atLeast: 1)
+        call.cancel()
+        await #expect(throws: PulseError.self) { try await call.value }
+        #expect(stage.plugin.waiterCount == 0)
+        #expect(stage.plugin.runCount == 1)
+        async let shutdown: Void = stage.plugin.shutdown()
+        stage.gate.open()
+        await shutdown
+        #expect(ended.withLock { $0 })
+        #expect(stage.plugin.runCount == 0)
+    }
+
     @Test func thePluginsBehindItSeeOneCallOfItsOwnWhichIsCompleted() async throws {
         let seen = Locked<[String]>([])
         let stage = Stage(inner: [Completion(seen: seen)])
