@@ -43,8 +43,8 @@ final class HedgedRequest: Sendable {
 
     /// Begins, and gives the outcome if nothing had to be waited for: then there is nothing to hedge.
     func begin() -> Outcome? {
-        guard !Task.isCancelled, start() else { return .failure(.cancelled) }
-        return state.withLock { $0.outcome }
+        guard !Task.isCancelled, let task = start() else { return .failure(.cancelled) }
+        return keep(task)
     }
 
     /// The first good outcome of what has begun, or the best of the bad ones. A cancellation ends all requests, and is told
@@ -94,7 +94,8 @@ final class HedgedRequest: Sendable {
 
     /// Whether another one may follow.
     private func startCopy() -> Bool {
-        guard mayStart, latencies.withLock({ $0.takeCopy() }), start() else { return false }
+        guard mayStart, latencies.withLock({ $0.takeCopy() }), let task = start() else { return false }
+        keep(task)
         return mayStart
     }
 
@@ -102,22 +103,23 @@ final class HedgedRequest: Sendable {
         state.withLock { $0.race.mayStart }
     }
 
-    private func start() -> Bool {
-        guard let number = state.withLock({ $0.race.start() }) else { return false }
-        keep(
-            Task.startingNow {
-                let context = number == 1 ? self.context : self.context.with(attempt: self.context.attempt)
-                self.finish(number, await self.next.result(self.request, context: context))
-            })
-        return true
+    private func start() -> Task<Void, any Error>? {
+        guard let number = state.withLock({ $0.race.start() }) else { return nil }
+        return Task.startingNow {
+            let context = number == 1 ? self.context : self.context.with(attempt: self.context.attempt)
+            self.finish(number, await self.next.result(self.request, context: context))
+        }
     }
 
-    private func keep(_ task: Task<Void, any Error>) {
-        let isDecided = state.withLock { state in
+    /// Gives the outcome, if it is there already.
+    @discardableResult
+    private func keep(_ task: Task<Void, any Error>) -> Outcome? {
+        let (isDecided, outcome) = state.withLock { state in
             if !state.race.isDecided { state.tasks.append(task) }
-            return state.race.isDecided
+            return (state.race.isDecided, state.outcome)
         }
         if isDecided { task.cancel() }
+        return outcome
     }
 
     private func finish(_ number: Int, _ outcome: Outcome) {
