@@ -48,7 +48,7 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The value without a use of it.
     @inlinable
     package func peek(_ key: Key) -> Value? {
-        places[key].map { nodes[$0].value }
+        place(of: key).map { nodes[$0].value }
     }
 
     /// Uses the value under a key, made first if there is none.
@@ -56,7 +56,7 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     package mutating func withValue<Result>(
         for key: Key, default value: @autoclosure () -> Value, _ body: (inout Value) throws -> Result
     ) rethrows -> Result {
-        if let place = places[key] {
+        if let place = place(of: key) {
             moveToFront(place)
         } else {
             append(key, value())
@@ -69,7 +69,7 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Uses the value under a key, if there is one.
     @inlinable
     package mutating func withValue<Result>(for key: Key, _ body: (inout Value) throws -> Result) rethrows -> Result? {
-        guard let place = places[key] else { return nil }
+        guard let place = place(of: key) else { return nil }
         moveToFront(place)
         return try body(&nodes[place].value)
     }
@@ -91,6 +91,12 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     package mutating func removeAll() {
         self = RecentMap(capacity: capacity, mayLeave: mayLeave)
+    }
+
+    // Mostly an app asks one host, or one route, several times in a row: to compare is cheaper than to hash.
+    @inlinable
+    func place(of key: Key) -> Int? {
+        newest != Self.none && nodes[newest].key == key ? newest : places[key]
     }
 
     // MARK: The list, newest first, as indices into `nodes`
