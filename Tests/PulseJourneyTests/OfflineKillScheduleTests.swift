@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-#if os(macOS) || os(Linux)
+#if !canImport(UIKit)
 /// Processes queue and drain against a real server and are killed at a random moment, again and again on one directory: one at
 /// a time, and two that share it, as an app and its extension do.
 ///

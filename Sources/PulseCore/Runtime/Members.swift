@@ -29,7 +29,7 @@ package struct Members<Value: Sendable>: Sendable {
         }
     }
 
-    /// Takes a member out.
+    /// Gives the member that was there.
     @inlinable
     package mutating func remove(_ number: Int) -> Value? {
         guard let first, first.number == number else { return others.removeValue(forKey: number) }

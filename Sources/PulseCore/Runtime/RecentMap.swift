@@ -77,7 +77,7 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @discardableResult
     @inlinable
     package mutating func removeValue(for key: Key) -> Value? {
-        guard let place = places[key] else { return nil }
+        guard let place = place(of: key) else { return nil }
         return remove(at: place).value
     }
 

@@ -10,10 +10,6 @@ extension SharedCalls {
         let run: Int
         /// Its call began the run.
         let isFirst: Bool
-
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(number)
-        }
     }
 
     /// Who waits for which request. `Work` is what is kept of a run as long as somebody waits for it.

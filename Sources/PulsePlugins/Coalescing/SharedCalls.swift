@@ -7,7 +7,7 @@ final class SharedCalls: Sendable {
     typealias Outcome = Result<PulseResponse, PulseError>
 
     /// Where one caller waits.
-    // Unchecked, as the run: what changes is reached under the lock of the calls alone.
+    // Unchecked: what changes is reached under the lock of the calls alone, which saves one for each.
     private final class Seat: @unchecked Sendable {
         var waiter: CheckedContinuation<Outcome, Never>?
         /// Of one who does not wait yet.
@@ -15,6 +15,7 @@ final class SharedCalls: Sendable {
     }
 
     /// From its beginning to its very end, whether or not somebody waits.
+    // Unchecked, for the same reason.
     private final class Run: @unchecked Sendable {
         let waiting = WaitingCalls()
         /// By the tickets' numbers.
@@ -32,7 +33,8 @@ final class SharedCalls: Sendable {
         /// Brings an outcome to a seat; gives who waits there.
         mutating func settle(_ seat: Seat, _ outcome: Outcome) -> CheckedContinuation<Outcome, Never>? {
             guard let waiter = seat.waiter else {
-                seat.outcome = outcome
+                // The first one stays: what it gave way to would go under the lock.
+                if seat.outcome == nil { seat.outcome = outcome }
                 return nil
             }
             seat.waiter = nil

@@ -41,7 +41,8 @@ final class HedgedRequest: Sendable {
         state = Locked(State(race: HedgingPlugin.Race(limit: plugin.limit)))
     }
 
-    /// Begins, and gives the outcome if nothing had to be waited for: then there is nothing to hedge.
+    /// Begins, and gives the outcome if nothing had to be waited for: then there is nothing to hedge. A task that is cancelled
+    /// begins nothing.
     func begin() -> Outcome? {
         guard !Task.isCancelled, let task = start() else { return .failure(.cancelled) }
         return keep(task)
@@ -106,12 +107,12 @@ final class HedgedRequest: Sendable {
     private func start() -> Task<Void, any Error>? {
         guard let number = state.withLock({ $0.race.start() }) else { return nil }
         return Task.startingNow {
-            let context = number == 1 ? self.context : self.context.with(attempt: self.context.attempt)
+            let context = self.context.with(attempt: self.context.attempt)
             self.finish(number, await self.next.result(self.request, context: context))
         }
     }
 
-    /// Gives the outcome, if it is there already.
+    /// Lets it end with the race; gives the outcome, if that is there already.
     @discardableResult
     private func keep(_ task: Task<Void, any Error>) -> Outcome? {
         let (isDecided, outcome) = state.withLock { state in

@@ -25,6 +25,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     private let delay: Delay
     /// Requests in all.
     let limit: Int
+    // A lock for each, so that a call looks its route up once.
     private let routes = Locked(RecentMap<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
 
     public var identifier: String { "com.pulse.hedging" }
@@ -53,7 +54,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         return try outcome.get()
     }
 
-    /// Of a route, from the first call on.
+    /// Of a route, which counts as used.
     func latencies(of route: Call.RouteKey) -> Locked<RouteLatencies> {
         routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies())) { $0 } }
     }
@@ -74,7 +75,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         }
     }
 
-    /// Learns how long the server took: from when the first request left, whatever it had waited for on this side.
+    /// Learns how long the server took, where copies go by that: from when the first request left, whatever it had waited for on this side.
     // Not inlined: its temporaries would take room in the frame of each attempt.
     @inline(never)
     func noteGoodAnswer(to context: PluginContext, _ latencies: Locked<RouteLatencies>) {
@@ -87,6 +88,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         // A plugin may have changed the method since the client built the request.
         guard context.method.isSafe, case .buffered = context.delivery, context.body.isReplayable else { return false }
         let method = request.httpMethod ?? "GET"
+        // Mostly it is: then its letters need not be looked at.
         return method == context.method.rawValue || HTTPMethod(rawValue: method)?.isSafe ?? false
     }
 
@@ -95,7 +97,6 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         switch outcome {
         case .success(let response):
             let accepted = context.call.options.acceptedStatuses ?? .successful
-            if accepted.contains(response.statusCode) { return .good }
             return PulseError(validating: response, accepted: accepted)?.isRetryable == true ? .badAnswer : .good
         case .failure(.cancelled):
             return .cancelled

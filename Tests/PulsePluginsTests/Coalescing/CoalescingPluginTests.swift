@@ -366,7 +366,7 @@ struct CoalescingPluginTests {
         let isCancelled = Locked<Bool?>(nil)
         let hold = Gate()
         let stage = Stage(gate: Gate(isOpen: true)) { request in
-            await plugin.withLock { $0 }?.shutdown()
+            _ = Task.startingNow { await plugin.withLock { $0 }?.shutdown() }
             await hold.pass()
             isCancelled.withLock { $0 = Task.isCancelled }
             return PulseResponse(statusCode: 200, request: request)
@@ -393,9 +393,9 @@ struct CoalescingPluginTests {
         await #expect(throws: PulseError.self) { try await call.value }
         #expect(stage.plugin.waiterCount == 0)
         #expect(stage.plugin.runCount == 1)
-        async let shutdown: Void = stage.plugin.shutdown()
+        let shutdown = Task.startingNow { await stage.plugin.shutdown() }
         stage.gate.open()
-        await shutdown
+        _ = await shutdown.result
         #expect(ended.withLock { $0 })
         #expect(stage.plugin.runCount == 0)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-#if os(macOS) || os(Linux)
+#if !canImport(UIKit)
 /// Processes that are killed while they write, two at a time in one folder: 20 rounds in `swift test`, 1,000
 /// where `PULSE_STEPS` is 100,000.
 @Suite(.timeLimit(.minutes(20)))

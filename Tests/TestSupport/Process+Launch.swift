@@ -2,7 +2,7 @@
 
 public import Foundation
 
-#if os(macOS) || os(Linux)
+#if !canImport(UIKit)
 extension Process {
     /// Runs it, one at a time in this process: Foundation has crashed on Linux, seldom, where several began at once.
     public func runAlone() throws {
