@@ -30,7 +30,8 @@ struct RedirectFollowerWireTests {
         events: PulseEventBus = PulseEventBus(), hasHome: Bool = true
     ) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: hasHome ? home.baseURL : nil)
+            configuration: PulseConfiguration.patient(with: home)
+                .with(\.baseURL, value: hasHome ? home.baseURL : nil)
                 .with(\.retryPolicy, value: .none)
                 .with(\.trustedOrigins, value: trusted)
                 .with(\.defaultHeaders, value: defaults),
@@ -374,7 +375,7 @@ struct RedirectFollowerWireTests {
                 other.on(.get, "/start") { _ in .text("start") }
                 home.on(.get, "/start") { _ in .text("start") }
                 home.on(.get, "/other") { _ in .text("other") }
-                let configuration = PulseConfiguration(baseURL: home.baseURL)
+                let configuration = PulseConfiguration.patient(with: home)
                     .with(\.trustedOrigins, value: isTrusted ? [other.baseURL] : [])
                     .with(\.cookieStore, value: ConstantJar())
                 let client = PulseClient(
@@ -409,7 +410,7 @@ struct RedirectFollowerWireTests {
                 foreign.on(.get, "/end") { _ in .text("end", headers: ["Set-Cookie": "c=3"]) }
                 let jar = Jar()
                 let client = PulseClient(
-                    configuration: PulseConfiguration(baseURL: home.baseURL).with(\.cookieStore, value: jar),
+                    configuration: PulseConfiguration.patient(with: home).with(\.cookieStore, value: jar),
                     events: PulseEventBus())
                 _ = try await client.request(Where())
                 #expect(home.requests.first?.headers["Cookie"] == "jar=/start")

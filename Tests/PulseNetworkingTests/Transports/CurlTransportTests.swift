@@ -126,7 +126,7 @@ struct CurlTransportTests {
             let transport = CurlTransport()
             var request = URLRequest(url: server.baseURL)
             request.allHTTPHeaderFields = ["X-Blank": value]
-            _ = try await transport.send(TransportRequest(urlRequest: request))
+            _ = try await transport.send(TransportRequest(urlRequest: request, idleTimeout: 600))
             await transport.shutdown()
             return server.activity.requests.map { $0.headers["X-Blank"] }
         }

@@ -34,7 +34,8 @@ struct CassetteWireTests {
     }
 
     private static func configuration(_ home: URL) -> PulseConfiguration {
-        PulseConfiguration(baseURL: home)
+        // As patient as `patient(with:)`, also where nobody listens.
+        PulseConfiguration(baseURL: home).with(\.timeout, value: 600)
             .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate))
     }
 
