@@ -169,7 +169,7 @@ struct OfflineKillScheduleTests {
         process.arguments = arguments
         let pipe = Pipe()
         process.standardOutput = pipe
-        try process.runAlone()
+        try process.run()
         return await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 let data = pipe.fileHandleForReading.readDataToEndOfFile()

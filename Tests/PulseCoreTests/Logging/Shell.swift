@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import TestSupport
 
 #if !canImport(UIKit)
 /// Runs scripts in a real shell.
@@ -28,7 +27,7 @@ enum Shell {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
             do {
-                try process.runAlone()
+                try process.run()
             } catch {
                 process.terminationHandler = nil
                 continuation.resume(throwing: error)

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseTesting
-import TestSupport
 import Testing
 
 @testable import PulseStorage
@@ -72,7 +71,7 @@ private final class Victim: Sendable {
             ending.yield(process.terminationReason == .uncaughtSignal ? process.terminationStatus : -1)
             ending.finish()
         }
-        try process.runAlone()
+        try process.run()
     }
 
     /// The signal that ended it.
