@@ -163,20 +163,9 @@ struct OfflineKillScheduleTests {
 
     /// Runs the other process to its end; gives what it told.
     private static func runVictim(_ arguments: [String]) async throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("offline-victim")
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                let data = pipe.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-                continuation.resume(returning: String(decoding: data, as: UTF8.self))
-            }
-        }
+        String(
+            decoding: try await ChildProcess.run(ChildProcess.product("offline-victim"), arguments).output,
+            as: UTF8.self)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 
 #if !canImport(UIKit)
 /// Runs scripts in a real shell.
@@ -10,30 +11,14 @@ enum Shell {
 
     static let hasCurl = FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
 
-    /// What the script wrote to standard output.
+    /// What the script wrote to standard output. It runs in a folder of its own.
     static func output(of script: String, in shell: String = "/bin/sh") async throws -> Data {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("shell-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let (input, output) = (folder.appendingPathComponent("input"), folder.appendingPathComponent("output"))
-        try Data(script.utf8).write(to: input)
-        try Data().write(to: output)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: shell)
-        process.arguments = [input.path]
-        process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                continuation.resume(throwing: error)
-            }
-        }
-        return try Data(contentsOf: output)
+        try Data(script.utf8).write(to: folder.appendingPathComponent("script"))
+        return try await ChildProcess.run("/bin/sh", ["-c", #"cd "$0" && exec "$1" ./script"#, folder.path, shell])
+            .output
     }
 }
 #endif

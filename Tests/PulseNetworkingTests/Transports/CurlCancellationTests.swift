@@ -31,7 +31,7 @@ struct CurlCancellationTests {
             }
             let address = isTunneled ? "https://tunneled.example/" : "https://127.0.0.1:\(server.port)/"
             let request = TransportRequest(
-                urlRequest: URLRequest(url: try #require(URL(string: address))), connectTimeout: 100,
+                urlRequest: URLRequest(url: try #require(URL(string: address))), connectTimeout: 600,
                 proxy: isTunneled ? .http(host: "127.0.0.1", port: server.port) : .direct)
             let transport = CurlTransport(4, library: library)
             let call = Task { try await transport.send(request) }
@@ -70,7 +70,7 @@ struct CurlCancellationTests {
             server.on(.post, "/", reading: .slowly(bytes: 64 << 10, every: 1)) { _ in .text("never") }
             var urlRequest = URLRequest(url: server.baseURL)
             urlRequest.httpMethod = "POST"
-            let request = TransportRequest(urlRequest: urlRequest, body: .stream(body), idleTimeout: 100)
+            let request = TransportRequest(urlRequest: urlRequest, body: .stream(body), idleTimeout: 600)
             let transport = CurlTransport(4, library: library)
             let call = Task { try await transport.send(request) }
             // The server has taken a piece of the body, and takes no other before its clock moves.
@@ -107,7 +107,7 @@ struct CurlCancellationTests {
             let transport = CurlTransport(4, library: library)
             var request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("first")),
-                delivery: isStreamed ? .streamed : .buffered(limit: 100), mayBeResent: true)
+                delivery: isStreamed ? .streamed : .buffered(limit: 100), idleTimeout: 600, mayBeResent: true)
             request.cancellation = cancellation
             let call = Task { [request] in
                 let response = try await transport.send(request)
@@ -120,7 +120,8 @@ struct CurlCancellationTests {
             #expect(first == Data("/first".utf8))
             call.cancel()
             let second = TransportRequest(
-                urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("second")), mayBeResent: true)
+                urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("second")), idleTimeout: 600,
+                mayBeResent: true)
             let answer = try await transport.send(second)
             #expect(answer.data == Data("/second".utf8))
             #expect(server.requests.map(\.connection) == [0, 0])

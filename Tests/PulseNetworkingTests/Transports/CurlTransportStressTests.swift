@@ -40,7 +40,8 @@ struct CurlTransportStressTests {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(repeating: 7, count: 8 << 20)) }
             let transport = CurlTransport(maximumConnectionsPerHost: 1)
-            let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL), delivery: .streamed)
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600)
             let unread = try await transport.send(request)
             let waiting = Task.startingNow { try await transport.send(request) }
             #expect(transport.waiterCount(server.baseURL) == 1)
@@ -58,7 +59,8 @@ struct CurlTransportStressTests {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(repeating: 7, count: 8 << 20)) }
             var transport: CurlTransport? = CurlTransport()
-            let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL), delivery: .streamed)
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600)
             let response = try await transport?.send(request)
             transport = nil
             var count = 0
@@ -120,7 +122,7 @@ struct CurlSchedule: Sendable {
     private static func finish(_ transport: CurlTransport, _ server: MockServer) async throws {
         for _ in 0..<20 {
             let request = TransportRequest(
-                urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("plain/1")))
+                urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("plain/1")), idleTimeout: 600)
             #expect(try await transport.send(request).statusCode == 200)
         }
         await transport.shutdown()
@@ -211,7 +213,7 @@ struct CurlSchedule: Sendable {
             if case .none = body {} else { urlRequest.httpMethod = "PUT" }
             let request = TransportRequest(
                 urlRequest: urlRequest, body: body, delivery: isStreamed ? .streamed : .buffered(limit: 1 << 20),
-                idleTimeout: 100)
+                idleTimeout: 600)
             // Known before the server can see the request.
             let gate = AsyncStream<Void>.makeStream()
             let task = Task { [isStreamed, cancel] in

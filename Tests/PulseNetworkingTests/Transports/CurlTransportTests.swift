@@ -15,8 +15,8 @@ struct CurlTransportTests {
             let transport = CurlTransport()
             var responses: [PulseResponse] = []
             for _ in 0..<count {
-                responses.append(
-                    try await transport.send(TransportRequest(urlRequest: URLRequest(url: server.baseURL))))
+                let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600)
+                responses.append(try await transport.send(request))
             }
             await transport.shutdown()
             return responses
@@ -58,7 +58,8 @@ struct CurlTransportTests {
             let transport = CurlTransport()
             let response = try await transport.send(
                 TransportRequest(
-                    urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 0)))
+                    urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 0),
+                    idleTimeout: 600))
             await transport.shutdown()
             return response.timings
         }
@@ -81,6 +82,7 @@ struct CurlTransportTests {
             let transport = CurlTransport()
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 100),
+                idleTimeout: 600,
                 progress: { step in told.withLock { $0.append(step) } })
             await #expect {
                 try await transport.send(request)

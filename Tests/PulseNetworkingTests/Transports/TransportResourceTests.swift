@@ -72,7 +72,8 @@ struct TransportResourceTests {
                 group.addTask {
                     let request = TransportRequest(
                         urlRequest: URLRequest(url: server.baseURL),
-                        delivery: .buffered(limit: index % 7 == 0 ? 1 : 100), mayBeResent: index % 5 != 0)
+                        delivery: .buffered(limit: index % 7 == 0 ? 1 : 100), idleTimeout: 600,
+                        mayBeResent: index % 5 != 0)
                     let task = Task { try await transport.send(request) }
                     if index % 11 == 0 { task.cancel() }
                     _ = await task.result

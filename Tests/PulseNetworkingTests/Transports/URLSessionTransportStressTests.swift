@@ -120,7 +120,7 @@ extension URLSessionTransportStressTests {
             let body = Data(repeating: 1, count: Int(randomness.next() % 5000))
             urlRequest.httpBody = isPost ? body : nil
             request = TransportRequest(
-                urlRequest: urlRequest, body: isPost ? .bytes(body) : .none, idleTimeout: 100,
+                urlRequest: urlRequest, body: isPost ? .bytes(body) : .none, idleTimeout: 600,
                 mayBeResent: !isPost)
             switch (index % 3, randomness.next() % 2) {
             case (0, 0): cancel = .after(yields: randomness.next() % 20)

@@ -38,7 +38,8 @@ struct CacheDiskWireTests {
 
     private static func askAsTwoUsers(_ stage: CacheStage, isKept: Bool) async throws {
         stage.serve(["Cache-Control": "max-age=60"])
-        let (ada, bob) = (["Authorization": "Bearer ada"], ["Authorization": "Bearer bob"])
+        // Seen nowhere else in this process, which might remember what it has computed of them.
+        let (ada, bob) = (["Authorization": "Bearer ada \(UUID())"], ["Authorization": "Bearer bob \(UUID())"])
         try await stage.get("/a", ada)
         try await stage.get("/a", bob)
         #expect(try await stage.text("/a", ada) == (isKept ? "body 1 cache" : "body 3 network"))

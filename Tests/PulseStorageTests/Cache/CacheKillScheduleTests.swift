@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
@@ -17,6 +18,8 @@ struct CacheKillScheduleTests {
     /// Rounds beside each other, each on a folder of its own.
     private static let lanes = 4
 
+    private static let victim = ChildProcess.product("cache-victim")
+
     @Test(arguments: 0..<lanes)
     func whateverIsFoundAfterAKillIsWholeAndRight(lane: Int) async throws {
         let rounds = Self.rounds / Self.lanes
@@ -26,11 +29,12 @@ struct CacheKillScheduleTests {
             for round in 0..<rounds {
                 let what: Comment = "seed \(random.seed), round \(round)"
                 // One of them may be killed before it has done anything, the other has stored something.
-                let victims = try [0, 8].map { least in
-                    try Victim(
-                        folder.url, seed: random.next() >> 1, lifetime: 1_000 + random.next() % 30_000, least: least)
+                let arguments = [0, 8].map { least in
+                    [folder.url.path, "\(random.next() >> 1)", "\(1_000 + random.next() % 30_000)", "\(least)"]
                 }
-                for victim in victims { #expect(await victim.end() == SIGKILL, what) }
+                async let first = ChildProcess.run(Self.victim, arguments[0])
+                async let second = ChildProcess.run(Self.victim, arguments[1])
+                #expect(try await [first.signal, second.signal] == [SIGKILL, SIGKILL], what)
                 let store = DiskCacheStorage(directory: folder.url, maximumBytes: 4 << 20, maximumEntries: 30)
                 let usage = await store.usage()
                 #expect(usage.entries <= 30 && usage.bytes <= 4 << 20, what)
@@ -53,37 +57,6 @@ struct CacheKillScheduleTests {
 
     private static func body(_ path: String, _ nonce: Int) -> Data {
         Data(String(repeating: "\(path) \(nonce)\n", count: nonce % 9_000).utf8)
-    }
-}
-
-/// A process that kills itself.
-private final class Victim: Sendable {
-    private let ended: AsyncStream<Int32>
-
-    init(_ folder: URL, seed: UInt64, lifetime: UInt64, least: Int) throws {
-        let process = Process()
-        process.executableURL = Self.executable
-        process.arguments = [folder.path, "\(seed)", "\(lifetime)", "\(least)"]
-        let (ended, ending) = AsyncStream<Int32>.makeStream()
-        self.ended = ended
-        process.terminationHandler = { process in
-            // An exit of its own accord is no kill: its text is on standard error.
-            ending.yield(process.terminationReason == .uncaughtSignal ? process.terminationStatus : -1)
-            ending.finish()
-        }
-        try process.run()
-    }
-
-    /// The signal that ended it.
-    func end() async -> Int32? {
-        for await signal in ended { return signal }
-        return nil
-    }
-
-    /// Beside what runs the tests.
-    private static var executable: URL {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(
-            "cache-victim")
     }
 }
 #endif

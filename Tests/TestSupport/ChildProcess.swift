@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+#if !canImport(UIKit)
+/// Another process.
+///
+/// Not Foundation's `Process`: on Linux that one reads past the end of a buffer where this process has over a thousand
+/// descriptors open, as one has that runs all tests side by side.
+public enum ChildProcess {
+    /// An executable of this package, beside what runs the tests.
+    public static func product(_ name: String) -> String {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
+    /// Runs it to its end, with nothing to read; gives what it wrote to standard output, and the signal that ended it: 0 if it
+    /// exited.
+    public static func run(_ path: String, _ arguments: [String]) async throws -> (output: Data, signal: Int32) {
+        // It has no name from the start, so that nothing is left where this process is killed.
+        var name = Array("\(FileManager.default.temporaryDirectory.path)/output-XXXXXX".utf8CString)
+        let output = FileHandle(fileDescriptor: mkstemp(&name), closeOnDealloc: true)
+        unlink(name)
+        let process = try spawn(path, arguments, output: output.fileDescriptor)
+        let status = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var status: Int32 = 0
+                while waitpid(process, &status, 0) == -1, errno == EINTR {}
+                continuation.resume(returning: status)
+            }
+        }
+        try output.seek(toOffset: 0)
+        return (try output.readToEnd() ?? Data(), status & 0x7F)
+    }
+
+    private static func spawn(_ path: String, _ arguments: [String], output: Int32) throws -> pid_t {
+        #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        #else
+        var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        let words = ([path] + arguments).map { strdup($0) } + [nil]
+        let environment = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in words + environment { free(text) } }
+        var process: pid_t = 0
+        let failure = posix_spawn(&process, path, &actions, nil, words, environment)
+        guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO) }
+        return process
+    }
+}
+#endif
