@@ -14,6 +14,9 @@ package struct Members<Value: Sendable>: Sendable {
     package var isEmpty: Bool { first == nil && others.isEmpty }
 
     @inlinable
+    package var count: Int { (first == nil ? 0 : 1) + others.count }
+
+    @inlinable
     package subscript(number: Int) -> Value? {
         get {
             if let first, first.number == number { first.value } else { others.isEmpty ? nil : others[number] }

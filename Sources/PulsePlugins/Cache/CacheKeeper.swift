@@ -10,7 +10,7 @@ final class CacheKeeper: Sendable {
     let storage: any CacheStorage
     /// The same if it is the system's memory, which answers without a wait.
     let memory: MemoryCacheStorage?
-    let flights = CacheFlights()
+    let flights = SharedRuns<CacheFlightKey, CacheOutcome>(cancelled: .failed(.cancelled))
     let counters = Locked(CacheStatistics.Counters())
     let commits = CacheCommits()
     private let ledger = Locked(CacheLedger())
@@ -152,7 +152,7 @@ final class CacheKeeper: Sendable {
     /// What is selected goes, and what is under way to it does not come back.
     func invalidate(_ selection: CacheSelection, _ url: URL? = nil) async throws {
         ledger.withLock { $0.invalidate(selection) }
-        flights.close { selection.mayConcern($0) }
+        flights.close { selection.mayConcern($0.key) }
         await commits.wait { selection.mayConcern($0) }
         let count = try await storage.remove(selection)
         guard count > 0 else { return }

@@ -131,7 +131,7 @@ extension CachePlugin {
             if case .answered(let response, _) = outcome { return missed(response, exchange) }
             return try await finish(outcome, fetch, next)
         }
-        let (outcome, isLeader) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
+        let (outcome, isFirst, _) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
             waiting in
             let outcome = await fetch.outcome(of: next.detached(for: waiting), for: waiting)
             self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
@@ -139,7 +139,7 @@ extension CachePlugin {
         }
         try exchange.context.call.checkCancellation()
         if !outcome.isCancelled {
-            if isLeader { return try await finish(outcome, fetch, next) }
+            if isFirst { return try await finish(outcome, fetch, next) }
             if let response = try await follow(outcome, fetch, next) { return response }
         }
         // What came is for another request alone, or another client's `shutdown()` has ended it.
@@ -235,7 +235,10 @@ extension CachePlugin {
         guard case .forward(let conditions) = plan else { return }
         let fetch = CacheFetch(
             exchange: exchange, stored: stored, conditions: conditions, cache: keeper, isBehind: true)
-        keeper.flights.beginBehind(exchange.flightKey) { await fetch.outcome(of: next.detached(for: $0), for: $0) }
+        // One for an answer, on whatever terms.
+        keeper.flights.beginBehind(exchange.flightKey, unless: { $0.key == exchange.key }) {
+            await fetch.outcome(of: next.detached(for: $0), for: $0)
+        }
     }
 
     private func isShareable(_ outcome: CacheOutcome, _ exchange: CacheExchange) -> Bool {

@@ -24,7 +24,12 @@ public import PulseCore
 /// In the list it belongs after the plugin that authenticates, whose tokens and account tell the users apart. Where a plugin
 /// further in sets a credential, nobody shares: those who waited send requests of their own, and a warning says so.
 public struct CoalescingPlugin: PulsePlugin {
-    private let calls = SharedCalls()
+    private let runs = SharedRuns<CoalescingKey, Result<PulseResponse, PulseError>>(cancelled: .failure(.cancelled))
+    private let unseenCredentials = OneWarning(
+        """
+        calls are not coalesced whose credential a plugin further in sets, since nobody could tell whose answers they \
+        get; let that plugin stand before the coalescing one
+        """)
 
     public var identifier: String { "com.pulse.coalescing" }
     public var scope: PluginScope { .call }
@@ -39,18 +44,46 @@ public struct CoalescingPlugin: PulsePlugin {
         else {
             return try await next(request)
         }
-        return try await calls.response(for: key, to: request, for: context, next)
+        let (outcome, isFirst, waiting) = await runs.outcome(of: key, for: context.call) { waiting in
+            await next.detachedResult(request, for: waiting)
+        }
+        guard !isFirst else { return try outcome.get() }
+        guard isFit(outcome, of: waiting, for: request, in: context.call) else {
+            unseenCredentials.emit(in: context)
+            return try await next(request)
+        }
+        var response = try outcome.get()
+        response.request = request
+        // What came from a store stays that: a body from there that does not decode is fetched anew.
+        switch response.origin {
+        case .network, .mock: response.origin = .coalesced
+        case .cache, .revalidated, .stale, .coalesced: break
+        }
+        return response
+    }
+
+    /// Whether it is an answer for others than the call that came first: not if the request as it was sent says more of who
+    /// asks than that of this call.
+    private func isFit(
+        _ outcome: Result<PulseResponse, PulseError>, of waiting: WaitingCalls, for request: URLRequest, in call: Call
+    ) -> Bool {
+        // What an answer was turned into may no longer say what was sent.
+        let sent = [waiting.sent, try? outcome.get().request].compactMap { $0?.allHTTPHeaderFields }
+        let seen = request.allHTTPHeaderFields ?? [:]
+        return sent.allSatisfy { sent in
+            CachePartition.unseenCredential(in: sent, seen: seen, isSecret: call.isCredential(header:)) == nil
+        }
     }
 
     /// Ends the requests of the moment; the calls that share them are cancelled.
     public func shutdown() async {
-        await calls.shutdown()
+        await runs.shutdown()
     }
 
     /// Calls that wait now.
-    var waiterCount: Int { calls.waiterCount }
+    var waiterCount: Int { runs.waiterCount }
     /// Requests under way, those included that were cancelled and have not ended yet.
-    var runCount: Int { calls.runCount }
+    var runCount: Int { runs.runCount }
 }
 
 extension CoalescingPlugin: EndsWithItsCall, TellsItsHooks {}

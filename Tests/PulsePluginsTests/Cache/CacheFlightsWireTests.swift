@@ -76,7 +76,7 @@ struct CacheFlightsWireTests {
             let calls = [TimeInterval(10), 40].map { deadline in
                 Task { try await Self.call(stage, retry: Self.retry, deadline: deadline) }
             }
-            await stage.cache.keeper.flights.waitUntil(places: 2)
+            await stage.cache.keeper.flights.waitUntil(waiters: 2)
             gate.open()
             // The deadlines' sleeper, and the wait that the server asked for.
             await stage.clock.sleepers(atLeast: 2)
@@ -93,16 +93,6 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func oneValidationBehindForAKeyOnWhateverTerms() {
-        var machine = CacheFlights.StateMachine()
-        func key(_ path: String, tag: String?) -> CacheFlightKey {
-            CacheFlightKey(key: CacheKey(url: path), delivery: .streamed, tag: tag)
-        }
-        #expect(machine.beginBehind(key("/a", tag: nil)) != nil)
-        #expect(machine.beginBehind(key("/a", tag: "t")) == nil)
-        #expect(machine.beginBehind(key("/b", tag: "t")) != nil)
-    }
-
     // MARK: Terms
 
     @Test func callsWhoseEndpointBringsPluginsGoAlone() async throws {
@@ -110,7 +100,7 @@ struct CacheFlightsWireTests {
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = (0..<2).map { _ in Task { try await Self.call(stage, plugins: [Nothing()]) } }
             try await stage.server.requests(atLeast: 2)
-            #expect(stage.cache.keeper.flights.counts == (0, 0))
+            #expect(stage.cache.keeper.flights.runCount == 0)
             for call in calls {
                 call.cancel()
                 _ = await call.result
@@ -127,7 +117,8 @@ struct CacheFlightsWireTests {
                 Task { try await Self.call(stage, timeout: 1_000) },
             ]
             try await stage.server.requests(atLeast: 3)
-            #expect(stage.cache.keeper.flights.counts == (3, 3))
+            #expect(stage.cache.keeper.flights.waiterCount == 3)
+            #expect(stage.cache.keeper.flights.runCount == 3)
             for call in calls {
                 call.cancel()
                 _ = await call.result
@@ -162,10 +153,10 @@ struct CacheFlightsWireTests {
                 return .text("body", headers: ["Cache-Control": "max-age=0", "Date": stage.date()])
             }
             let first = Task { try await stage.text() }
-            await stage.cache.keeper.flights.waitUntil(places: 1)
+            await stage.cache.keeper.flights.waitUntil(waiters: 1)
             // It takes what is past its lifetime, and is to know that.
             let second = Task { try await stage.text(cache: .staleWhileRevalidate) }
-            await stage.cache.keeper.flights.waitUntil(places: 2)
+            await stage.cache.keeper.flights.waitUntil(waiters: 2)
             gate.open()
             let texts = try await [first.value, second.value]
             #expect(texts == ["body network", "body stale"])
@@ -236,6 +227,28 @@ struct CacheFlightsWireTests {
             #expect(first.origin == .stale)
             // Else it would hold its connection, and its place, for good.
             try await stage.server.connectionsClosedByClient()
+        }
+    }
+
+    @Test func anAnswerIsValidatedOnceBehindCallsOnWhateverTerms() async throws {
+        try await CacheStage.run { stage in
+            let gate = Gate(isOpen: true)
+            stage.server.on(.get, "/a") { _ in
+                await gate.pass()
+                return .text(
+                    "body", headers: ["Cache-Control": "max-age=60, stale-while-revalidate=99", "Date": stage.date()])
+            }
+            try await stage.get()
+            await stage.pass(61)
+            gate.close()
+            for tag in [nil, "another"] {
+                let response = try await stage.get(tag: tag)
+                #expect(response.origin == .stale)
+            }
+            #expect(stage.cache.keeper.flights.runCount == 1)
+            gate.open()
+            try await stage.untilStored(2)
+            #expect(stage.sent == 2)
         }
     }
 

@@ -153,7 +153,7 @@ struct CacheSharingWireTests {
             #expect(stage.sent == 5)
             // And nobody waits for the next.
             try await stage.get()
-            #expect(stage.cache.keeper.flights.counts == (0, 0))
+            #expect(stage.cache.keeper.flights.runCount == 0)
         }
     }
 
@@ -179,7 +179,7 @@ struct CacheSharingWireTests {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = (0..<3).map { _ in Task { try await stage.get() } }
-            await stage.cache.keeper.flights.waitUntil(places: 3)
+            await stage.cache.keeper.flights.waitUntil(waiters: 3)
             try await stage.server.requests(atLeast: 1)
             for call in calls.dropLast() {
                 call.cancel()
@@ -355,7 +355,7 @@ extension CacheStage {
         _ count: Int, whenWaiting body: () -> Void, _ call: @escaping @Sendable () async throws -> String
     ) async throws -> [String] {
         let tasks = (0..<count).map { _ in Task { try await call() } }
-        await cache.keeper.flights.waitUntil(places: count)
+        await cache.keeper.flights.waitUntil(waiters: count)
         body()
         var texts: [String] = []
         for task in tasks { texts.append(try await task.value) }

@@ -91,7 +91,7 @@ private final class UserTrace: Sendable {
         origin.prescribe("max-age=10, stale-if-error=40", gate)
         let wish = Wish(path: "/met", user: "alice", language: "en", mode: .default)
         let opener = Task { [cache] in
-            await cache.keeper.flights.waitUntil(places: 2)
+            await cache.keeper.flights.waitUntil(waiters: 2)
             gate.open()
         }
         await get([wish, wish], number)

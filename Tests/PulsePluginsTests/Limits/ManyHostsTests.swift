@@ -68,10 +68,11 @@ struct ManyHostsTests {
     }
 
     @Test func theCoalescerKeepsNobodyWhoHasGone() async {
-        var machine = SharedCalls.StateMachine<String, Void>()
+        var machine = SharedRuns<String, Never>.StateMachine<Void, Void>()
         let growth = await Self.growth { host in
-            let (ticket, _) = machine.join(host) {}
-            if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) } else { _ = machine.finish(ticket.run, host) }
+            let (ticket, _) = machine.join(host, ()) {}
+            if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) }
+            _ = machine.finish(ticket.run, host)
         }
         #expect(machine.runCount == 0)
         #expect(growth ?? 0 < Self.limit)

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension SharedRuns {
+    /// A place at a run.
+    struct Ticket: Hashable, Sendable {
+        /// No other has it.
+        let number: Int
+        let run: Int
+        /// Its caller began the run.
+        let isFirst: Bool
+    }
+
+    /// Who waits for which run. It decides; the object around it has the tasks and resumes who waits.
+    ///
+    /// `Work` is what is kept of a run, `Seat` what is kept of one who waits.
+    struct StateMachine<Work: Sendable, Seat: Sendable>: Sendable {
+        private struct Run {
+            let number: Int
+            let work: Work
+            /// It goes on though nobody waits.
+            let isBehind: Bool
+            /// By the tickets' numbers.
+            var seats = Members<Seat>()
+        }
+
+        /// Those that one more may join.
+        private var open: [Key: Run] = [:]
+        /// Those that nobody joins any more and that have not ended, by their numbers.
+        private var closed: [Int: Run] = [:]
+        private var count = 0
+
+        /// Runs under way, whether or not somebody waits.
+        var runCount: Int { open.count + closed.count }
+        var seatCount: Int {
+            open.values.reduce(0) { $0 + $1.seats.count } + closed.values.reduce(0) { $0 + $1.seats.count }
+        }
+        /// What is kept of the runs under way.
+        var works: [Work] { open.values.map(\.work) + closed.values.map(\.work) }
+        /// Room that is taken whether or not there are runs.
+        var reservedPlaces: Int { open.capacity + closed.capacity }
+
+        /// A ticket for the run under way, or for one that is to begin if the ticket is its first.
+        mutating func join(_ key: Key, _ seat: Seat, _ newWork: () -> Work) -> (Ticket, Work) {
+            count += 1
+            guard let index = open.index(forKey: key) else {
+                var run = Run(number: count, work: newWork(), isBehind: false)
+                run.seats[count] = seat
+                open[key] = run
+                return (Ticket(number: count, run: count, isFirst: true), run.work)
+            }
+            open.values[index].seats[count] = seat
+            let run = open.values[index]
+            return (Ticket(number: count, run: run.number, isFirst: false), run.work)
+        }
+
+        /// The number of a run for which nobody waits yet, and which goes on without anybody; nil if one is under way that will do
+        /// as well. All who join it follow.
+        mutating func beginBehind(_ key: Key, _ work: Work, unless willDo: (Key) -> Bool) -> Int? {
+            guard open[key] == nil, !open.keys.contains(where: willDo) else { return nil }
+            count += 1
+            open[key] = Run(number: count, work: work, isBehind: true)
+            return count
+        }
+
+        /// The run that has to be cancelled: nobody waits for it any more, and nobody joins it.
+        mutating func leave(_ ticket: Ticket, _ key: Key) -> Work? {
+            guard let index = place(of: ticket.run, key) else {
+                guard closed[ticket.run]?.seats.remove(ticket.number) != nil, let run = closed[ticket.run] else {
+                    return nil
+                }
+                return run.isBehind || !run.seats.isEmpty ? nil : run.work
+            }
+            guard open.values[index].seats.remove(ticket.number) != nil else { return nil }
+            let run = open.values[index]
+            guard !run.isBehind, run.seats.isEmpty else { return nil }
+            removeOpen(at: index)
+            closed[run.number] = run
+            return run.work
+        }
+
+        /// Ends a run; gives those who get the result.
+        mutating func finish(_ run: Int, _ key: Key) -> Members<Seat> {
+            guard let index = place(of: run, key) else {
+                defer { if closed.isEmpty, closed.capacity > 64 { closed = [:] } }
+                return closed.removeValue(forKey: run)?.seats ?? Members()
+            }
+            defer { removeOpen(at: index) }
+            return open.values[index].seats
+        }
+
+        /// Nobody joins these any more.
+        mutating func close(where isConcerned: (Key) -> Bool) {
+            for (key, run) in open where isConcerned(key) {
+                open[key] = nil
+                closed[run.number] = run
+            }
+        }
+
+        /// Nobody joins any of them; gives those who wait, which they do no longer.
+        mutating func closeAll() -> [Members<Seat>] {
+            close { _ in true }
+            return closed.keys.map { number in
+                defer { closed[number]?.seats = Members() }
+                return closed[number]?.seats ?? Members()
+            }
+        }
+
+        /// Found once: to look for a key is to compare all that two requests have.
+        private func place(of run: Int, _ key: Key) -> Dictionary<Key, Run>.Index? {
+            guard let index = open.index(forKey: key), open.values[index].number == run else { return nil }
+            return index
+        }
+
+        /// A dictionary keeps the room of its busiest moment.
+        private mutating func removeOpen(at index: Dictionary<Key, Run>.Index) {
+            open.remove(at: index)
+            if open.isEmpty, open.capacity > 64 { open = [:] }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulsePlugins
+
+/// Seeded random schedules of arrivals, cancels, closings and late results against a plain model; `PULSE_STEPS` sets their
+/// length.
+@Suite(.timeLimit(.minutes(5)))
+struct SharedRunsScheduleTests {
+    private typealias Runs = SharedRuns<Int, Never>
+
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    /// A run that has not ended, as the model sees it.
+    private struct Run {
+        let key: Int
+        let work: Int
+        let isBehind: Bool
+        var isOpen = true
+        /// By their numbers, what each has brought.
+        var seats: [Int: Int] = [:]
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    @HeavyWork func agreesWithAPlainModel(seed: UInt64) {
+        let random = SeededRandomness(seed: seed)
+        var machine = Runs.StateMachine<Int, Int>()
+        var model: [Int: Run] = [:]
+        var tickets: [Runs.Ticket] = []
+        var hasBeenClosed = 0
+        for step in 0..<Self.steps {
+            func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+            let label: Comment = "seed \(seed), step \(step)"
+            let key = pick(5)
+            let open = model.first { $0.value.key == key && $0.value.isOpen }
+            switch pick(20) {
+            case 0..<8:
+                let (ticket, work) = machine.join(key, step) { step }
+                #expect(ticket.isFirst == (open == nil), label)
+                #expect(ticket.run == open?.key || ticket.isFirst && model[ticket.run] == nil, label)
+                // What the first brought is everybody's.
+                #expect(work == open?.value.work ?? step, label)
+                #expect(!tickets.contains { $0.number == ticket.number }, label)
+                model[ticket.run, default: Run(key: key, work: step, isBehind: false)].seats[ticket.number] = step
+                tickets.append(ticket)
+            case 8..<10:
+                // The keys below will do for those above.
+                let number = machine.beginBehind(key, step) { $0 + 2 == key }
+                let willDo = model.values.contains { $0.isOpen && $0.key + 2 == key }
+                #expect((number == nil) == (open != nil || willDo), label)
+                if let number {
+                    #expect(model[number] == nil, label)
+                    model[number] = Run(key: key, work: step, isBehind: true)
+                }
+            case 10..<16 where !tickets.isEmpty:
+                let ticket = tickets.remove(at: pick(tickets.count))
+                let run = model[ticket.run]
+                let isLast = run?.seats.count == 1 && run?.seats[ticket.number] != nil && run?.isBehind == false
+                // One whose run has ended, or was closed with all others, leaves nothing.
+                #expect(machine.leave(ticket, run?.key ?? key) == (isLast ? run?.work : nil), label)
+                model[ticket.run]?.seats[ticket.number] = nil
+                if isLast { model[ticket.run]?.isOpen = false }
+                #expect(machine.leave(ticket, run?.key ?? key) == nil, label)
+            case 16..<18 where !model.isEmpty:
+                let number = model.keys.sorted()[pick(model.count)]
+                guard let run = model.removeValue(forKey: number) else { continue }
+                var seats: [Int] = []
+                machine.finish(number, run.key).forEach { seats.append($0) }
+                #expect(seats.sorted() == run.seats.values.sorted(), label)
+                #expect(machine.finish(number, run.key).isEmpty, label)
+            case 18:
+                machine.close { $0 == key }
+                if let open { model[open.key]?.isOpen = false }
+                hasBeenClosed += open == nil ? 0 : 1
+            case 19 where pick(20) == 0:
+                var seats: [Int] = []
+                for members in machine.closeAll() { members.forEach { seats.append($0) } }
+                #expect(seats.sorted() == model.values.flatMap(\.seats.values).sorted(), label)
+                for number in model.keys {
+                    model[number]?.isOpen = false
+                    model[number]?.seats = [:]
+                }
+            default: break
+            }
+            #expect(machine.runCount == model.count, label)
+            #expect(machine.seatCount == model.values.reduce(0) { $0 + $1.seats.count }, label)
+            #expect(machine.works.sorted() == model.values.map(\.work).sorted(), label)
+        }
+        #expect(hasBeenClosed > 0)
+    }
+
+    @Test @HeavyWork func aMillionDistinctKeysLeaveNothing() {
+        var machine = Runs.StateMachine<Void, Void>()
+        var tickets: [(key: Int, ticket: Runs.Ticket)] = []
+        for key in 0..<1_000_000 {
+            tickets.append((key, machine.join(key, ()) {}.0))
+            guard tickets.count == 1_000 else { continue }
+            for (key, ticket) in tickets {
+                if key % 2 == 0 { _ = machine.leave(ticket, key) }
+                _ = machine.finish(ticket.run, key)
+            }
+            tickets = []
+            #expect(machine.runCount == 0)
+            #expect(machine.reservedPlaces <= 128)
+        }
+    }
+}
