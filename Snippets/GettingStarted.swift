@@ -134,6 +134,13 @@ call.cancel()
 print(await call.result)
 // snippet.end
 
+// snippet.default
+PulseClient.default = client  // once, at start-up
+
+let everywhere: [User] = try await PulseClient.default.get("/users")
+// snippet.end
+print(everywhere.count)
+
 // snippet.shutdown
 await client.shutdown()
 // snippet.end

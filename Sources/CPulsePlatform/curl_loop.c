@@ -23,11 +23,11 @@
 #include "curl_table.h"
 #include "curl_tls.h"
 
-// Few, so that those who wait for the first of them need not wait for the last.
+// Few, so that those that wait for the first of them need not wait for the last.
 enum { EVENTS_PER_TURN = 16 };
 
-// So often at one event: libcurl reads from a connection once each time it is called, and of an answer whose coding it undoes
-// only a small piece. Few, since the other connections wait.
+// How often to read at one event: libcurl reads from a connection once each time it is called, and only a small piece
+// of an answer whose coding it undoes. Few, since the other connections wait.
 enum { READS_PER_EVENT = 8 };
 
 struct group {
@@ -45,28 +45,29 @@ struct pulse_loop {
     // What the last wait has found.
     struct epoll_event ready[EVENTS_PER_TURN];
     int ready_count;
-    // What is read from now on is left to whoever has started it, and the socket where that was so last, or -1.
+    // Whether sockets to be read are left to the starters of their transfers; and the last such socket, or -1.
     bool leaves_reading;
     int left_socket;
-    // By descriptor. One that we have opened stays in epoll between two transfers; which socket it is its generation tells.
+    // By descriptor. A socket opened here stays in epoll between two transfers; its generation tells which socket it
+    // is.
     struct watch {
         bool is_ours;
         uint32_t generation;
-        // What epoll watches it for, unless somebody else looks.
+        // What epoll watches it for, unless its starter looks at it.
         uint32_t events;
         bool is_left;
-        // The group whose transfer wants to know, from 1; 0 for none.
+        // The group of the transfer that waits for it, from 1; 0 for none.
         int group;
         const PulseCURL *easy;
         double last_activity;
-        // Which connection it is; ports 0 as long as nobody has taken it up a second time.
+        // Which connection it is; the ports are 0 until a second transfer has taken it up.
         int local_port;
         int remote_port;
         char remote[INET6_ADDRSTRLEN];
     } *watches;
     int watch_count;
-    // By local port: where the connection that a transfer has taken up there was found last, plus 1; 0 for nowhere. libcurl
-    // does not tell a transfer's socket while it goes on.
+    // By local port: where the connection of a reusing transfer was found last, plus 1; 0 for nowhere. libcurl does not
+    // tell a transfer's socket while the transfer runs.
     int sockets[UINT16_MAX + 1];
 };
 
@@ -87,7 +88,8 @@ double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *
     return latest;
 }
 
-// libcurl leaves it to us, since it was told to use no signals; before 7.87 its TLS writes without MSG_NOSIGNAL.
+// libcurl leaves this to its caller, since it was told to use no signals; before 7.87 its TLS writes without
+// MSG_NOSIGNAL.
 void pulse_loop_block_sigpipe(void) {
     sigset_t signals;
     sigemptyset(&signals);
@@ -109,7 +111,7 @@ static bool make_room(struct pulse_loop *loop, int socket) {
 
 static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
     struct watch *watch = &loop->watches[socket];
-    // Of a connection that was used before: epoll knows it.
+    // A connection that was used before: epoll knows it.
     bool is_left = loop->leaves_reading && watch->is_ours && watch->events == EPOLLIN && events == EPOLLIN;
     if (is_left) loop->left_socket = socket;
     if (watch->is_ours && watch->events == events && watch->is_left == is_left) return true;
@@ -117,7 +119,7 @@ static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
         .events = is_left ? 0 : events, .data.u64 = (uint64_t)watch->generation << 32 | (uint32_t)socket,
     };
     int operation = watch->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    // A descriptor that was closed behind our back and opened anew, such as a resolver's, is one that epoll does not know.
+    // epoll does not know a descriptor that libcurl has closed and opened again, such as a resolver's.
     if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) {
         operation = errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
         if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) return false;
@@ -143,7 +145,7 @@ static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, voi
     struct watch *watch = &loop->watches[socket];
     if (what == PULSE_CURL_POLL_REMOVE) {
         watch->group = 0;
-        // It can always be written, which nobody wants to know before the next transfer.
+        // It can always be written to, which does not matter before the next transfer.
         if (!watch->is_ours || watch->events != EPOLLIN) stop_watching(loop, socket);
         return 0;
     }
@@ -206,10 +208,10 @@ struct pulse_loop *pulse_loop_create(long connections) {
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERFUNCTION, set_timer);
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERDATA, group);
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, connections);
-        // As many as the server allows; libcurl's own limit is 100.
+        // As many streams as the server allows; libcurl's own limit is 100.
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, 1000L);
     }
-    // Told at each write, so that nobody has to read it; no generation is that of a socket.
+    // Edge-triggered, so that nobody has to read it; its generation is never a socket's.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = (uint32_t)loop->wakeups};
     if (is_complete && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wakeups, &event) == 0) return loop;
     pulse_loop_close(loop);
@@ -234,7 +236,7 @@ void pulse_loop_destroy(struct pulse_loop *loop) {
 
 void pulse_loop_wake(struct pulse_loop *loop) {
     uint64_t one = 1;
-    // It would be full after some hundred years.
+    // The counter would be full after some hundred years.
     ssize_t written = write(loop->wakeups, &one, sizeof one);
     (void)written;
 }
@@ -257,7 +259,7 @@ void pulse_loop_wait(struct pulse_loop *loop, double until) {
     int timeout = -1;
     if (until < INFINITY) {
         double left = (until - pulse_monotonic_now()) * 1e3;
-        // Rounded up: rounded down the last millisecond would be a busy loop.
+        // Rounded up: rounded down, the last millisecond would be a busy loop.
         timeout = left <= 0 ? 0 : left > 1e9 ? 1000000000 : (int)left + 1;
     }
     loop->ready_count = epoll_wait(loop->epoll, loop->ready, EVENTS_PER_TURN, timeout);
@@ -278,10 +280,11 @@ void pulse_loop_act(struct pulse_loop *loop) {
         int descriptor = (int)(uint32_t)event->data.u64;
         if (descriptor == loop->wakeups) continue;
         struct watch *watch = &loop->watches[descriptor];
-        // Closed since then; perhaps another one has its descriptor.
+        // It has been closed since; another socket may have its descriptor.
         if (watch->generation != (uint32_t)(event->data.u64 >> 32)) continue;
         if (watch->group == 0) {
-            // Closed by the peer, or with something that nobody has asked for: whoever takes it up again looks at it.
+            // Closed by the peer, or with bytes that nobody has asked for: the next transfer that takes it up looks at
+            // it.
             stop_watching(loop, descriptor);
             continue;
         }
@@ -305,7 +308,7 @@ void pulse_loop_act_on_timers(struct pulse_loop *loop) {
     for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
         struct group *group = &loop->groups[index];
         if (group->timer < 0 || group->timer > loop->now) continue;
-        // Before the call, which may set the next one.
+        // Before the call, which may set the next timer.
         group->timer = -1;
         act(group, PULSE_CURL_SOCKET_TIMEOUT, 0);
     }
@@ -352,7 +355,7 @@ void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy) {
     pulse_curl.curl_multi_remove_handle(loop->groups[group].multi, easy);
 }
 
-// Which connection a socket is, asked once: with another one under its descriptor all of `watch` begins anew.
+// Which connection a socket is, asked once: another socket under its descriptor makes `watch` begin anew.
 static void learn_addresses(struct watch *watch, pulse_curl_socket socket) {
     union address {
         struct sockaddr any;

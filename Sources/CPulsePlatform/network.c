@@ -55,7 +55,7 @@ bool pulse_interface_runs(const char *name) {
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return true;
-    // A cable that was pulled leaves its routes.
+    // A pulled cable leaves its routes in place.
     bool answer = ioctl(descriptor, SIOCGIFFLAGS, &request) != 0
         || (request.ifr_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
     close(descriptor);

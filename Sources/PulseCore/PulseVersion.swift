@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The version of this package, for whoever has to name it.
+/// The version of this package.
 package enum PulseVersion {
     package static let current = "0.1.0"
 }

@@ -4,7 +4,8 @@ import PulseCore
 public import PulseStorage
 
 extension PulseClient {
-    /// What waits for a connection; nil if the configuration's ``PulseConfiguration/offlineQueuePolicy`` is disabled.
+    /// The queue of calls that wait for a connection. Nil if the configuration's
+    /// ``PulseConfiguration/offlineQueuePolicy`` is disabled, as it is by default.
     public var offlineQueue: OfflineQueue? { offline }
 
     static func offlineQueue(_ configuration: PulseConfiguration, _ environment: CallEnvironment) -> OfflineQueue? {
@@ -17,8 +18,8 @@ extension PulseClient {
             redaction: environment.redaction)
     }
 
-    /// The gate of a call whose endpoint may wait for a connection; nil for all others. Such a call has a key from the first
-    /// try on.
+    /// The gate of a call whose endpoint may wait for a connection; nil for all others. Such a call has an idempotency
+    /// key from its first attempt on.
     // Not inlined, as most calls do without it.
     @inline(never)
     func gate<E: Endpoint>(for endpoint: E, _ options: inout RequestOptions) -> OfflineGate? {
@@ -32,7 +33,8 @@ extension PulseClient {
             ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wireless: wireless)
     }
 
-    /// Sends an entry of the queue: a call like any other, with all plugins of the client, but for the account.
+    /// Sends an entry of the queue: a call like any other, with all plugins of the client, except that it is tied to
+    /// its account.
     func replay(_ replay: Replay) async -> ReplayOutcome {
         var options = replay.options
         resolve(&options, idleTimeout: 0)
@@ -61,7 +63,8 @@ extension PulseClient {
 }
 
 extension PulseError {
-    /// It did not leave, or not again: said where that was found out, since a call may fail before anybody has asked.
+    /// Whether the call was held back because another account is logged in. The place that finds this out says so by
+    /// its error, since a call may also fail before the account is looked at.
     fileprivate var meansAnotherAccount: Bool {
         switch self {
         case .custom(is AccountMismatch): true
@@ -72,7 +75,7 @@ extension PulseError {
 }
 
 extension Call {
-    /// Somebody else is logged in, or nobody, than when the call was queued.
+    /// Whether another account is logged in than when the call was queued, or none.
     fileprivate var isOfOtherAccount: Bool {
         let store = ContextStore(call: self)
         guard let expected = store[ExpectedAccount.self] else { return false }

@@ -6,7 +6,7 @@ extension PulseClient {
     /// Sends an endpoint and gives its value.
     ///
     /// Throws ``PulseError`` and nothing else. Cancelling the calling task cancels the call and its wire at once.
-    /// - Parameter options: beat the endpoint's, field by field.
+    /// - Parameter options: beat the endpoint's own options, field by field.
     @inlinable
     public func request<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
@@ -14,8 +14,10 @@ extension PulseClient {
         try await response(for: endpoint, options: options).value
     }
 
-    /// Sends an endpoint and gives its value together with the answer it was read from.
-    // Inlinable, as `request` is: in the caller's module the type of the value is known, which saves the run-time's look-ups.
+    /// Sends an endpoint and gives its value together with the answer it was read from. Errors are as in
+    /// ``request(_:options:)``.
+    // Inlinable, as `request` is: in the caller's module the type of the value is known, which saves the run-time's
+    // look-ups.
     @inlinable
     public func response<E: Endpoint>(
         for endpoint: E, options: RequestOptions = RequestOptions()
@@ -41,15 +43,17 @@ extension PulseClient {
         try await send(endpoint, options) { _, _ in }
     }
 
-    /// Sends a ready request through the whole chain. Its method, headers and body stand for an endpoint's, and so does
-    /// its timeout if it is not the 60 seconds that Foundation gives every request; the configuration's default headers
-    /// are added under them.
+    /// Sends a ready request through the whole chain and gives the answer undecoded.
+    ///
+    /// Its method, headers and body stand for an endpoint's. So does its timeout, unless it is the 60 seconds that
+    /// Foundation gives every request. The configuration's default headers are added under its own. Throws
+    /// ``PulseError``, among others ``PulseError/unsupported(_:)`` for a request with an `httpBodyStream`.
     public func rawRequest(
         _ request: URLRequest, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
         var options = options
-        // A ready request always has a timeout: that of Foundation's making is nobody's wish.
+        // A ready request always has a timeout; Foundation's own default is not one that the caller asked for.
         let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
         resolve(&options, idleTimeout: timeout)
         let links = links(for: [], options)
@@ -63,7 +67,7 @@ extension PulseClient {
 
     private static let foundationTimeout: TimeInterval = 60
 
-    /// Sends an endpoint and gives its outcome, with the error typed.
+    /// Sends an endpoint and gives its outcome, with the error typed. It throws nothing.
     public func result<E: Endpoint>(
         of endpoint: E, options: RequestOptions = RequestOptions()
     ) async -> Result<E.Response, PulseError> {
@@ -75,11 +79,14 @@ extension PulseClient {
     }
 }
 
-/// A value and the answer it was read from.
+/// A decoded value and the answer it was read from.
 public struct DecodedResponse<Value: Sendable>: Sendable {
+    /// The value that the answer's body decoded to.
     public let value: Value
+    /// The answer: its status, headers, body and timings.
     public let response: PulseResponse
 
+    /// Pairs a value with its answer, as a stand-in for a client does.
     @inlinable
     public init(value: Value, response: PulseResponse) {
         self.value = value
@@ -90,8 +97,8 @@ public struct DecodedResponse<Value: Sendable>: Sendable {
 // MARK: - The way of a request
 
 extension PulseClient {
-    /// Reads an accepted answer. What it makes of it stays with whoever gave it: so all that follows is free of the
-    /// value's type, which saves a call more than its decoder costs.
+    /// Reads an accepted answer. The value stays with the closure's owner: so all that follows is free of the value's
+    /// type, which saves a call more than its decoder costs.
     @usableFromInline
     typealias Decode = @Sendable (PulseResponse, any ResponseDecoder) throws -> Void
 
@@ -114,14 +121,14 @@ extension PulseClient {
             build: { try builder.build(endpoint, path: path.get(), call.options) }, decode: decode)
     }
 
-    /// Builds a call's request and sees it through, in its caller's task if nobody else's code waits in its chain, else in a
-    /// task of its own: so the caller, a tag, the deadline or a shutdown can end it, see ``Cancellation``.
+    /// Builds a call's request and sees it through. It runs in the caller's task if no foreign code waits in its chain,
+    /// else in a task of its own: so the caller, a tag, the deadline or a shutdown can end it, see ``Cancellation``.
     func perform(
         _ call: Call, _ links: PluginChain.Links, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
         decode: @escaping Decode
     ) async throws -> PulseResponse {
         let ticket = try begin(call)
-        // Here, so that no closure has to carry what it is built from into the task; a failure is the task's to report.
+        // Built here, so that no closure has to carry the parts into the task; the task reports a failure.
         let built = Result { try build() }
         if let cancellation = call.cancellation {
             let alarm = watch(call, ticket, .call(cancellation))
@@ -143,7 +150,7 @@ extension PulseClient {
         return try await finish(result, of: call, ticket, alarm, through: links)
     }
 
-    /// The whole way of a request, in its order: past the offline gate follow the hops through the chain, validate, decode.
+    /// The whole way of a request, in order: the offline gate, the hops through the chain, validation, decoding.
     // Inlined into both ways to run it: an asynchronous function less to enter and leave.
     @inline(__always)
     private func run(
@@ -163,7 +170,7 @@ extension PulseClient {
             try Self.accept(response, of: call, decode)
             return response
         } catch let error as PulseError where error.isOfTheBody && response.origin.isStored && request.mayStartAgain {
-            // What the cache keeps may be damaged, or older than the app's types: the server decides, once. Not if a
+            // What the cache keeps may be damaged, or older than the app's types: the server is asked, once. Not if a
             // POST came before it, which nobody asked to repeat.
             return try await reload(request, for: call, through: links, decode)
         }
@@ -190,7 +197,7 @@ extension PulseClient {
 }
 
 extension PulseError {
-    /// The answer's body is none that the call can read.
+    /// Whether the call could not read the answer's body.
     fileprivate var isOfTheBody: Bool {
         switch kind {
         case .decodingFailed, .emptyBody: true

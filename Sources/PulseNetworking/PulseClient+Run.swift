@@ -3,8 +3,8 @@
 import PulseCore
 
 extension PulseClient {
-    /// Announces a call and lets it in, unless it must not even begin. What runs for it begins afterwards: a task that a
-    /// shutdown does not know of would outlive it.
+    /// Announces a call and registers it, unless it must not even begin. Its work starts afterwards: a task that a
+    /// shutdown does not know of would outlive the client.
     func begin(_ call: Call) throws(PulseError) -> CallRegistry.Ticket {
         call.emit(.requestStarted(call.firstSummary))
         let error = call.endBeforeStart
@@ -13,7 +13,7 @@ extension PulseClient {
         throw error ?? .cancelled
     }
 
-    /// Lets a tag, a shutdown and the deadline end what runs for a call; gives the deadline's alarm, if there is one.
+    /// Lets a tag, a shutdown and the deadline end the work of a call; gives the deadline's alarm, if there is one.
     func watch(_ call: Call, _ ticket: CallRegistry.Ticket, _ work: CallRegistry.Work) -> DeadlineHeap.Alarm? {
         calls.update(ticket, work)
         return call.deadline.map { deadline in
@@ -49,7 +49,7 @@ extension PulseClient {
             return calls.remove(ticket)
         }
         calls.update(ticket, .other { [weak stream] in stream?.cancel() })
-        // Without its stream, which would else keep itself: nobody could drop it.
+        // Without its stream, which would otherwise keep itself alive.
         answer.bytes = nil
         let timings = stream.timingsAtEnd
         stream.onEnd { [answer] error in

@@ -6,9 +6,10 @@ import PulseStorage
 
 /// Sends endpoints and gives typed results.
 ///
-/// Make one client for each server, keep it as long as the app needs it, and share it freely: every method may be called
-/// from any thread. ``shutdown()`` ends what is under way and frees the transport.
+/// Make one client for each server, keep it as long as the app needs it, and share it freely: every method may be
+/// called from any thread. ``shutdown()`` ends what is under way and frees the transport.
 public final class PulseClient: Sendable {
+    /// The settings that the client was made with.
     public let configuration: PulseConfiguration
 
     let environment: CallEnvironment
@@ -29,12 +30,13 @@ public final class PulseClient: Sendable {
     private let wire: Wire
     private let ownsTransport: Bool
 
-    /// A client; nothing is started before the first call, unless the offline queue has something to send. What is questionable about the configuration is told at once,
-    /// as a ``NetworkEvent/warning(_:)``.
+    /// Makes a client. Nothing is started before the first call, unless the offline queue has something to send.
+    ///
+    /// What is questionable about the configuration is told at once, as a ``NetworkEvent/warning(_:)``.
     ///
     /// - Parameter plugins: in the caller's order within each ``PluginScope``, outermost first.
     /// - Parameter transport: belongs to the caller; without one the client makes the platform's and shuts it down.
-    /// - Parameter events: where the client tells what happens to its calls.
+    /// - Parameter events: where the client tells what happens to its calls; by default the bus that clients share.
     public init(
         configuration: PulseConfiguration,
         plugins: [any PulsePlugin] = [],
@@ -76,7 +78,7 @@ public final class PulseClient: Sendable {
             try await wire.send($0, for: $1, plugins: $2)
         }
         offline = Self.offlineQueue(configuration, environment)
-        for problem in configuration.problems where sink.isActive {
+        for problem in configuration.problems(with: self.transport.capabilities) where sink.isActive {
             sink.emit(.warning(problem))
         }
         standard?.warn(sink)
@@ -94,7 +96,7 @@ public final class PulseClient: Sendable {
         calls.cancelAll()
     }
 
-    /// Cancels the calls under way whose options have that tag.
+    /// Cancels the calls under way whose options have that tag; each ends with ``PulseError/cancelled``.
     public func cancelAll(tag: String) {
         calls.cancelAll(tag: tag)
     }
@@ -131,8 +133,15 @@ public final class PulseClient: Sendable {
 
 extension PulseConfiguration {
     /// What a developer should know about these settings.
-    fileprivate var problems: [String] {
-        sslPinningPolicy.problems(now: clock.now)
+    fileprivate func problems(with capabilities: TransportCapabilities) -> [String] {
+        let refused = [
+            sslPinningPolicy != .disabled && !capabilities.contains(.pinning) ? "pinned public keys" : nil,
+            tls != .default && !capabilities.contains(.tls) ? "TLS settings" : nil,
+            proxy != .environment && !capabilities.contains(.proxy) ? "proxy settings" : nil,
+        ]
+        let texts = capabilities.contains(.simulated) ? [] : refused.compactMap { $0 }
+        return sslPinningPolicy.problems(now: clock.now)
+            + texts.map { "the transport has no \($0): every request that they concern fails as unsupported" }
     }
 }
 
@@ -166,12 +175,12 @@ extension RequestOptions {
 extension PulseClient {
     private static let sharedDefault = Locked<PulseClient?>(nil)
 
-    /// The client for code that is handed none. Set it once, at start-up, before anything reads it; a later value is
-    /// ignored with a ``NetworkEvent/warning(_:)``. Unset, it is a client without a base URL.
+    /// The client for code that is not handed one. Set it once, at start-up, before anything reads it; a later value is
+    /// ignored with a ``NetworkEvent/warning(_:)``. Unset, it is a client without a base URL. Safe from any thread.
     public static var `default`: PulseClient {
         get {
             if let shared = sharedDefault.withLock({ $0 }) { return shared }
-            // Outside the lock: it may warn, and whoever hears of that may ask for this very client.
+            // Made outside the lock: it may warn, and a listener may ask for this very client.
             let client = PulseClient(configuration: PulseConfiguration())
             return sharedDefault.withLock { shared in
                 let first = shared ?? client

@@ -2,14 +2,14 @@
 
 import PulseKit
 
-/// What the demo was asked to write besides its lines.
+/// The options of the demo: the files to write besides its lines.
 struct DemoOptions {
     static let usage = "usage: pulse-demo [--report <file.html>] [--har <file.har>]"
 
     private(set) var report: URL?
     private(set) var har: URL?
 
-    /// Nil for what is no option.
+    /// Reads the arguments; nil if one of them is not an option.
     init?(_ arguments: some Sequence<String>) {
         var iterator = arguments.makeIterator()
         while let name = iterator.next() {

@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-/// Keeps the token of an app; the server has just made the first one worthless.
+/// The token store of an app; the server has just made the first token worthless.
 private actor Session: TokenProvider {
     private var token = "of yesterday"
     private(set) var refreshes = 0
@@ -74,7 +74,7 @@ extension Stage {
     private func showBreaker(_ server: MockServer, _ bus: PulseEventBus) async {
         server.on(.get, "/weather", script: [.status(500), .status(500), .text("sunny")])
         let breaker = CircuitBreakerPlugin(failureThreshold: 2, cooldownDuration: 30)
-        // Half a minute passes when the step says so.
+        // Half a minute passes only when the step moves this clock.
         let clock = TestClock()
         let client = PulseClient(
             configuration: PulseConfiguration(baseURL: server.baseURL).with(\.clock, value: clock),

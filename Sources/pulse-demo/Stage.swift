@@ -2,24 +2,24 @@
 
 import PulseKit
 
-/// Prints what the demo does, one aligned line a step and an event, and counts what did not do as it should.
+/// The printer of the demo: one aligned line for each step and event, and a count of the failed steps.
 actor Stage {
     private var steps = 0
     private var failures = 0
     private var calls = 0
     private var completed = 0
-    /// Of a step with many calls only what they share is shown.
+    /// Whether the step has so many calls that only what they share is shown.
     private var isCrowded = false
     private var waiter: CheckedContinuation<Void, Never>?
-    /// Sees what all clients of the demo send; stands last in their plugins.
+    /// Records what all clients of the demo send; it is last in their plugins.
     nonisolated let recorder = PulseRecorder()
 
     struct Unexpected: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Runs one step, which makes so many calls and gives the line to print, or throws if something is not as it should
-    /// be. Its line comes after the events of its calls.
+    /// Runs one step, which makes that many calls and returns the line to print, or throws if something is not as it
+    /// should be. Its line comes after the events of its calls.
     func step(_ title: String, calls count: Int = 1, _ body: @Sendable () async throws -> String) async {
         steps += 1
         calls += count
@@ -47,7 +47,7 @@ actor Stage {
         }
     }
 
-    /// Prints the summary and gives the exit code.
+    /// Prints the summary and returns the exit code.
     func close() -> Int32 {
         write("\n\(steps - failures) of \(steps) steps did what they say.")
         return failures == 0 ? 0 : 1

@@ -12,7 +12,7 @@
 /// Loads and initializes libcurl, once a process; tells whether all that is used is there.
 bool pulse_curl_load(void);
 
-/// libcurl's version and features. Only after `pulse_curl_load` has said true, like everything below.
+/// libcurl's version and features. To be called, like everything below, only after `pulse_curl_load` has given true.
 const struct pulse_curl_version *pulse_curl_version(void);
 
 /// The address of a function in one of the libraries that libcurl has brought along, or NULL.
@@ -32,19 +32,18 @@ int pulse_curl_set_function(PulseCURL *easy, int option, void (*value)(void));
 /// libcurl copies the bytes.
 int pulse_curl_set_blob(PulseCURL *easy, int option, const void *bytes, size_t count);
 
-/// 0 or NULL where libcurl does not know.
+/// A value of a transfer; 0 or NULL where libcurl does not know it.
 long pulse_curl_get_long(PulseCURL *easy, int info);
 int64_t pulse_curl_get_offset(PulseCURL *easy, int info);
 const char *pulse_curl_get_string(PulseCURL *easy, int info);
 
-/// A store of TLS sessions for transfers of which one at a time goes on, and which therefore needs no lock; NULL without
-/// memory.
+/// A store of TLS sessions for transfers that run one at a time, so that it needs no lock; NULL without memory.
 PulseCURLSH *pulse_curl_share_sessions(void);
-/// After the last transfer that uses it.
+/// Frees the store, after the last transfer that uses it.
 void pulse_curl_share_free(PulseCURLSH *share);
 
-/// A list of lines, each of which ends with a NUL in `text`, in one piece of memory: `free` is its end. NULL without memory or
-/// lines.
+/// A list of the lines in `text`, each of which ends with a NUL. It is one piece of memory, for `free`. NULL without
+/// memory or lines.
 struct pulse_curl_slist *pulse_curl_lines(const char *text, size_t length);
 
 typedef size_t (*pulse_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);

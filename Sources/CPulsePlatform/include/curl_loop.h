@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libcurl's multi interface over epoll. One thread at a time may be in it, but for `pulse_loop_wait`, which one thread calls
-// again and again, and `pulse_loop_wake`, which any may call at any time.
+// libcurl's multi interface over epoll. One thread at a time may call its functions, except for `pulse_loop_wait`,
+// which one thread calls again and again, and `pulse_loop_wake`, which any thread may call at any time.
 
 #ifndef PULSE_CURL_LOOP_H
 #define PULSE_CURL_LOOP_H
@@ -15,48 +15,49 @@ struct pulse_loop;
 /// A group of transfers that share connections; those of two groups never do.
 enum { PULSE_LOOP_GROUPS = 2 };
 
-/// NULL where the system has no descriptors or no memory left. `connections` idle ones are kept at most.
+/// A new loop; NULL where the system has no descriptors or no memory left. At most `connections` idle connections are
+/// kept.
 struct pulse_loop *pulse_loop_create(long connections);
 
-/// Closes all connections. All transfers must have been removed and nobody wait; from then on `pulse_loop_wake` alone may be
-/// called.
+/// Closes all connections. All transfers must have been removed, and nobody may wait; from then on only
+/// `pulse_loop_wake` may be called.
 void pulse_loop_close(struct pulse_loop *loop);
 
 /// Frees a loop that was closed.
 void pulse_loop_destroy(struct pulse_loop *loop);
 
-/// Lets `pulse_loop_wait` return, or the next one at once.
+/// Lets `pulse_loop_wait` return; if none is under way, the next one returns at once.
 void pulse_loop_wake(struct pulse_loop *loop);
 
-/// Waits for sockets or a wake-up, or until that time of the monotonic clock; INFINITY is never.
+/// Waits for sockets or a wake-up, or until that time of the monotonic clock, in seconds; INFINITY waits for ever.
 void pulse_loop_wait(struct pulse_loop *loop, double until);
 
-/// Lets libcurl act on what the last wait has found, and on timers that are due. By the thread that waits.
+/// Lets libcurl act on what the last wait has found, and on timers that are due. For the thread that waits.
 void pulse_loop_act(struct pulse_loop *loop);
 
-/// Lets libcurl act on timers that are due: that of a transfer just added is.
+/// Lets libcurl act on timers that are due, such as that of a transfer just added.
 void pulse_loop_act_on_timers(struct pulse_loop *loop);
 
 /// When the first timer is due, in seconds of the monotonic clock; INFINITY without any.
 double pulse_loop_next_timer(const struct pulse_loop *loop);
 
-/// A socket for libcurl, or PULSE_CURL_SOCKET_BAD, and its end: what stands for the two functions of its options.
+/// Opens a socket for libcurl, or gives PULSE_CURL_SOCKET_BAD, and closes one: the two callbacks of its options.
 pulse_curl_socket pulse_loop_open_socket(struct pulse_loop *loop, const struct pulse_curl_sockaddr *address);
 int pulse_loop_close_socket(void *loop, pulse_curl_socket socket);
 
-/// A socket whose answer is not waited for in the loop: whoever has started its transfer looks for it.
+/// A socket whose answer is not waited for in the loop: the starter of its transfer looks for it.
 struct pulse_left_socket {
     int descriptor;
     uint32_t generation;
 };
 
-/// Whether sockets that are to be read from now on are left to the caller, if their connections were used before.
+/// Says whether sockets to be read from now on are left to the caller, if their connections were used before.
 void pulse_loop_leave_reading(struct pulse_loop *loop, bool leaves);
-/// The socket that was left last since then; false if there is none.
+/// The last socket that was left since then; false without one.
 bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_left_socket *left);
-/// Whether it is still left; if there is something to be read, libcurl reads it.
+/// Whether the socket is still left; if there is something to read, libcurl reads it.
 bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_left_socket left);
-/// The loop waits for that socket again, if it is still left.
+/// Has the loop wait for that socket again, if it is still left.
 void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_left_socket left);
 
 bool pulse_loop_add(struct pulse_loop *loop, int group, PulseCURL *easy);
@@ -65,20 +66,20 @@ void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy);
 /// The next transfer that has ended and its result, or NULL.
 PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *group, int *result);
 
-/// Seconds of the monotonic clock, as of the last act and now.
+/// Seconds of the monotonic clock: at the last act, and now.
 double pulse_loop_now(const struct pulse_loop *loop);
 double pulse_monotonic_now(void);
 
-/// When a socket of the transfer was last ready to be read or written, in seconds of the monotonic clock; 0 if that is not
-/// known. Looks at all sockets.
+/// When a socket of the transfer was last ready to be read or written, in seconds of the monotonic clock; 0 if not
+/// known. It looks at all sockets.
 double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *easy);
 
-/// Keeps a write to a connection that the peer has reset from ending the process. For the calling thread and those that it
-/// starts.
+/// Keeps a write to a connection that the peer has reset from ending the process: for the calling thread and those that
+/// it starts.
 void pulse_loop_block_sigpipe(void);
 
-/// Whether a kept-alive connection that a transfer has just taken up again is open and has nothing to be read: on HTTP/1.1
-/// whatever is there would be taken for the answer to the request that is about to leave. libcurl looks no closer than
+/// Whether a kept-alive connection that a transfer has just taken up again is open and has nothing to read: on HTTP/1.1
+/// any bytes there would be taken for the answer to the request that is about to leave. libcurl itself only looks
 /// whether it is open. The addresses are those that `CURLOPT_PREREQFUNCTION` tells.
 bool pulse_loop_is_quiet(
     struct pulse_loop *loop, PulseCURL *easy, const char *remote, int remote_port, int local_port);

@@ -14,11 +14,11 @@ bool pulse_tls_can_pin(void);
 
 /// What the TLS of a transfer's connection tells about bytes that nobody has read.
 enum pulse_tls_state {
-    /// None in the TLS; there may be some in the socket.
+    /// No bytes in the TLS; there may be some in the socket.
     PULSE_TLS_NOTHING_PENDING,
     /// Bytes are decrypted and not read.
     PULSE_TLS_PENDING,
-    /// HTTP/2, where the server may say something at any time, and nothing of it is taken for an answer.
+    /// HTTP/2, where the server may send frames at any time, which are not taken for an answer.
     PULSE_TLS_MULTIPLEXED,
 };
 
@@ -29,11 +29,11 @@ enum { PULSE_KEY_HASH_LENGTH = 32 };
 /// The SHA-256 of the SubjectPublicKeyInfo of each certificate in the chain that was verified for this transfer's
 /// connection, leaf first.
 ///
-/// How many there are; 0 if the peer was not verified, or in a resumed session, which has no such chain. At most
+/// Gives how many there are; 0 if the peer was not verified, or in a resumed session, which has no such chain. At most
 /// `capacity` are written.
 int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity);
 
-/// The same hash of one certificate in DER; false if it is none.
+/// The same hash of one certificate in DER; false if it is not one.
 bool pulse_tls_key_hash(const uint8_t *certificate, size_t length, uint8_t hash[PULSE_KEY_HASH_LENGTH]);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SHA-256, HMAC-SHA256 and MD5 of OpenSSL, from the libcrypto that libcurl has loaded. Thread-safe, but for one
-// `pulse_sha256` that several threads feed.
+// SHA-256, HMAC-SHA256 and MD5 of OpenSSL, from the libcrypto that libcurl has loaded. Thread-safe, as long as only one
+// thread at a time uses a `pulse_sha256`.
 
 #ifndef PULSE_HASH_H
 #define PULSE_HASH_H
@@ -12,7 +12,7 @@
 
 enum { PULSE_HASH_LENGTH = 32, PULSE_MD5_LENGTH = 16 };
 
-/// Whether all that is used is there. What is below may be called only after it has said true.
+/// Whether all functions that are used are there. The functions below may be called only after it has given true.
 bool pulse_hash_load(void);
 
 /// SHA-256 (FIPS 180-4) in one go; false without memory.
@@ -27,7 +27,7 @@ struct pulse_sha256;
 /// NULL without memory.
 struct pulse_sha256 *pulse_sha256_new(void);
 bool pulse_sha256_update(struct pulse_sha256 *hasher, const void *bytes, size_t count);
-/// The hash of all so far; afterwards it begins anew.
+/// The hash of all bytes so far; afterwards it begins anew.
 bool pulse_sha256_final(struct pulse_sha256 *hasher, uint8_t hash[PULSE_HASH_LENGTH]);
 void pulse_sha256_free(struct pulse_sha256 *hasher);
 
@@ -39,7 +39,7 @@ struct pulse_hmac_key *pulse_hmac_key_new(const void *secret, size_t count);
 bool pulse_hmac(struct pulse_hmac_key *key, const void *bytes, size_t count, uint8_t code[PULSE_HASH_LENGTH]);
 void pulse_hmac_key_free(struct pulse_hmac_key *key);
 
-/// Compares in a time that does not depend on where they differ.
+/// Whether both are equal, in a time that does not depend on where they differ.
 bool pulse_hash_equal(const uint8_t left[PULSE_HASH_LENGTH], const uint8_t right[PULSE_HASH_LENGTH]);
 
 #endif

@@ -3,10 +3,10 @@
 #ifndef PULSE_NETLINK_H
 #define PULSE_NETLINK_H
 
-/// A socket that becomes readable when a link, an address or a route changes; -1 if there is none to be had.
+/// A socket that becomes readable when a link, an address or a route changes; -1 if it cannot be opened.
 int pulse_netlink_open(void);
 
-/// Reads away all that has come.
+/// Reads and drops all messages that have come.
 void pulse_netlink_drain(int descriptor);
 
 void pulse_netlink_close(int descriptor);
@@ -17,8 +17,7 @@ void pulse_netlink_close(int descriptor);
 #define PULSE_ROUTE_CELLULAR 4
 #define PULSE_ROUTE_OTHER 8
 
-/// The kinds of those interfaces that a default route leads over and that run; PULSE_ROUTE_OTHER where the system does
-/// not tell.
+/// The kinds of the running interfaces that default routes lead over; PULSE_ROUTE_OTHER where the system does not tell.
 int pulse_default_routes(void);
 
 #endif

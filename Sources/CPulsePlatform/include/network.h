@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/// Whether there is a way to the world: an IPv4 or IPv6 default route over an interface that runs. True where the system
-/// does not tell.
+/// Whether there is a way to the internet: an IPv4 or IPv6 default route over a running interface. True where the
+/// system does not tell.
 bool pulse_has_default_route(void);
 
 /// Visits the interfaces that default routes lead over. False where the system does not tell.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// A plugin that says whose a call is: by an ``AccountID``, or in ``AccountIsAsked`` if it is nobody's.
+/// A plugin that says which account a call belongs to: by an ``AccountID``, or through ``AccountIsAsked`` if it belongs
+/// to none.
 package protocol AsksForAccount: Sendable {
-    /// False for one that was made without knowledge of accounts.
+    /// Whether the plugin knows about accounts; false for one that was made without them.
     var asksForAccount: Bool { get }
 }
 
-/// Whether the plugin that knows accounts was asked and knew of none: set to false by whoever wants to tell that from a
-/// call that failed before.
+/// Whether the plugin that knows about accounts was asked and knew none. Code that must tell this from a call that
+/// failed earlier sets it to false first.
 package enum AccountIsAsked: ContextKey {
     package typealias Value = Bool
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 extension Call {
-    /// Suspends until `monitor` shows a way to the network, and at least `shortest`, at most `longest` seconds: a monitor
-    /// may be wrong, and only a connect tells. Throws `CancellationError` with the call.
+    /// Suspends until `monitor` shows a way to the network, for at least `shortest` and at most `longest` seconds: a
+    /// monitor may be wrong, and only an attempt to connect tells. Throws `CancellationError` when the call is
+    /// cancelled.
     func waitForConnectivity(
         _ monitor: any ConnectivityMonitor, atLeast shortest: TimeInterval, atMost longest: TimeInterval
     ) async throws {
@@ -15,7 +16,7 @@ extension Call {
                     try? await clock.sleep(longest)
                     return true
                 }
-                // A monitor whose updates end knows nothing more: then the time alone counts.
+                // A monitor whose updates end knows nothing more: then only the time counts.
                 while let isOver = await group.next(), !isOver {}
                 group.cancelAll()
             }
@@ -32,7 +33,7 @@ extension Call {
 }
 
 extension ConnectivityMonitor {
-    /// False if the updates end without one.
+    /// Waits for a status with a way to the network; false if the updates end without one.
     fileprivate func showsAWay() async -> Bool {
         for await status in updates where status.path != .unsatisfied {
             return true

@@ -6,9 +6,9 @@ extension Call {
         package let high: UInt64
         package let low: UInt64
         package let isSampled: Bool
-        /// What tracing systems keep for themselves (the `tracestate` header); nil for nothing.
+        /// The state that tracing systems add for themselves (the `tracestate` header); nil for none.
         package let vendorState: String?
-        /// The caller's span that it continues.
+        /// The caller's span that the trace continues.
         package let parentSpan: UInt64?
 
         package init(high: UInt64, low: UInt64, isSampled: Bool, vendorState: String?, parentSpan: UInt64?) {
@@ -19,8 +19,8 @@ extension Call {
             self.parentSpan = parentSpan
         }
 
-        // Made when asked for: only events do, and most calls have nobody who listens.
-        /// 32 hexadecimal digits in lower case.
+        // Made when it is asked for: only events need it, and most calls have no listener.
+        /// The trace's identifier: 32 hexadecimal digits in lower case.
         package var id: String {
             String(unsafeUninitializedCapacity: 32) { digits in
                 digits.writeHex(high, at: 0)
@@ -29,7 +29,7 @@ extension Call {
             }
         }
 
-        /// 16 of them.
+        /// The parent span's identifier: 16 hexadecimal digits in lower case.
         package var parentSpanID: String? {
             parentSpan.map { span in
                 String(unsafeUninitializedCapacity: 16) { digits in

@@ -7,11 +7,12 @@ package final class Call: Sendable {
         var entered: [(index: Int, context: PluginContext)] = []
         var store = ContextStore.Values()
         var secretHeaders: Set<String> = []
-        /// Those of them that are for one request alone.
+        /// Those of the secret headers that belong to one request alone.
         var signatureHeaders: Set<String> = []
         var idempotencyKey: String?
         var wireAttempts = 0
-        /// Of these and of those of the calls detached from this one, what a server may have seen something of.
+        /// Those of the wire attempts, and of the wire attempts of the calls detached from this one, that a server may
+        /// have seen something of.
         var departures = 0
         var lastFailure: PulseError?
         var isStruck = false
@@ -19,6 +20,7 @@ package final class Call: Sendable {
         var trace: Trace?
         var identity: CallSummary.Identity?
         var isAnswered = false
+        var sent: URLRequest?
     }
 
     package let id: UUID
@@ -28,21 +30,23 @@ package final class Call: Sendable {
     package let delivery: TransportRequest.Delivery
     package let startedAt: Date
     package let startUptime: TimeInterval
-    /// Its own; in the clock's uptime.
+    /// The call's own deadline, in the clock's uptime.
     private let ownDeadline: TimeInterval?
-    /// Those that wait for this one, if it is work that they share.
+    /// The calls that wait for this one, if it is work that they share.
     let waiting: WaitingCalls?
     package let environment: CallEnvironment
     package let host: String
-    /// Nil for a call with a task of its own.
+    /// Ends the call's waits; nil for a call with a task of its own.
     package let cancellation: Cancellation?
-    /// It goes to the offline queue if it finds no connection.
+    /// Whether the call goes to the offline queue if it finds no connection.
     package let isQueueable: Bool
-    /// The endpoint's type, whose name is the route if the options give none; its text costs more than the rest here.
+    /// The endpoint's type, whose name is the route if the options set none. Its text takes longer to make than
+    /// everything else here.
     private let routeType: Any.Type?
-    /// The call that this one was detached from: what leaves here leaves for that one too.
+    /// The call that this one was detached from: a request that leaves here counts for that one too.
     private let origin: Call?
-    /// Its answers are none to the call that it was detached from.
+    /// Whether the call makes another request than the one it was detached from, so that its answers do not count for
+    /// that one.
     private let isForAnotherRequest: Bool
     private let state = Locked(State())
 
@@ -71,7 +75,7 @@ package final class Call: Sendable {
         self.environment = environment
         startedAt = environment.clock.now
         startUptime = environment.clock.uptime
-        // A number that is none, or infinite, is no deadline.
+        // NaN or infinity is no deadline.
         ownDeadline = options.deadline.flatMap { [startUptime] in $0 < .infinity ? startUptime + $0 : nil }
         waiting = nil
     }
@@ -104,21 +108,22 @@ package final class Call: Sendable {
         }
     }
 
-    /// Work that outlives this call: an id and a store of its own, no deadline but that of who waits for it.
+    /// A call for work that outlives this one: with an id and a store of its own, and no deadline but that of the calls
+    /// that wait for it.
     ///
-    /// - Parameter delivery: nil for the same.
+    /// - Parameter delivery: nil for the same as this call's.
     func detached(
         delivery: TransportRequest.Delivery? = nil, for waiting: WaitingCalls? = nil, isForAnotherRequest: Bool = false
     ) -> Call {
         Call(detachedFrom: self, delivery: delivery, for: waiting, isForAnotherRequest: isForAnotherRequest)
     }
 
-    /// In the clock's uptime. That of shared work moves as calls join it and leave.
+    /// The deadline in the clock's uptime; nil for none. The deadline of shared work moves as calls join it and leave.
     package var deadline: TimeInterval? {
         waiting == nil ? ownDeadline : waiting?.deadline
     }
 
-    /// The call whose work this is: itself, or for what is detached the one that it was detached from.
+    /// The call that this work belongs to: the call itself, or the one that it was detached from.
     package var root: Call {
         origin?.root ?? self
     }
@@ -127,7 +132,7 @@ package final class Call: Sendable {
         options.route ?? routeType.map { environment.typeNames.name(of: $0) } ?? host
     }
 
-    /// The route as a key: two calls have the same one if they have the same route. Cheaper than its text.
+    /// The route as a key, which two calls share if they have the same route. Cheaper than its text.
     package var routeKey: RouteKey {
         if let name = options.route { return .name(name) }
         return routeType.map { .type(ObjectIdentifier($0)) } ?? .name(host)
@@ -140,9 +145,9 @@ package final class Call: Sendable {
 
     // MARK: What the chain notes
 
-    /// Notes that a plugin was entered; false for a call that is complete: the plugin's `didComplete` would never run,
-    /// and its context would keep the call.
     // Not inlined: its temporaries would take room in the frame of each link.
+    /// Notes that a plugin was entered. False for a call that is complete: the plugin's `didComplete` would never run,
+    /// and its context would keep the call alive.
     @inline(never)
     func enter(_ index: Int, with context: PluginContext) -> Bool {
         state.withLock { state in
@@ -156,7 +161,8 @@ package final class Call: Sendable {
         }
     }
 
-    /// The entered plugins, in order of their first entry, once: a second caller gets none, and nobody enters any more.
+    /// Returns the plugins that were entered, in order of their first entry, and marks the call as complete. A second
+    /// caller gets none, and no plugin can be entered any more.
     func takeEntered() -> [(index: Int, context: PluginContext)] {
         state.withLock { state in
             state.isComplete = true
@@ -173,12 +179,12 @@ package final class Call: Sendable {
         state.withLock { $0.wireAttempts }
     }
 
-    /// The requests of which a server may have seen something, as far as this side knows.
+    /// The number of requests that a server may have seen something of, as far as this side knows.
     package var departures: Int {
         state.withLock { $0.departures }
     }
 
-    /// Takes one of them back: its failure came before anything was sent.
+    /// Takes one departure back: its failure came before anything was sent.
     func noteUnsent() {
         state.withLock { if $0.departures > 0 { $0.departures -= 1 } }
         origin?.noteUnsent()
@@ -189,7 +195,7 @@ package final class Call: Sendable {
         origin?.noteDeparture()
     }
 
-    /// Counts one more request on the wire and gives its number, from 1.
+    /// Counts one more request on the wire and returns its number, counted from 1.
     func nextWireAttempt() -> Int {
         origin?.noteDeparture()
         return state.withLock { state in
@@ -204,13 +210,14 @@ package final class Call: Sendable {
         set { state.withLock { $0.idempotencyKey = newValue } }
     }
 
-    /// One for the call and all that is detached from it, whichever of them begins it.
+    /// The trace that the call is part of; one for the call and everything detached from it, whichever of them begins
+    /// it.
     package var trace: Trace? {
         root.state.withLock { $0.trace }
     }
 
-    /// Makes the call part of a trace, unless it is part of one: of copies of a call that begin one at the same time one
-    /// does. Gives the trace that was there before.
+    /// Makes the call part of a trace unless it is part of one already, and returns the trace that was there before. If
+    /// copies of a call begin one at the same time, one of them succeeds.
     package func begin(_ trace: Trace) -> Trace? {
         root.state.withLock { state in
             guard state.trace == nil else { return state.trace }
@@ -234,21 +241,30 @@ package final class Call: Sendable {
         waiting?.markSecret(name, isSignature: isSignature)
     }
 
-    /// Whether a header's value must not be shown: by its name, the configuration's or a plugin's word.
+    /// Whether a header's value must not be shown, because of its name, the configuration or a plugin.
     package func isSecret(header name: String) -> Bool {
         environment.redaction.isSecret(name) || markedSecrets.contains(name.asciiLowercased)
     }
 
-    /// Whether it tells whose request it is: a secret, and no signature of one request.
+    /// Whether a header tells whose request it is: it is secret, and not the signature of a single request.
     package func isCredential(header name: String) -> Bool {
         isSecret(header: name) && !state.withLock { $0.signatureHeaders.contains(name.asciiLowercased) }
     }
 
-    /// Notes what goes to the wire, for those that share this work: by it they learn whose the answer is.
+    /// Notes what goes to the wire: a cache, and the calls that share this work, learn from it whose answer it is.
     package func noteSent(_ request: URLRequest) {
-        guard waiting != nil || origin != nil else { return }
+        // The old value is released after the lock is left.
+        _ = state.withLock { state in
+            defer { state.sent = request }
+            return state.sent
+        }
         waiting?.noteSent(request)
         origin?.noteSent(request)
+    }
+
+    /// The last request that was sent for this call, by itself or by work that it shares; nil if there was none.
+    package var sent: URLRequest? {
+        state.withLock { $0.sent }
     }
 
     package var markedSecrets: Set<String> {
@@ -257,7 +273,7 @@ package final class Call: Sendable {
 
     // MARK: The end
 
-    /// What the retry loop last saw fail: the cause that a deadline names.
+    /// The last failure that the retry loop saw, which an exceeded deadline gives as the cause.
     package var lastFailure: PulseError? {
         get { state.withLock { $0.lastFailure } }
         set {
@@ -266,8 +282,8 @@ package final class Call: Sendable {
         }
     }
 
-    /// Notes an answer of a server, for the calls that may be queued: this one, that which it was detached from, and those
-    /// that wait for it. One that only names another place (307, 308) has done nothing yet.
+    /// Notes an answer of a server, for the calls that may be queued: this one, the one it was detached from, and those
+    /// that wait for it. A status that only names another place (307, 308) means that nothing was done yet.
     package func noteAnswer(_ status: Int) {
         guard status != 307, status != 308 else { return }
         if !isForAnotherRequest { origin?.noteAnswer(status) }
@@ -276,7 +292,7 @@ package final class Call: Sendable {
         state.withLock { $0.isAnswered = true }
     }
 
-    /// Some server has the request: queueing it would do its work twice.
+    /// Whether some server has the request, so that queueing it would do its work twice.
     package var isAnswered: Bool {
         state.withLock { $0.isAnswered }
     }
@@ -285,7 +301,7 @@ package final class Call: Sendable {
         state.withLock { $0.isStruck = true }
     }
 
-    /// The deadline has cancelled the call.
+    /// Whether the deadline has cancelled the call.
     package var isStruck: Bool {
         if let waiting { return waiting.isStruck }
         return ownDeadline != nil && state.withLock { $0.isStruck }
@@ -293,7 +309,7 @@ package final class Call: Sendable {
 
     // MARK: Events
 
-    // Not inlined: an event and its summary are some hundred bytes, which the frame of every asynchronous caller would hold.
+    // Not inlined: an event and its summary are some hundred bytes, which every asynchronous caller's frame would hold.
     @inline(never)
     package func emit(_ event: @autoclosure () -> NetworkEvent) {
         if let events = environment.lazyEvents { return events.emit(lazily: event) }
@@ -301,24 +317,24 @@ package final class Call: Sendable {
         events.emit(event())
     }
 
-    /// The call as a whole, for the events of its start and end.
+    /// The summary of the call as a whole, for the events of its start and end.
     package var summary: CallSummary {
         let (identity, trace) = identityAndTrace
         return CallSummary(identity, of: trace)
     }
 
-    /// The same for the event of its start, before which nobody has asked.
+    /// The summary for the event of the call's start, when nobody has asked for one before.
     package var firstSummary: CallSummary {
         CallSummary(makeIdentity(), of: nil)
     }
 
-    /// Both at once: each event asks for both.
+    /// The identity and the trace at once: each event needs both.
     var identityAndTrace: (identity: CallSummary.Identity, trace: Trace?) {
         let (known, own) = state.withLock { ($0.identity, $0.trace) }
         return (known ?? makeIdentity(), origin == nil ? own : trace)
     }
 
-    /// For the first event: most calls of a client to which nobody listens need none.
+    /// Made for the first event: most calls of a client without listeners need none.
     private func makeIdentity() -> CallSummary.Identity {
         let identity = CallSummary.Identity(
             id: id, rootID: root.id, endpointPath: endpointPath, route: route, method: method, host: host)

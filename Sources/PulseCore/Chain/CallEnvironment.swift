@@ -6,12 +6,12 @@ package final class CallEnvironment: Sendable {
     package let randomness: any Randomness
     package let identifiers: IdentifierSource
     package let events: (any EventSink)?
-    /// The same, if it can be asked and told at once.
+    /// The same sink, if it can be asked and told in one call.
     let lazyEvents: (any LazyEventSink)?
-    /// The base URL's origin and the trusted ones. Empty: the client has no home.
+    /// The base URL's origin and the trusted ones. If it is empty, the client has no home.
     package let home: Set<Origin>
     package let redaction: Redaction
-    /// What a call that failed for want of a connection may wait on.
+    /// The monitor that a call may wait on after it failed for lack of a connection.
     package let connectivity: (any ConnectivityMonitor)?
     package let retryBudgets = RetryBudgets()
     let typeNames = TypeNames()

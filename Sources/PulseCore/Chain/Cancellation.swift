@@ -2,9 +2,10 @@
 
 /// What ends a call that runs in its caller's own task, which nobody but the caller may cancel as a whole.
 ///
-/// A call needs a task of its own only where somebody else's code may wait in it: that code listens to its task alone. But
-/// each task costs a way from thread to thread and back, which is more than all the rest of a call. So a call whose every
-/// wait is our own code's runs without: each of them, by ``withCancellation(_:operation:onCancel:)``, ends when this says so.
+/// A call needs a task of its own only if code from outside may wait in it: such code listens to its task alone. But
+/// each task costs a hop from thread to thread and back, which is more than the rest of a call. So a call that only our
+/// own code waits in runs without one: each of its waits, by ``withCancellation(_:operation:onCancel:)``, ends when
+/// this is cancelled.
 @usableFromInline
 package final class Cancellation: Sendable {
     private struct State {
@@ -21,7 +22,7 @@ package final class Cancellation: Sendable {
         state.withLock { $0.isCancelled }
     }
 
-    /// Ends the wait of the moment, and every later one before it begins.
+    /// Ends the current wait, and every later one before it begins.
     package func cancel() {
         let handler = state.withLock { state in
             state.isCancelled = true
@@ -40,7 +41,7 @@ package final class Cancellation: Sendable {
     }
 
     fileprivate func remove() {
-        // What the handler holds goes outside the lock.
+        // What the handler holds is released outside the lock.
         let handler = state.withLock { state in
             defer { state.handler = nil }
             return state.handler
@@ -49,8 +50,8 @@ package final class Cancellation: Sendable {
     }
 }
 
-/// Runs `operation`, and `handler` once at most if the task, or the call that runs in it, is cancelled meanwhile or was
-/// before. One wait at a time for each `cancellation`.
+/// Runs `operation`, and at most once `handler` if the task, or the call that runs in it, is cancelled meanwhile or was
+/// before. Only one wait at a time for each `cancellation`.
 @usableFromInline
 package func withCancellation<Value>(
     _ cancellation: Cancellation?, operation: () async throws -> Value, onCancel handler: @escaping @Sendable () -> Void
@@ -60,10 +61,10 @@ package func withCancellation<Value>(
     return try await withTaskCancellationHandler(operation: operation, onCancel: handler)
 }
 
-/// A plugin, transport or cookie store whose every wait for a call ends with the call's ``Cancellation``, or which never
+/// A plugin, transport or cookie store that never waits for a call beyond that call's ``Cancellation``, or that never
 /// waits for anything but its own short work.
 package protocol EndsWithItsCall: Sendable {
-    /// False for one that was made with somebody else's code which may wait; true by default.
+    /// Whether this holds; false if it was made with code from outside that may wait. True by default.
     var endsWithItsCall: Bool { get }
 }
 
@@ -72,7 +73,7 @@ extension EndsWithItsCall {
 }
 
 extension Call {
-    /// Whether nobody waits for the outcome any more.
+    /// Whether the call is cancelled, so that nobody waits for its outcome any more.
     package var isCancelled: Bool {
         Task.isCancelled || cancellation?.isCancelled == true
     }
@@ -81,7 +82,7 @@ extension Call {
         if isCancelled { throw CancellationError() }
     }
 
-    /// Sleeps on the client's clock, which may be anybody's and listens to its task alone.
+    /// Sleeps on the client's clock, whose type may be anybody's and which listens to its task alone.
     package func sleep(_ seconds: TimeInterval) async throws {
         guard let cancellation else { return try await environment.clock.sleep(seconds) }
         let clock = environment.clock

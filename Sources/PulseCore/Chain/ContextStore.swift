@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-/// What plugins keep for one call: shared by all hops, attempts and copies of its context, and thread-safe.
+/// The values that plugins keep for one call. All hops, attempts and copies of its context share one store, which is
+/// safe to use from any thread.
 public struct ContextStore: Sendable {
     struct Values: Sendable {
         var named: [String: any Sendable] = [:]
-        /// Of few keys: to look at each is quicker than to hash one.
+        /// Typed values; there are few, so that looking at each is quicker than hashing a key.
         var typed: [(key: ObjectIdentifier, value: any Sendable)] = []
 
         subscript(key: ObjectIdentifier) -> (any Sendable)? {
-            // By its index: to go through the entries themselves is to copy each value.
+            // By index: going through the entries themselves would copy each value.
             for index in typed.indices where typed[index].key == key { return typed[index].value }
             return nil
         }
 
-        /// Gives what was there before.
+        /// Sets the value under a key, or removes it if it is nil, and returns what was there before.
         mutating func set(_ value: (any Sendable)?, for key: ObjectIdentifier) -> (any Sendable)? {
             guard let index = typed.firstIndex(where: { $0.key == key }) else {
                 guard let value else { return nil }
@@ -32,11 +33,11 @@ public struct ContextStore: Sendable {
         self.call = call
     }
 
-    /// The value under a name: `context.store["start"] = Date()`.
+    /// The value under a name, `context.store["start"] = Date()`, or nil if there is none. Setting nil removes it.
     public subscript(name: String) -> (any Sendable)? {
         get { call.withStore { $0.named[name] } }
         nonmutating set {
-            // What goes leaves the lock first: its end may use the store.
+            // The old value is released after the lock is left: its end may use the store.
             _ = call.withStore { values in
                 defer { values.named[name] = newValue }
                 return values.named[name]
@@ -44,8 +45,8 @@ public struct ContextStore: Sendable {
         }
     }
 
-    /// The value under a typed key; `other` from now on if there is none. Of copies of a call that ask at the same time one
-    /// sets it.
+    /// Returns the value under a typed key, which is set to `other` first if there is none. If copies of a call ask at
+    /// the same time, one of them sets it.
     package func value<Key: ContextKey>(of key: Key.Type, orKeep other: Key.Value) -> Key.Value {
         call.withStore { values in
             if let known = values[ObjectIdentifier(key)] as? Key.Value { return known }
@@ -54,8 +55,9 @@ public struct ContextStore: Sendable {
         }
     }
 
-    /// The value under a typed key, which two plugins cannot take for each other's.
-    // Inlinable, so that a caller's module knows the types; most keys are asked for in vain, and a cast is not cheap.
+    // Inlinable, so that the caller's module knows the types: most lookups find nothing, and a cast is not cheap.
+    /// The value under a typed key, or nil if there is none; setting nil removes it. Two plugins cannot mistake each
+    /// other's keys.
     @inlinable
     public subscript<Key: ContextKey>(key: Key.Type) -> Key.Value? {
         get {
@@ -72,12 +74,13 @@ public struct ContextStore: Sendable {
 
     @usableFromInline
     func setTypedValue(_ value: (any Sendable)?, _ key: ObjectIdentifier) {
-        // What goes leaves the lock first: its end may use the store.
+        // The old value is released after the lock is left: its end may use the store.
         _ = call.withStore { $0.set(value, for: key) }
     }
 }
 
 /// A typed key of a ``ContextStore``: `enum AccountID: ContextKey { typealias Value = String }`.
 public protocol ContextKey {
+    /// The type of the value under this key.
     associatedtype Value: Sendable
 }

@@ -2,18 +2,18 @@
 
 /// When the requests of one part of a call left for the wire, in the clock's uptime.
 ///
-/// For whoever judges how long a server takes: what lies between a plugin and the wire may wait for this side's own
-/// reasons, in a line, for a permit, before a repeat, and says nothing of the server.
+/// For code that judges how long a server takes: between a plugin and the wire a request may wait for reasons of this
+/// side, in a line, for a permit, or before a repeat, which says nothing about the server.
 package struct Departures: Sendable {
     private struct State: Sendable {
         var count = 0
         var first: TimeInterval?
         var last: TimeInterval?
-        /// Of a plugin further out.
+        /// The departures that a plugin further out watches.
         let outer: Departures?
     }
 
-    /// All of it behind the lock, so that it is one block of memory: each attempt makes one.
+    /// Everything is behind the lock, so that it is one block of memory: each attempt makes one.
     private let state: Locked<State>
 
     init(within outer: Departures?) {
@@ -30,9 +30,9 @@ package struct Departures: Sendable {
         outer?.note(uptime)
     }
 
-    /// How many have left.
+    /// The number of requests that have left.
     package var count: Int { state.withLock { $0.count } }
-    /// Nil if none has.
+    /// When the first request left; nil if none has.
     package var first: TimeInterval? { state.withLock { $0.first } }
     package var last: TimeInterval? { state.withLock { $0.last } }
 }

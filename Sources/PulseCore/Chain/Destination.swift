@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// Where a hop goes: asked for by most plugins, and found out once. In a box, since contexts are copied at every plugin,
-/// and nearly all calls of a client share one.
+/// Where a hop goes, which most plugins ask for and which is found out once. In a box, since contexts are copied at
+/// every plugin and nearly all calls of a client share one.
 package final class Destination: Sendable {
-    /// Nil for a URL that has none.
+    /// The origin; nil for a URL that has none.
     package let origin: Origin?
-    /// Credentials may go there.
+    /// Whether credentials may be sent there.
     package let isHome: Bool
 
     package init(_ origin: Origin?, home: Set<Origin>) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// The rest of the chain: what stands further in than the plugin that holds it, down to the wire.
+/// The rest of the chain: everything further in than the plugin that holds it, down to the wire.
 ///
-/// Call it to go on; not at all to answer by oneself; several times to repeat. Every outcome crosses as an answer or a
-/// ``PulseError``. Once the call is complete it gives ``PulseError/cancelled``: work that goes on needs ``detached()``.
+/// Call it to go on, not at all to answer in its place, or several times to repeat. Every outcome is an answer or a
+/// ``PulseError``. Once the call is complete it throws ``PulseError/cancelled``: work that outlives the call needs
+/// ``detached()``.
 public struct PluginChain: Sendable {
     private let links: Links
     private let index: Int
     private let context: PluginContext
-    /// Each run of this chain is a call of its own, made after the context's, whose plugins it completes.
+    /// Whether each run of this chain is a call of its own, made from the context's call, whose plugins it completes.
     private let completesItself: Bool
 
     package init(_ links: Links, context: PluginContext) {
@@ -22,32 +23,34 @@ public struct PluginChain: Sendable {
         self.completesItself = completesItself
     }
 
-    /// Runs the rest with the context that the holder was given. Throws ``PulseError``.
+    /// Runs the rest of the chain with the context that the plugin was given. Throws only ``PulseError``.
     public func callAsFunction(_ request: URLRequest) async throws -> PulseResponse {
         try await result(request, context: context).get()
     }
 
-    /// Runs the rest with another context: another attempt, another body. Throws ``PulseError``.
+    /// Runs the rest of the chain with another context: for another attempt, or another body. Throws only
+    /// ``PulseError``.
     public func callAsFunction(_ request: URLRequest, context: PluginContext) async throws -> PulseResponse {
         try await result(request, context: context).get()
     }
 
-    /// Whether the rest is another for each endpoint: plugins that the endpoint brought along stand further in.
+    /// Whether the rest differs from endpoint to endpoint, since plugins that the endpoint brought stand further in.
     package var holdsPluginsOfTheEndpoint: Bool {
         index < links.endOfEndpointPlugins
     }
 
-    /// The outcome as a value.
+    /// Runs the rest of the chain and returns the outcome as a value. A `context` of nil is the one that the plugin was
+    /// given.
     public func result(
         _ request: URLRequest, context: PluginContext? = nil
     ) async -> Result<PulseResponse, PulseError> {
         guard !completesItself else {
             return await completedResult(request, context, for: self.context.call.waiting)
         }
-        // Whoever alters a context has only that of the call which a detached chain has left.
+        // A plugin of a detached chain can only alter a context of the call that the chain was detached from.
         let context = context?.moved(to: self.context.call) ?? self.context
-        // The configuration's loop has only to count the call before the first attempt, and mostly nothing to do after it:
-        // it is stepped over on the way in, and asked for only if the attempt failed.
+        // The configuration's loop only has to count the call before the first attempt, and mostly has nothing to do
+        // after it: it is stepped over on the way in, and asked only if the attempt failed.
         let loop = index == links.loopIndex ? links.ownLoop : nil
         let next = loop == nil ? index : index + 1
         let departed = loop == nil ? 0 : RetryLoop.countCall(in: context)
@@ -73,7 +76,7 @@ public struct PluginChain: Sendable {
         return await retried(result, failure, departed, by: loop, request, context)
     }
 
-    // Not inlined, as most calls do without it: it would take room in the frame of each link.
+    // Not inlined, since most calls do without it: it would take room in the frame of each link.
     @inline(never)
     private func retried(
         _ result: Result<PulseResponse, PulseError>, _ failure: PulseError, _ departed: Int, by loop: RetryLoop,
@@ -83,33 +86,35 @@ public struct PluginChain: Sendable {
         return await loop.goOn(after: result, failure, departed: departed, request, for: context, next: attempt)
     }
 
-    /// The rest of the chain for work that outlives its call or is shared between calls: each run is a call of its own
-    /// with its own id and store (typed keys are copied) and no deadline. Whoever runs it owns the task.
+    /// Returns the rest of the chain for work that outlives its call or is shared between calls.
+    ///
+    /// Each run of it is a call of its own, with its own id and store (typed keys are copied) and no deadline. Whoever
+    /// runs it owns the task.
     public func detached() -> PluginChain {
         PluginChain(links, index: index, context: context.detached(), completesItself: true)
     }
 
-    /// The same for work that those calls wait for, whose latest deadline it has.
+    /// Returns the rest of the chain for work that those calls wait for; its deadline is the latest of theirs.
     package func detached(for waiting: WaitingCalls) -> PluginChain {
         PluginChain(links, index: index, context: context.detached(for: waiting), completesItself: true)
     }
 
-    /// One run of what ``detached(for:)`` gives, for who needs no more: at half its price.
+    /// Runs what ``detached(for:)`` returns once, for callers that need no more, at half its cost.
     package func detachedResult(
         _ request: URLRequest, for waiting: WaitingCalls
     ) async -> Result<PulseResponse, PulseError> {
         await completedResult(request, nil, for: waiting)
     }
 
-    /// The same for another request than the call's own, whose bytes are in its `httpBody`: its answer is buffered, since
-    /// the call's stream or file is not for it.
+    /// Returns the rest of the chain for another request than the call's own, whose bytes are in its `httpBody`. Its
+    /// answer is buffered, since the call's stream or file is not meant for it.
     package func detachedForAnotherRequest(limit: Int) -> PluginChain {
         var context = context.detached(delivery: .buffered(limit: limit), isForAnotherRequest: true)
         context.body = .inRequest
         return PluginChain(links, index: index, context: context, completesItself: true)
     }
 
-    /// Each run of a detached chain is a call of its own, which ends with it.
+    /// Runs a detached chain: each run is a call of its own, which ends with it.
     private func completedResult(
         _ request: URLRequest, _ context: PluginContext?, for waiting: WaitingCalls?
     ) async -> Result<PulseResponse, PulseError> {
@@ -126,7 +131,7 @@ public struct PluginChain: Sendable {
         return result
     }
 
-    /// Runs `didComplete` of the plugins that the call entered, last first.
+    /// Runs `didComplete` of the plugins that the call entered, the last one first.
     package static func complete(_ call: Call, _ links: Links) async {
         for (index, context) in call.takeEntered().reversed() {
             await links.plugins[index].didComplete(context)
@@ -135,32 +140,35 @@ public struct PluginChain: Sendable {
 }
 
 extension PluginChain {
-    /// Sends what comes out of the chain; the plugins are those whose `willSend` sees it.
+    /// Sends the request that comes out of the chain; the plugins are those whose `willSend` sees it.
     package typealias Wire = @Sendable (URLRequest, PluginContext, [any PulsePlugin]) async throws -> PulseResponse
 
-    /// The plugins of a call in their order, and the wire behind them.
+    /// The plugins of a call in their order, with the wire at the end.
     package final class Links: Sendable {
         package let plugins: [any PulsePlugin]
         package let wire: Wire
-        /// Those that see what goes to the wire.
+        /// The plugins that see what goes to the wire.
         package let observers: [any PulsePlugin]
         /// The configuration's loop, unless a plugin stands in its place.
         let ownLoop: RetryLoop?
-        /// The loop's index, whichever it is.
+        /// The index of the retry loop, whichever it is.
         let loopIndex: Int
-        /// The index behind the last plugin that the endpoint brought along; 0 if it brought none.
+        /// The index after the last plugin that the endpoint brought; 0 if it brought none.
         let endOfEndpointPlugins: Int
-        /// Which of them learn when the call is complete: none where nobody completes the calls, as what a call notes of
-        /// them would keep it. The wire, behind them, does not.
+        /// Which plugins are told that the call is complete: none if nobody completes the calls, since the call would
+        /// keep what it notes for them. The wire, the last element, is not.
         let isCompleted: [Bool]
-        /// There are more than the configuration's loop.
+        /// Whether there are plugins besides the configuration's loop.
         package var hasPlugins: Bool { plugins.count > 1 || ownLoop == nil }
-        /// Nobody waits in this chain but for the call, so that it needs no task of its own.
+        /// Whether everything that waits in this chain ends with its call, so that the call needs no task of its own.
         package let endsWithItsCall: Bool
 
-        /// Sorts by scope, stably: an endpoint's plugins before the client's, within them the caller's order. Exactly one
-        /// retry loop stands between the `.call` and the `.attempt` plugins: that of `retry` if there is one, else the
-        /// last `.retry` plugin of the endpoint, else of the client, else the configuration's policy.
+        /// Creates the links, sorted by scope: an endpoint's plugins before the client's, and among those the caller's
+        /// order.
+        ///
+        /// Exactly one retry loop stands between the `.call` and the `.attempt` plugins: that of `retry` if there is
+        /// one, else the last `.retry` plugin of the endpoint, else that of the client, else the configuration's
+        /// policy.
         package init(
             client: [any PulsePlugin], endpoint: [any PulsePlugin] = [], retry: RetryPolicy?,
             configured policy: RetryPolicy, completes: Bool = true, wireEndsWithItsCall: Bool = false,

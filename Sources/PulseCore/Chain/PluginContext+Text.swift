@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension PluginContext: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Which call, which hop, which attempt; no header, no option, nothing of the store.
+    /// The call, the hop and the attempt, without headers, options or the values of the store.
     public var description: String {
         "\(method) \(endpointPath.onOneLine), hop \(hop), attempt \(attempt), \(id)"
     }
@@ -12,7 +12,7 @@ extension PluginContext: CustomStringConvertible, CustomDebugStringConvertible, 
 }
 
 extension ContextStore: CustomStringConvertible, CustomReflectable {
-    /// The names of what is kept, and no value.
+    /// The names of the values, without any value.
     public var description: String {
         "ContextStore(\(call.withStore { $0.named.keys.sorted() }.joined(separator: ", ")))"
     }

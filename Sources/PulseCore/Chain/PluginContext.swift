@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// What a plugin knows of the call it serves. A value: copies may differ in attempt and body, and share the call's
-/// ``store``. Safe to keep until the call is complete.
+/// What a plugin knows about the call that it serves.
+///
+/// It is a value: copies may differ in attempt and body, and all share the call's ``store``. It is safe to keep until
+/// the call is complete.
 public struct PluginContext: Sendable {
-    /// What most copies share: in a box, since contexts are copied at every plugin.
+    /// What most copies share, in a box, since contexts are copied at every plugin.
     private struct Shared: Sendable {
         var call: Call
         let hop: Int
@@ -27,9 +29,9 @@ public struct PluginContext: Sendable {
     }
 
     private var box: Box
-    /// Of the retry loop, counted from 1.
+    /// The number of the attempt in the retry loop, counted from 1.
     public private(set) var attempt: Int
-    /// Over the whole call, counted from 1.
+    /// The number of the request among all that the call sends to the wire, over all hops and attempts, counted from 1.
     public private(set) var wireAttempt: Int
 
     package init(
@@ -56,59 +58,63 @@ public struct PluginContext: Sendable {
         set { shared.call = newValue }
     }
 
-    /// The body if it is a file or a stream; bytes are in the request's `httpBody`.
+    /// The body of the request if it is a file or a stream; bytes are in the request's `httpBody`.
     public var body: BodySource {
         get { box.shared.body }
         set { shared.body = newValue }
     }
 
-    /// Learns when requests that go out by this context leave; nil if nobody asks.
+    /// Records when the requests of this context leave; nil if nobody asks.
     package private(set) var departures: Departures? {
         get { box.shared.departures }
         set { shared.departures = newValue }
     }
 
-    /// What the client built this hop for.
+    /// The URL that the client built this hop for.
     package var url: URL { box.shared.url }
-    /// The header fields as the client built them for this hop, if the hop leaves home: what the wire lets through.
+    /// The header fields as the client built them for this hop, if it leaves home: the wire lets no other secret header
+    /// through.
     package var builtHeaders: [String: String]? { box.shared.builtHeaders }
-    /// The `Cookie` header of the hop if the cookie store gave it: for this URL's origin alone.
+    /// The `Cookie` header of the hop if the cookie store supplied it, for this URL's origin alone.
     package var storedCookies: String? { box.shared.storedCookies }
 
-    /// The method of this hop: a redirect may have turned the call's into GET.
+    /// The method of this hop; a redirect may have changed the call's method to GET.
     public var method: HTTPMethod { box.shared.method }
-    /// Of the redirects: 0 for the call's own request.
+    /// The number of redirects followed so far: 0 for the call's own request.
     public var hop: Int { box.shared.hop }
-    /// The same on all hops and attempts of the call.
+    /// The identifier of the call, the same on all hops and attempts.
     public var id: UUID { call.id }
     /// The endpoint's path, without its query.
     public var endpointPath: String { call.endpointPath }
     /// The name under which metrics count the call.
     public var route: String { call.route }
-    /// The call's over the endpoint's over the configuration's; `retry` alone is not filled in from the configuration.
+    /// The settings of the call, merged from the call's, the endpoint's and the configuration's. Of these only `retry`
+    /// is not filled in from the configuration.
     public var options: RequestOptions {
         guard let cache = box.shared.cacheOverride else { return call.options }
         return call.options.with(\.cache, value: cache)
     }
-    /// How the body of the answer is wanted.
+    /// How the body of the answer is to be delivered.
     public var delivery: TransportRequest.Delivery { call.delivery }
-    /// By the wall clock.
+    /// The date on which the call began, by the wall clock.
     public var startedAt: Date { call.startedAt }
-    /// In the clock's uptime; nil for none.
+    /// The time by which the call has to end, in the uptime of ``clock``; nil for no deadline.
     public var deadline: TimeInterval? { call.deadline }
+    /// The client's clock, the source of all times in a plugin.
     public var clock: any PulseClock { call.environment.clock }
-    /// The client's source of chance.
+    /// The client's source of random numbers.
     public var randomness: any Randomness { call.environment.randomness }
-    /// Shared by all hops and copies of one call.
+    /// The values that plugins keep for this call, shared by all its hops and copies of its context.
     public var store: ContextStore { ContextStore(call: call) }
 
-    /// The key that makes repeating the call safe. Setting it does not write the header.
+    /// The idempotency key, which makes repeating the call safe; nil for none. It is the same on all attempts. Setting
+    /// it does not write the header.
     public var idempotencyKey: String? {
         get { call.idempotencyKey }
         nonmutating set { call.idempotencyKey = newValue }
     }
 
-    /// A context for another try, for whoever repeats.
+    /// Returns a context for another attempt, for plugins that repeat a request.
     public func with(attempt: Int) -> PluginContext {
         var copy = self
         copy.attempt = attempt
@@ -116,7 +122,7 @@ public struct PluginContext: Sendable {
         return copy
     }
 
-    /// The context of a request that goes to the wire now.
+    /// Returns the context of a request that goes to the wire now.
     package func onWire() -> PluginContext {
         var copy = self
         copy.wireAttempt = call.nextWireAttempt()
@@ -124,8 +130,9 @@ public struct PluginContext: Sendable {
         return copy
     }
 
-    /// A context for what is further in, by whose ``departures`` the caller learns when requests leave from there.
     // Not inlined: its temporaries would take room in the frame of each attempt.
+    /// Returns a context for everything further in, whose ``departures`` tell the caller when requests leave from
+    /// there.
     @inline(never)
     package func watchingDepartures() -> PluginContext {
         var copy = self
@@ -133,17 +140,19 @@ public struct PluginContext: Sendable {
         return copy
     }
 
-    /// Whether credentials may go there: the base URL's origin and the configuration's trusted ones.
+    /// Whether credentials may be sent to that URL: its origin is the base URL's or one of the configuration's trusted
+    /// ones.
     public func isTrusted(_ url: URL) -> Bool {
         url == box.shared.url ? box.shared.destination.isHome : call.environment.isHome(url)
     }
 
-    /// The origin of a URL, which is known of the one that the hop was built for.
+    /// The origin of a URL; it is known already for the URL that the hop was built for.
     package func origin(of url: URL) -> Origin? {
         url == box.shared.url ? box.shared.destination.origin : Origin(url)
     }
 
-    /// Whether the client is going to follow that answer: a redirect, whose verdict is not this answer's.
+    /// Whether the client is going to follow that answer as a redirect. A plugin that judges answers leaves such an
+    /// answer alone.
     public func willFollow(_ response: PulseResponse) -> Bool {
         guard (300..<400).contains(response.statusCode) else { return false }
         let policy = call.options.redirectPolicy ?? .default
@@ -155,13 +164,13 @@ public struct PluginContext: Sendable {
         }
     }
 
-    /// From now on the header of that name counts as a secret of this call: masked in texts, dropped on the way to a
-    /// foreign origin.
+    /// Marks the header of that name as a secret of this call from now on: it is masked in texts, and dropped when a
+    /// redirect leads to a foreign origin.
     public func markSecret(header name: String) {
         call.markSecret(header: name)
     }
 
-    /// The same for a signature: it is for this request alone, and tells nobody apart.
+    /// Marks the header as a secret that is a signature: it belongs to one request, and does not tell users apart.
     package func markSignature(header name: String) {
         call.markSecret(header: name, isSignature: true)
     }
@@ -171,17 +180,17 @@ public struct PluginContext: Sendable {
         call.emit(event())
     }
 
-    /// This call for an event.
+    /// The summary of this call and attempt, for events.
     public var summary: CallSummary {
         summary(retryDelay: 0)
     }
 
-    /// Of this hop. The call's own is known already; taking a URL apart is not cheap.
+    /// The host of this hop. The call's own is known already, and parsing a URL is not cheap.
     package var host: String {
         hop == 0 ? call.host : url.host ?? call.host
     }
 
-    /// This call with the span that a request takes along, for the events of that request.
+    /// The summary of this call with the span of a request, for the events of that request.
     package func summary(sending request: URLRequest) -> CallSummary {
         let (identity, trace) = identityAndTrace
         // Reading a header is not cheap: only where a plugin has made the call part of a trace.
@@ -205,7 +214,7 @@ public struct PluginContext: Sendable {
         return hop == 0 && method == call.method ? (identity, trace) : (identity.moved(to: host, by: method), trace)
     }
 
-    /// For a chain that outlives its call.
+    /// Returns a context for a chain that outlives its call.
     func detached(
         delivery: TransportRequest.Delivery? = nil, for waiting: WaitingCalls? = nil, isForAnotherRequest: Bool = false
     ) -> PluginContext {
@@ -213,8 +222,8 @@ public struct PluginContext: Sendable {
         return moved(to: call).with(attempt: 1)
     }
 
-    /// The same attempt and body in another call.
     // Not inlined: the copy would take room in the frame of each link.
+    /// Returns a context with the same attempt and body in another call.
     @inline(never)
     func moved(to call: Call) -> PluginContext {
         guard call !== self.call else { return self }

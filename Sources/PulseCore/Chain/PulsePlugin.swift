@@ -1,54 +1,58 @@
 // SPDX-License-Identifier: MIT
 
-/// A layer around calls: it prepares requests, looks at answers, answers by itself, or calls the rest of the chain again.
+/// A layer around calls: it prepares requests, looks at answers, answers by itself, or calls the rest of the chain
+/// again.
 ///
-/// Most plugins need only the hooks (``prepare(_:for:)``, ``didReceive(_:for:)`` …) and never meet
-/// ``intercept(_:for:next:)``. Every method is called concurrently for concurrent calls; what a plugin keeps must be
-/// thread-safe, what belongs to one call goes into ``PluginContext/store``. Any error may be thrown: the chain turns it
-/// into a ``PulseError``.
+/// Most plugins need only the hooks (``prepare(_:for:)``, ``didReceive(_:for:)`` …) and never implement
+/// ``intercept(_:for:next:)``. Every method is called concurrently for concurrent calls: what a plugin keeps must be
+/// thread-safe, and what belongs to one call goes into ``PluginContext/store``. Any error may be thrown: the chain
+/// turns it into a ``PulseError``.
 ///
 /// Mind the optional result of ``didReceive(_:for:)``: a method that returns `Result<…>` without the `?` compiles as a
 /// member of its own and is never called.
 public protocol PulsePlugin: Sendable {
-    /// A reverse-DNS name: `com.example.audit`.
+    /// The name of the plugin in reverse-DNS form: `com.example.audit`.
     var identifier: String { get }
 
-    /// Where in the chain the plugin stands: around each attempt unless it says otherwise.
+    /// Where in the chain the plugin stands; ``PluginScope/attempt`` by default.
     var scope: PluginScope { get }
 
-    /// Changes the request on its way in. Throwing aborts the call with that error.
+    /// Changes the request on its way in. An error ends the call with that error. Does nothing by default.
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws
 
-    /// Sees the final request, secrets stripped, right before each time it goes to the wire.
+    /// Sees the final request right before each time that it goes to the wire, without the secrets that must not go
+    /// there. Does nothing by default.
     func willSend(_ request: URLRequest, for context: PluginContext) async
 
-    /// Sees the outcome on its way out; a result replaces it, nil leaves it as it is. A status is no error here: any
-    /// answer of a server is a success, see ``PulseError/init(validating:accepted:)``. Not called if this plugin's own
-    /// `prepare` threw.
+    /// Sees the outcome on its way out. A result replaces it; nil, the default, leaves it as it is.
+    ///
+    /// Any answer of a server is a success here, whatever its status; ``PulseError/init(validating:accepted:)`` tells
+    /// whether it is accepted. Not called if this plugin's own `prepare` threw.
     func didReceive(
         _ result: Result<PulseResponse, PulseError>, for context: PluginContext
     ) async throws -> Result<PulseResponse, PulseError>?
 
-    /// Runs once a call, after decoding, for every plugin that was entered, in reverse order, whatever the end; for a
-    /// streamed call when its stream has ended.
+    /// Runs once per call, after decoding, whatever the outcome; for a streamed call when its stream has ended. Called
+    /// for every plugin that was entered, in reverse order. Does nothing by default.
     func didComplete(_ context: PluginContext) async
 
-    /// Stands around the rest of the chain: may answer without calling `next`, or call it several times.
+    /// Runs around the rest of the chain: it may answer without calling `next`, or call it several times.
     ///
-    /// The default runs the hooks, see ``runHooks(_:for:next:)``. A plugin that drops a streamed answer cancels it.
+    /// The default runs the hooks, see ``runHooks(_:for:next:)``. A plugin that drops a streamed answer must cancel it.
     func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse
 
-    /// Ends the background work of the moment; the plugin stays usable, since several clients may share it.
+    /// Ends the background work that is under way; the plugin stays usable, since several clients may share it. Does
+    /// nothing by default.
     func shutdown() async
 }
 
 /// Where in the chain a plugin stands. Within a scope the caller's order holds, outermost first.
 public enum PluginScope: Int, Sendable, Hashable, Comparable {
-    /// Once around all attempts of a call (of each redirect hop).
+    /// Once around all attempts of a call, and of each redirect hop.
     case call
-    /// In the place of the retry loop: the plugin repeats what is further in.
+    /// In place of the retry loop: the plugin repeats what is further in.
     case retry
     /// Around each attempt.
     case attempt
@@ -81,20 +85,20 @@ extension PulsePlugin {
 
     public func shutdown() async {}
 
-    /// `prepare`, then the rest of the chain, then `didReceive`: for a plugin that has an `intercept` of its own and
-    /// still wants its hooks.
+    /// Runs `prepare`, then the rest of the chain, then `didReceive`: for a plugin that has an `intercept` of its own
+    /// and still wants its hooks.
     public func runHooks(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         var request = request
         try await prepare(&request, for: context)
         let result = await next.result(request, context: context)
-        // By a pattern: an answer that is taken out by `get` is copied.
+        // By a pattern: `get` would copy the answer.
         var streamed: ByteStream?
         if case .success(let response) = result { streamed = response.bytes }
         do {
             let response = try await didReceive(result, for: context)?.get() ?? result.get()
-            // Another stream may be made of this one; without one nobody reads it.
+            // The new answer may have a stream made of this one; without a stream, nobody reads this one.
             if let streamed, response.bytes == nil { streamed.cancel() }
             return response
         } catch {
@@ -104,10 +108,10 @@ extension PulsePlugin {
     }
 }
 
-/// A plugin that tells which hooks it has beside its `intercept`: the library's own, so that a call does not stop at each
-/// of them only to ask.
+/// A plugin that tells which hooks it has beside its `intercept`. Only the library's own do, so that a call does not
+/// stop at each of them just to ask.
 package protocol TellsItsHooks: PulsePlugin {
-    /// None by default.
+    /// The hooks that the plugin has; none by default.
     var hooks: PluginHooks { get }
 }
 
@@ -126,7 +130,7 @@ package struct PluginHooks: OptionSet, Sendable {
     package static let willSend = PluginHooks(rawValue: 1)
     package static let didComplete = PluginHooks(rawValue: 2)
 
-    /// Somebody else's plugin may have any.
+    /// The hooks of a plugin; one from outside the library may have any.
     init(of plugin: any PulsePlugin) {
         self = (plugin as? any TellsItsHooks)?.hooks ?? [.willSend, .didComplete]
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// How many retries one host may still get: at most 20 % of the calls of the last 10 seconds, and 30 in any 10 always.
+/// How many retries one host may still get: at most 20 % of the calls of the last 10 seconds, while 30 in any 10
+/// seconds are always allowed.
 ///
-/// So clients add a fifth at most to the load of a server that fails under it, and a client with few calls notices
-/// nothing. Calls and retries are counted by the second, the last ten of which count; the 30 are exact. A value: the time
-/// comes in, in the clock's uptime, and one that is older than what came before counts as the latest.
+/// So clients add at most a fifth to the load of a server that fails under it, and a client with few calls notices
+/// nothing. Calls and retries are counted by the second, of which the last ten count; the 30 are exact. It is a value:
+/// the time is passed in as the clock's uptime, and a time older than the one before counts as the latest.
 package struct RetryBudget: Sendable {
     private struct Second {
         var calls: Int32 = 0
@@ -15,13 +16,13 @@ package struct RetryBudget: Sendable {
     private static let callsPerRetry = 5
     private static let alwaysAllowed = 30
 
-    /// A ring, of which `slot` is the current second.
+    /// A ring of seconds; `slot` is the current one.
     private var seconds = [Second](repeating: Second(), count: Self.window)
     private var slot = 0
     private var current: TimeInterval
     private var calls = 0
     private var retries = 0
-    /// When the last 30 retries were granted; a ring once there are as many, with the oldest at `oldest`.
+    /// When the last 30 retries were granted; a ring once there are that many, with the oldest at `oldest`.
     private var granted: [TimeInterval] = []
     private var oldest = 0
 
@@ -29,16 +30,16 @@ package struct RetryBudget: Sendable {
         current = now.rounded(.down)
     }
 
-    /// A call begins, whatever will become of it.
+    /// Counts a call that begins, whatever becomes of it.
     package mutating func countCall(at now: TimeInterval) {
         advance(to: now)
-        // Beyond that the share is beyond all use, and the sum must not overflow.
+        // Beyond this number the share is more than anybody uses, and the sum must not overflow.
         guard seconds[slot].calls < 100_000_000 else { return }
         seconds[slot].calls += 1
         calls += 1
     }
 
-    /// Whether one more retry may be made, which then counts as made.
+    /// Whether one more retry may be made, which is then counted.
     package mutating func takeRetry(at now: TimeInterval) -> Bool {
         advance(to: now)
         let isFewInAll = granted.count < Self.alwaysAllowed || now - granted[oldest] >= TimeInterval(Self.window)
@@ -56,7 +57,7 @@ package struct RetryBudget: Sendable {
 
     private mutating func advance(to now: TimeInterval) {
         let second = now.rounded(.down)
-        // Also false for what is no number.
+        // False for NaN too.
         guard second > current else { return }
         let passed = second - current
         current = second
@@ -74,7 +75,7 @@ package struct RetryBudget: Sendable {
     }
 }
 
-/// The budgets of all hosts that a client calls, of which it keeps the most recent.
+/// The budgets of the hosts that a client calls; it keeps the most recent ones.
 package struct RetryBudgets: Sendable {
     package static let capacity = 1024
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Waiting for a connection: only for a call that asks for it, only after it failed for want of one, and only while the
-/// monitor says so. An attempt behind such a wait is none of the policy's: nothing was sent before it, so it adds no load.
+/// Waiting for a connection: only for a call that asks for it, only after it failed for lack of one, and only while the
+/// monitor reports none. The attempt after such a wait does not count for the policy: nothing was sent before it, so it
+/// adds no load.
 extension RetryLoop {
-    /// What is waited on after that failure, if anything is.
+    /// The monitor to wait on after that failure, or nil if the call does not wait.
     func monitor(after failure: PulseError, in context: PluginContext) -> (any ConnectivityMonitor)? {
         guard failure.kind == .noConnection, context.call.options.waitsForConnectivity == true,
             let monitor = context.call.environment.connectivity, monitor.current.path == .unsatisfied
@@ -11,10 +12,10 @@ extension RetryLoop {
         return monitor
     }
 
-    /// Waits until it is worth another try; false if the deadline comes first. Throws `CancellationError`.
+    /// Waits until another attempt is worth it; false if the deadline comes first. Throws `CancellationError`.
     ///
-    /// A minute at most, since a monitor may be wrong; and at least a second, then two, four … since one that reports a
-    /// way again and again where there is none would make a busy loop.
+    /// It waits a minute at most, since a monitor may be wrong. It waits at least a second, then two, four and so on,
+    /// since a monitor that reports a way again and again where there is none would make a busy loop.
     func hasWaited(for monitor: any ConnectivityMonitor, waits: Int, in context: PluginContext) async throws -> Bool {
         let call = context.call
         let deadline = call.deadline ?? .infinity

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// Repeats what is further in, as a policy says. The one loop that the configuration's policy and the retry plugin use.
+/// The loop that repeats what is further in, as a policy says. The configuration's policy and the retry plugin both use
+/// it.
 package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     private let policy: RetryPolicy
     private let counts: @Sendable (PulseError) -> Bool
 
-    /// - Parameter counts: which failures may pass; the policy's own judgement by default. It never lifts the rule on
-    ///   methods and keys.
+    /// Creates a loop that follows a policy.
+    ///
+    /// - Parameter counts: whether a failure may pass; by default the policy decides. It never lifts the rule on
+    ///   methods and idempotency keys.
     package init(_ policy: RetryPolicy, counts: (@Sendable (PulseError) -> Bool)? = nil) {
         self.policy = policy
         self.counts = counts ?? { policy.counts($0) }
@@ -24,25 +27,25 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         return try await goOn(after: result, failure, departed: departed, request, for: context, next: next).get()
     }
 
-    /// The call is one of those that the budget's share is taken of. Gives what had left before its first attempt.
     // Not inlined: its temporaries would take room in the frame of each link.
+    /// Counts the call for the retry budget, and returns the departures before its first attempt.
     @inline(never)
     static func countCall(in context: PluginContext) -> Int {
         let call = context.call
-        // The time of the call's start is known, and near enough for its first hop.
+        // The time of the call's start is known, and close enough for its first hop.
         call.environment.retryBudgets.countCall(
             to: context.host, at: context.hop == 0 ? call.startUptime : call.environment.clock.uptime)
         return call.departures
     }
 
-    /// What follows a first attempt that failed: most calls never get here, nor pay for the room that it takes.
+    /// Goes on after a first attempt that failed. Most calls never get here, nor pay for the room that it takes.
     ///
     /// - Parameter departed: the call's departures before that attempt.
     func goOn(
         after result: Result<PulseResponse, PulseError>, _ failure: PulseError, departed: Int, _ request: URLRequest,
         for context: PluginContext, next: PluginChain
     ) async -> Result<PulseResponse, PulseError> {
-        // Waits for a connection, whose attempts the policy does not count.
+        // The waits for a connection, whose attempts the policy does not count.
         var waits = 0
         var (result, failure, attempt) = (result, failure, 1)
         while true {
@@ -73,7 +76,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
             attempt += 1
             result = await next.result(request, context: context.with(attempt: attempt))
             guard let another = self.failure(of: result, in: context) else {
-                // Overcome: no later deadline is due to it.
+                // The failure is overcome: a later deadline is not due to it.
                 context.call.lastFailure = nil
                 return result
             }
@@ -90,19 +93,22 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     }
 
     private enum Decision {
-        /// Not a failure to retry, or not a request to repeat.
+        /// The failure is not one to retry, or the request not one to repeat.
         case stop
-        /// It would be retried, and must not be any more.
+        /// The failure would be retried, but must not be any more.
         case giveUp
         case retry(after: TimeInterval)
-        /// As soon as that monitor shows a way.
+        /// The attempt is repeated as soon as that monitor shows a way to the network.
         case reconnect(any ConnectivityMonitor)
     }
 
+    /// Decides what to do after a failed attempt.
+    ///
     /// - Parameters:
-    ///   - isUnsent: No attempt so far has sent anything, by the count of the wire: an error proves nothing, since a plugin
-    ///     further in may throw any after an answer, and before one what looks like a server's, as a limit does.
-    ///   - attempt: of those that the policy counts.
+    ///   - isUnsent: whether no attempt so far has sent anything, by the count of the wire. An error proves nothing: a
+    ///     plugin further in may throw any error after an answer, and before one an error that looks like a server's,
+    ///     as a limit does.
+    ///   - attempt: the number of the attempts that the policy counts.
     private func decision(
         after failure: PulseError, of result: Result<PulseResponse, PulseError>, isUnsent: Bool, attempt: Int,
         in context: PluginContext, _ request: URLRequest
@@ -123,16 +129,17 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         return .retry(after: delay)
     }
 
-    /// Some are verdicts on the call, or none of the server's, whatever a judgement says: there is nothing to try again.
+    /// Whether the failure is a verdict on the attempt. Some are verdicts on the call, or not a server's, whatever a
+    /// judge says: then there is nothing to try again.
     private func isVerdictOnTheAttempt(_ failure: PulseError, _ result: Result<PulseResponse, PulseError>) -> Bool {
         switch failure.kind {
         case .cancelled, .deadlineExceeded, .circuitOpen: false
-        // A stored or made answer, such as the 504 to `only-if-cached`, stays what it is.
+        // A stored or made answer, such as the 504 to `only-if-cached`, will not change.
         default: (try? result.get())?.origin != .cache
         }
     }
 
-    /// Seconds that this side wants to wait, or nil if the failure does not count as one that may pass.
+    /// The seconds that this side wants to wait, or nil if the failure does not count as one that may pass.
     private func ownDelay(after failure: PulseError, attempt: Int, in context: PluginContext) -> TimeInterval? {
         let proposed =
             counts(failure)
@@ -142,15 +149,14 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         return decided.map { $0 > 0 ? $0 : 0 }
     }
 
-    /// The rule that no policy lifts by accident: idempotent, or keyed, or nothing was sent (RFC 9110, section 9.2.2).
+    /// Whether the request may be repeated at all, a rule that no policy lifts by accident: it is idempotent, or has a
+    /// key, or nothing was sent (RFC 9110, section 9.2.2).
     private func mayRepeat(_ request: URLRequest, isUnsent: Bool, in context: PluginContext) -> Bool {
-        guard context.body.isReplayable else { return false }
-        // A plugin may have changed the method since the client built the request.
-        let isIdempotent = context.method.isIdempotent && request.isIdempotent
-        return isIdempotent || policy.retriesUnsafeMethods || isUnsent || request.hasIdempotencyKey
+        context.body.isReplayable
+            && (context.mayRepeat(request) || policy.retriesUnsafeMethods || isUnsent)
     }
 
-    /// Why an outcome counts as failed, whether or not it will be retried; nil if it does not.
+    /// The failure that an outcome counts as, whether or not it will be retried; nil if it does not count as one.
     func failure(of result: Result<PulseResponse, PulseError>, in context: PluginContext) -> PulseError? {
         switch result {
         case .failure(let error):
@@ -173,13 +179,21 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     }
 }
 
+extension PluginContext {
+    /// Whether a request may reach a server twice, because of its method or its key (RFC 9110, section 9.2.2). A plugin
+    /// may have changed the method since the client built the request: both methods must be idempotent.
+    package func mayRepeat(_ request: URLRequest) -> Bool {
+        method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey
+    }
+}
+
 extension URLRequest {
     package var isIdempotent: Bool {
         HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent ?? false
     }
 
-    /// A server that knows the header does the work once. What only the call knows of, and no header says, protects nothing;
-    /// nor does an empty one.
+    /// Whether the request has an `Idempotency-Key`, by which a server that knows it does the work only once. A key
+    /// that the call knows and no header carries protects nothing, nor does an empty one.
     package var hasIdempotencyKey: Bool {
         !(header("Idempotency-Key") ?? "").isEmpty
     }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// The calls that wait for one piece of shared work: it may take as long as the most patient of them waits.
+/// The calls that wait for one piece of shared work, which may take as long as the most patient of them waits.
 ///
-/// Who shares work between calls makes one of these for each piece, lets every call join before it waits and leave
-/// afterwards, and runs the work through a chain that is detached for it. Then no retry of the work sleeps past the deadline
-/// of everybody, a wire that is cut because the last deadline has passed says so, and a call whose own deadline strikes
-/// earlier learns what has failed so far.
+/// Code that shares work between calls makes one of these for each piece, lets every call join before it waits and
+/// leave afterwards, and runs the work through a chain that is detached for it. Then no retry of the work sleeps past
+/// the latest deadline, a wire that is cut because that deadline has passed says so, and a call whose own deadline
+/// strikes earlier learns what has failed so far.
 package final class WaitingCalls: Sendable {
     private struct State {
-        /// By their places.
+        /// The calls by their places.
         var calls = Members<Call>()
         var joined = 0
-        /// Of the last one that left, once nobody waits.
+        /// The deadline of the last call that left, once nobody waits.
         var lastDeadline: TimeInterval?
         var isStruck = false
         var lastFailure: PulseError?
         var answer: Int?
-        /// Headers that are secrets, and whether they are signatures.
+        /// The names of secret headers, with whether each is a signature.
         var secrets: [String: Bool] = [:]
         var sent: URLRequest?
     }
@@ -25,7 +25,8 @@ package final class WaitingCalls: Sendable {
 
     package init() {}
 
-    /// Gives the place that the call leaves later on: one call may wait several times, as copies of it do.
+    /// Adds a call and returns its place, to be passed to ``leave(_:)`` later: one call may wait several times, as
+    /// copies of it do.
     package func join(_ call: Call) -> Int {
         let (place, answer, secrets) = state.withLock { state in
             state.joined += 1
@@ -37,11 +38,13 @@ package final class WaitingCalls: Sendable {
         return place
     }
 
-    /// The call waits no longer; nothing happens if it has left before. If its deadline has ended the wait, it learns what the
-    /// work failed with before. To be called before the work is cancelled for want of somebody who waits.
+    /// Removes a call that no longer waits; does nothing if it has left already.
+    ///
+    /// If its deadline has ended the wait, the call learns what the work had failed with. To be called before the work
+    /// is cancelled because nobody waits any more.
     package func leave(_ place: Int) {
         guard let call = state.withLock({ $0.calls[place] }) else { return }
-        // Asked outside the lock: the call may be shared work itself, and its deadline that of others.
+        // Read outside the lock: the call may be shared work itself, and its deadline that of others.
         let (isStruck, deadline) = (call.isStruck, call.deadline)
         let failure = state.withLock { state -> PulseError? in
             guard state.calls.remove(place) != nil else { return nil }
@@ -51,7 +54,7 @@ package final class WaitingCalls: Sendable {
         if let failure { call.lastFailure = failure }
     }
 
-    /// The latest of them, in the clock's uptime; nil if somebody has none.
+    /// The latest deadline of the calls, in the clock's uptime; nil if one of them has none.
     package var deadline: TimeInterval? {
         let (calls, lastDeadline) = state.withLock { ($0.calls, $0.lastDeadline) }
         guard !calls.isEmpty else { return lastDeadline }
@@ -60,12 +63,12 @@ package final class WaitingCalls: Sendable {
         return latest < .infinity ? latest : nil
     }
 
-    /// Nobody waits any more, since the last deadline has passed.
+    /// Whether nobody waits any more because the last deadline has passed.
     var isStruck: Bool {
         state.withLock { $0.isStruck && $0.calls.isEmpty }
     }
 
-    /// A server has answered the work, with that status: so it has each of the calls, also of those that join later.
+    /// Notes the status with which a server has answered the work, for each of the calls, even those that join later.
     func noteAnswer(_ status: Int) {
         let calls = state.withLock { state in
             state.answer = status
@@ -74,7 +77,7 @@ package final class WaitingCalls: Sendable {
         calls.forEach { $0.noteAnswer(status) }
     }
 
-    /// What a plugin marks in the work is in the answers and failures of all who wait for it.
+    /// Marks a header as secret for all who wait: it is in their answers and failures.
     func markSecret(_ name: String, isSignature: Bool) {
         let calls = state.withLock { state in
             state.secrets[name] = isSignature
@@ -83,14 +86,14 @@ package final class WaitingCalls: Sendable {
         calls.forEach { $0.markSecret(header: name, isSignature: isSignature) }
     }
 
-    /// The same for a call that does not wait.
+    /// Marks the same headers as secret for a call that does not wait.
     package func tellSecrets(to call: Call) {
         for (name, isSignature) in state.withLock({ $0.secrets }) {
             call.markSecret(header: name, isSignature: isSignature)
         }
     }
 
-    /// The request that the work sent last; nil if it has sent none.
+    /// The last request that the work sent; nil if it has sent none.
     package var sent: URLRequest? {
         state.withLock { $0.sent }
     }
@@ -103,9 +106,9 @@ package final class WaitingCalls: Sendable {
         calls.forEach { $0.noteSent(request) }
     }
 
-    /// What the work has failed with so far; nil once it has overcome that.
+    /// Notes what the work has failed with so far; nil once it has overcome that.
     func note(_ failure: PulseError?) {
-        // What goes leaves the lock first.
+        // The old value is released after the lock is left.
         _ = state.withLock { state in
             defer { state.lastFailure = failure }
             return state.lastFailure

@@ -35,7 +35,7 @@ package struct ASCIISet: Sendable {
 extension ASCIISet {
     package static let alphanumerics = ASCIISet("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-    /// `unreserved` of RFC 3986, section 2.3: what never needs an escape, wherever it stands in a URL.
+    /// `unreserved` of RFC 3986, section 2.3: what needs no escape anywhere in a URL.
     package static let unreserved = alphanumerics.union(ASCIISet("-._~"))
 
     /// `sub-delims` of RFC 3986, section 2.2.
@@ -50,7 +50,7 @@ extension ASCIISet {
     /// `tchar` of RFC 9110, section 5.6.2.
     package static let token = alphanumerics.union(ASCIISet("!#$%&'*+-.^_`|~"))
 
-    /// What the form serializer leaves as it is (WHATWG URL, section 1.3, application/x-www-form-urlencoded
-    /// percent-encode set).
+    /// The characters that the form serializer leaves as they are (WHATWG URL, section 1.3,
+    /// application/x-www-form-urlencoded percent-encode set).
     package static let form = alphanumerics.union(ASCIISet("*-._"))
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// JSON through Foundation's decoder.
+/// A decoder of JSON (RFC 8259) that uses Foundation's.
 ///
-/// A decoder is made for each value: Foundation's class can be shared between threads from iOS 16 on only, and making
-/// one costs a tenth of a small decode.
+/// A new `JSONDecoder` is made for each value: the class can be shared between threads only from iOS 16 on, and making
+/// one takes a tenth of the time of a small decode.
 public struct JSONResponseDecoder: ResponseDecoder {
     private let configure: (@Sendable (JSONDecoder) -> Void)?
 
+    /// Creates a decoder. `configure` sets its strategies; it is called for each value, on any thread.
     public init(_ configure: (@Sendable (JSONDecoder) -> Void)? = nil) {
         self.configure = configure
     }
 
+    /// `application/json`
     public var contentType: String { "application/json" }
 
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
@@ -24,20 +26,22 @@ extension ResponseDecoder where Self == JSONResponseDecoder {
     /// JSON with Foundation's defaults.
     public static var json: JSONResponseDecoder { JSONResponseDecoder() }
 
-    /// JSON with strategies of one's own: `.json { $0.keyDecodingStrategy = .convertFromSnakeCase }`.
+    /// JSON with strategies of your own: `.json { $0.keyDecodingStrategy = .convertFromSnakeCase }`.
     public static func json(_ configure: @escaping @Sendable (JSONDecoder) -> Void) -> JSONResponseDecoder {
         JSONResponseDecoder(configure)
     }
 }
 
-/// JSON through Foundation's encoder, made for each value as in ``JSONResponseDecoder``.
+/// An encoder of JSON (RFC 8259) that uses Foundation's, made for each value as in ``JSONResponseDecoder``.
 public struct JSONRequestEncoder: RequestEncoder {
     private let configure: (@Sendable (JSONEncoder) -> Void)?
 
+    /// Creates an encoder. `configure` sets its strategies; it is called for each value, on any thread.
     public init(_ configure: (@Sendable (JSONEncoder) -> Void)? = nil) {
         self.configure = configure
     }
 
+    /// `application/json`
     public var contentType: String { "application/json" }
 
     public func encode(_ value: some Encodable) throws -> Data {
@@ -51,7 +55,7 @@ extension RequestEncoder where Self == JSONRequestEncoder {
     /// JSON with Foundation's defaults.
     public static var json: JSONRequestEncoder { JSONRequestEncoder() }
 
-    /// JSON with strategies of one's own: `.json { $0.dateEncodingStrategy = .iso8601 }`.
+    /// JSON with strategies of your own: `.json { $0.dateEncodingStrategy = .iso8601 }`.
     public static func json(_ configure: @escaping @Sendable (JSONEncoder) -> Void) -> JSONRequestEncoder {
         JSONRequestEncoder(configure)
     }

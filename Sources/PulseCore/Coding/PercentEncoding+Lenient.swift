@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Decoding that takes any bytes, for names that are looked at rather than sent.
+/// Decoding that accepts any bytes, for names that are looked at rather than sent.
 extension PercentEncoding {
     /// The byte that `%XX` at `index` stands for, or nil if there is no such escape.
     static func escape(in bytes: [UInt8], at index: Int, end: Int) -> UInt8? {
@@ -10,7 +10,7 @@ extension PercentEncoding {
         return high << 4 | low
     }
 
-    /// The text with its escapes undone; what is no valid escape stays.
+    /// The bytes with their escapes undone; what is not a valid escape stays.
     package static func lenientlyDecoded(_ bytes: [UInt8], in range: Range<Int>, plusIsSpace: Bool = false) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(range.count)

@@ -4,14 +4,14 @@
 ///
 /// Escapes are written in upper case. Text which needs none is returned as it is, without an allocation.
 package enum PercentEncoding {
-    /// Percent-encoded path text: valid escapes, `pchar` and `/` stay, all else is encoded (RFC 3986, section 3.3).
-    /// A `%` that starts no escape is itself encoded; `?` and `#` are too, so cut them off before.
+    /// Percent-encoded path text: valid escapes, `pchar` and `/` stay, everything else is encoded (RFC 3986, section
+    /// 3.3). A `%` that starts no escape is encoded too, and so are `?` and `#`: cut them off before.
     package static func path(_ text: String) -> String {
         encode(text, by: Rule(kept: .path, keepsEscapes: true))
     }
 
     /// A raw value as one path segment, or a part of one: only `unreserved` stays, so that `/`, `?`, `#`, `;` and `%`
-    /// cannot mean anything. `.` and `..` stay as they are; who builds a path has to refuse them.
+    /// cannot mean anything. `.` and `..` stay as they are; whoever builds a path has to refuse them.
     package static func segment(_ text: String) -> String {
         encode(text, by: Rule(kept: .unreserved))
     }
@@ -22,8 +22,8 @@ package enum PercentEncoding {
         encode(text, by: Rule(kept: .unreserved))
     }
 
-    /// Query text that somebody wrote as a whole: its `&`, `=`, `+` and valid escapes keep their meaning, and only
-    /// what is illegal is encoded (RFC 3986, section 3.4). `#` is too, so cut it off before.
+    /// Query text that was written as a whole: its `&`, `=`, `+` and valid escapes keep their meaning, and only illegal
+    /// characters are encoded (RFC 3986, section 3.4). A `#` is encoded too, so cut it off before.
     package static func queryText(_ text: String) -> String {
         encode(text, by: Rule(kept: .query, keepsEscapes: true))
     }
@@ -34,7 +34,7 @@ package enum PercentEncoding {
         encode(text, by: Rule(kept: .form, writesSpaceAsPlus: true))
     }
 
-    /// The text behind the escapes, or nil if an escape is malformed or the bytes are not UTF-8.
+    /// The text with its escapes undone, or nil if an escape is malformed or the bytes are not UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -48,12 +48,12 @@ package enum PercentEncoding {
             bytes.append(high << 4 | low)
         }
         let decoded = String(decoding: bytes, as: UTF8.self)
-        // Repaired text is longer or different: the only sign of malformed UTF-8 that iOS 15 gives.
+        // Malformed UTF-8 is repaired into other text: the only sign of it that iOS 15 gives.
         return decoded.utf8.elementsEqual(bytes) ? decoded : nil
     }
 
     /// Whether a segment of the path is `.` or `..`, written plainly or as `%2e` (RFC 3986, section 5.2.4; WHATWG URL,
-    /// section 4.1). Such a segment would be taken out on the way, a double one together with the one before it.
+    /// section 4.1). Servers and proxies remove such a segment, and with `..` also the one before it.
     package static func containsDotSegment(_ path: String) -> Bool {
         let bytes = path.utf8
         var start = bytes.startIndex

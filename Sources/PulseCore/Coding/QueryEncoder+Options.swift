@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: MIT
 
 extension QueryEncoder {
-    /// The conventions of a server for what the standards leave open.
+    /// A server's conventions where the standards leave a choice.
     public struct Options: Sendable {
+        /// How the elements of an array are named; ``Arrays/repeated`` by default.
         public var arrays = Arrays.repeated
+        /// How nested members are named; ``Nesting/brackets`` by default.
         public var nesting = Nesting.brackets
+        /// How Booleans are written; ``Booleans/literal`` by default.
         public var booleans = Booleans.literal
+        /// How dates are written; ``Dates/iso8601`` by default.
         public var dates = Dates.iso8601
+        /// How the names of members are changed; ``Keys/useDefault`` by default.
         public var keys = Keys.useDefault
+        /// Whether a member that is nil is written; ``Nils/omitted`` by default.
         public var nils = Nils.omitted
 
-        /// Members of a type and keys of a dictionary are sorted by name (on by default), so that equal values make equal
-        /// URLs; else members come as they are encoded and only a dictionary, which has no order, is sorted.
-        /// The elements of an array always keep their order.
+        /// Whether members of a type and keys of a dictionary are sorted by name, so that equal values make equal URLs;
+        /// true by default.
+        ///
+        /// If it is false, members keep the order in which they are encoded, and only a dictionary, which has no order,
+        /// is sorted. The elements of an array always keep their order.
         public var sortsKeys = true
 
+        /// Creates the default conventions.
         public init() {}
     }
 }
 
 extension QueryEncoder.Options {
+    /// How the elements of an array are named.
     public enum Arrays: Sendable {
         /// `a=1&a=2`
         case repeated
@@ -27,11 +37,12 @@ extension QueryEncoder.Options {
         case brackets
         /// `a[0]=1&a[1]=2`
         case indexed
-        /// `a=1,2`, the comma escaped like any other. An element that holds a comma, an array or an object is an error:
-        /// it would arrive as something else.
+        /// `a=1,2`, with the comma escaped like any other. An element that holds a comma, an array or an object is an
+        /// error: it would arrive as something else.
         case comma
     }
 
+    /// How nested members are named.
     public enum Nesting: Sendable {
         /// `a[b]=c`
         case brackets
@@ -39,6 +50,7 @@ extension QueryEncoder.Options {
         case dots
     }
 
+    /// How Booleans are written.
     public enum Booleans: Sendable {
         /// `true` and `false`
         case literal
@@ -46,25 +58,32 @@ extension QueryEncoder.Options {
         case numeric
     }
 
+    /// How dates are written.
     public enum Dates: Sendable {
-        /// `2026-01-31T12:00:00Z`, in UTC and whole seconds (RFC 3339, section 5.6)
+        /// `2026-01-31T12:00:00Z`, in UTC and whole seconds (RFC 3339, section 5.6); a year that is not 1 to 9999 is an
+        /// error
         case iso8601
-        /// With a fraction if there is one
+        /// Seconds since 1970, with a fraction if there is one
         case secondsSince1970
-        /// Rounded to whole milliseconds
+        /// Milliseconds since 1970, rounded to a whole number
         case millisecondsSince1970
+        /// The text that a closure makes of the date; called concurrently
         case custom(@Sendable (Date) -> String)
     }
 
     /// What becomes of the names of members. The keys of a dictionary are data and stay as they are.
     public enum Keys: Sendable {
+        /// The name as it is coded
         case useDefault
-        /// `userID` to `user_id`: what `JSONEncoder` makes of it, except that `URL` is `url` and not `u_rl`
+        /// `userID` becomes `user_id`, as `JSONEncoder` does it, except that `URL` is `url` and not `u_rl`
         case snakeCase
+        /// The name that a closure makes of the coded one; called concurrently
         case custom(@Sendable (String) -> String)
     }
 
+    /// What becomes of a member that is nil.
     public enum Nils: Sendable {
+        /// Nothing is written
         case omitted
         /// `key=`
         case empty
@@ -80,8 +99,8 @@ extension QueryEncoder.Options.Keys {
         }
     }
 
-    /// A word begins at an upper-case letter after a lower-case one or a digit, and at the last upper-case letter of a
-    /// row that a lower-case one follows: `myURLProperty` is `my_url_property`.
+    /// The name in snake case. A word begins at an upper-case letter after a lower-case one or a digit, and at the last
+    /// upper-case letter of a row that a lower-case one follows: `myURLProperty` is `my_url_property`.
     private static func snakeCase(_ key: String) -> String {
         let characters = Array(key)
         var result = ""

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 
-/// Turns an Encodable into the items of a query or a form.
+/// An encoder that turns an Encodable into the items of a query or a form.
 ///
-/// Nested members get nested names, `filter[state]=open`; `Data` becomes Base64, a `URL`, `UUID` or `Decimal` its text.
-/// The values are raw text until ``queryString(_:)`` or ``formString(_:)`` escapes them, names included.
+/// Nested members get nested names, `filter[state]=open`; `Data` becomes Base64, and a `URL`, `UUID` or `Decimal` its
+/// text. The values are raw text until ``queryString(_:)`` or ``formString(_:)`` escapes them, names included.
 ///
-/// Everything throws ``PulseError/encodingFailed(underlying:)``: for a top-level value that has no names (a string, an
-/// array), a number that is not finite, or whatever the value's own `encode(to:)` throws.
+/// Encoding throws ``PulseError/encodingFailed(underlying:)``: for a top-level value that has no names (a string, an
+/// array), for a number that is not finite, and for an error of the value's own `encode(to:)`. A ``PulseError`` of the
+/// latter is thrown as it is.
 public struct QueryEncoder: Sendable {
+    /// The server's conventions.
     public var options: Options
 
+    /// Creates an encoder for a server's conventions.
     public init(options: Options = Options()) {
         self.options = options
     }
 
-    /// The items in order: sorted by name at each level, or as declared; see ``Options/sortsKeys``.
+    /// Encodes a value as items, sorted by name at each level or as declared; see ``Options/sortsKeys``.
     public func items(from value: some Encodable) throws -> [URLQueryItem] {
         do {
             return try QueryTree(value, options: options).items()
@@ -25,12 +28,12 @@ public struct QueryEncoder: Sendable {
         }
     }
 
-    /// A query, without its `?`.
+    /// Encodes a value as a query, without its `?`.
     public func queryString(from value: some Encodable) throws -> String {
         Self.queryString(try items(from: value))
     }
 
-    /// The body of an `application/x-www-form-urlencoded` request.
+    /// Encodes a value as the body of an `application/x-www-form-urlencoded` request.
     public func formString(from value: some Encodable) throws -> String {
         Self.formString(try items(from: value))
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// An encoded value as a tree of names and texts: what stands between an Encodable and its query items.
+/// An encoded value as a tree of names and texts, the step between an Encodable and its query items.
 ///
-/// Sorting and the naming of arrays and nested members need whole levels, so the tree is built first and read after.
+/// Sorting and the naming of arrays and nested members need whole levels, so the tree is built first and read
+/// afterwards.
 struct QueryTree {
     private let root = QueryNode()
     private let options: QueryEncoder.Options
@@ -105,16 +106,16 @@ final class QueryNode {
         case text(String)
         case members([Member])
         case elements([QueryNode])
-        /// The value asked for containers of two kinds, which the standard coders answer with a trap.
+        /// The value asked for containers of two kinds, for which the standard coders trap.
         case conflict(EncodingError)
     }
 
     var content = Content.nothing
-    /// The keys are a dictionary's own: data, and in no order.
+    /// Whether the keys are a dictionary's own: data, and in no order.
     var isDictionary = false
     private var positions: [String: Int] = [:]
 
-    /// A node for that key; a key that was there is overwritten in its place.
+    /// Adds a node for that key; a key that is there already is overwritten in its place.
     func member(_ key: String, named name: String) -> QueryNode {
         guard case .members(var members) = content else { return QueryNode() }
         content = .nothing

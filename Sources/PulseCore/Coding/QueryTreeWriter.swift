@@ -68,7 +68,7 @@ struct QueryTreeWriter: Encoder {
 }
 
 extension QueryTreeWriter {
-    /// The text of a value that is one; nil for whatever encodes itself by other values.
+    /// The text of a value that is written as one; nil for a value that encodes itself by other values.
     private func text(of value: some Encodable) throws -> String? {
         switch value {
         case let text as String: text
@@ -100,7 +100,7 @@ extension QueryTreeWriter {
 
     private func timestamp(_ date: Date) throws -> String {
         let seconds = date.timeIntervalSince1970
-        // The error holds the number: to print a date of this kind ends the process on Linux (`Date.description`).
+        // The error holds the number: printing such a date ends the process on Linux (`Date.description`).
         let outOfRange = "a date out of range, in seconds since 1970"
         switch options.dates {
         case .iso8601:
@@ -134,7 +134,7 @@ private struct QueryIndex: CodingKey {
     var stringValue: String { String(index) }
 }
 
-/// Tells a dictionary's keys, which are data, from the names of members.
+/// Marks a dictionary, whose keys are data, in contrast to a type with members.
 private protocol StringKeyedDictionary {}
 
 extension Dictionary: StringKeyedDictionary where Key == String, Value: Encodable {}

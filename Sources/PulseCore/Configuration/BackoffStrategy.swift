@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT
 
-/// How long to wait before a retry, in seconds.
+/// How long to wait before a retry, in seconds. A delay is never longer than `maxDelay`.
 public enum BackoffStrategy: Sendable {
+    /// No wait at all.
     case immediate
+    /// The same wait before every retry.
     case constant(TimeInterval)
-    /// `base`, 2·`base`, 3·`base`, …
+    /// Waits that grow by `base` each time: `base`, 2·`base`, 3·`base`, …
     case linear(base: TimeInterval, maxDelay: TimeInterval)
-    /// `base`, 2·`base`, 4·`base`, …
+    /// Waits that double each time: `base`, 2·`base`, 4·`base`, …
     case exponential(base: TimeInterval, maxDelay: TimeInterval)
     /// A uniform choice between zero and the exponential delay ("full jitter"), so that clients which failed together
     /// do not come back together.
     case exponentialWithJitter(base: TimeInterval, maxDelay: TimeInterval)
-    /// `base`, `base`, 2·`base`, 3·`base`, 5·`base`, …
+    /// Waits that grow as the Fibonacci numbers: `base`, `base`, 2·`base`, 3·`base`, 5·`base`, …
     case fibonacci(base: TimeInterval, maxDelay: TimeInterval)
-    /// From the number of the retry, counted from 1.
+    /// The wait that a closure gives for the number of the retry, counted from 1. Called concurrently; a negative
+    /// number or NaN is no wait.
     case custom(@Sendable (Int) -> TimeInterval)
 
-    /// The wait before a retry, counted from 1. Never negative, never NaN.
+    /// The wait in seconds before a retry, counted from 1. Never negative, never NaN.
     package func delay(beforeRetry retry: Int, randomness: any Randomness) -> TimeInterval {
         let step = max(1, retry)
         let delay: TimeInterval =
@@ -34,7 +37,7 @@ public enum BackoffStrategy: Sendable {
     }
 
     private static func powerOfTwo(_ exponent: Int) -> Double {
-        // Above that every cap is long reached, and infinity times a base of zero would be NaN.
+        // Beyond this exponent every cap has been reached, and infinity times a base of zero would be NaN.
         Double(sign: .plus, exponent: min(exponent, 1000), significand: 1)
     }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// A client's cookies (RFC 6265). The client reads it for each hop before the plugins run and writes every answer's
-/// `Set-Cookie` lines into it; transports know no cookies.
+/// The cookies of a client (RFC 6265).
+///
+/// The client asks the store for each hop before the plugins run, and passes it the `Set-Cookie` lines of every answer.
+/// Transports know no cookies. Called concurrently.
 public protocol CookieStore: Sendable {
-    /// The value of the `Cookie` header for that URL, or nil.
+    /// Returns the value of the `Cookie` header for that URL, or nil if there are no cookies for it.
     func cookieHeader(for url: URL, now: Date) async -> String?
-    /// Takes in the `Set-Cookie` lines of an answer from that URL.
+    /// Stores the `Set-Cookie` lines of an answer from that URL.
     func store(setCookie lines: [String], from url: URL, now: Date) async
 }

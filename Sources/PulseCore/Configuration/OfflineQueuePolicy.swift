@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: MIT
 
-/// Whether and how calls that find no connection are kept and sent later.
+/// Whether and how calls that find no connection are kept and sent later. Not for payments: a call may be sent twice.
 public struct OfflineQueuePolicy: Sendable, Hashable {
+    /// Whether the client has an offline queue; true unless set, and false in ``disabled``.
     public var isEnabled: Bool
+    /// The most entries that the queue holds; 100 by default.
     public var maxQueueSize: Int
+    /// Whether the queue is kept on disk and survives the end of the process; true by default.
     public var persistsToDisk: Bool
-    /// Seconds after which an entry is given up.
+    /// The seconds after which an entry is given up; 86,400 (one day) by default, infinity for never.
     public var requestExpiry: TimeInterval
-    /// Verdicts of the server after which an entry goes to the dead letters.
+    /// The number of failing answers of the server after which an entry goes to the dead letters; 20 by default. Time
+    /// without a connection does not count.
     public var maxAttempts: Int
-    /// Nil is a folder of the app's and the base URL's own in application support.
+    /// The folder of the queue's files; nil, the default, is a folder in application support for this app and base URL.
     public var directory: URL?
+    /// What happens to a call that finds the queue full; ``WhenFull/refuse`` by default.
     public var whenFull: WhenFull
-    /// Names of secret headers that an endpoint may carry into the queue, where they lie in a file that the user alone may
-    /// read. Without them an endpoint with a secret header of its own is not queued.
+    /// The names of secret headers that an endpoint may carry into the queue; none by default. They are stored in a
+    /// file that only the user can read. An endpoint with any other secret header of its own is not queued.
     public var storableSecretHeaders: Set<String>
 
     /// What happens to a call that finds the queue full.
     public enum WhenFull: Sendable, Hashable {
-        /// It fails with ``PulseError/offlineQueueFull``.
+        /// The call fails with ``PulseError/offlineQueueFull``.
         case refuse
-        /// The oldest entry that is not on its way is given up for it.
+        /// The oldest entry that is not being sent is given up in its place.
         case dropOldest
     }
 
+    /// Creates a policy; without arguments, an enabled queue with the default limits. `requestExpiry` is in seconds.
     public init(
         isEnabled: Bool = true, maxQueueSize: Int = 100, persistsToDisk: Bool = true,
         requestExpiry: TimeInterval = 86400, maxAttempts: Int = 20, directory: URL? = nil,
@@ -39,6 +45,6 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
         self.storableSecretHeaders = storableSecretHeaders
     }
 
-    /// No queue: the default.
+    /// No queue: the default of a client.
     public static let disabled = OfflineQueuePolicy(isEnabled: false)
 }

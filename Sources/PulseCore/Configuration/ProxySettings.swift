@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Which way requests take to their servers.
+/// Which proxy requests go through.
 public struct ProxySettings: Sendable, Hashable {
+    /// The protocol that is spoken with a proxy.
     public enum Kind: Sendable, Hashable {
+        /// HTTP with CONNECT for https (RFC 9110, section 9.3.6), or SOCKS version 5 (RFC 1928).
         case http, socks5
     }
 
@@ -13,21 +15,22 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     package let route: Route
-    /// For the proxy itself.
+    /// The user name for the proxy itself; nil for none.
     public var username: String?
+    /// The password for the proxy itself; nil for none.
     public var password: String?
-    /// Hosts, and with a leading dot domains, that are reached without the proxy.
+    /// Hosts that are reached without the proxy; with a leading dot, a domain and all hosts in it. Empty by default.
     public var exclusions: [String] = []
 
     private init(_ route: Route) {
         self.route = route
     }
 
-    /// What the environment says: the system's settings on Apple platforms, `http_proxy`, `https_proxy`, `all_proxy` and
-    /// `no_proxy` on Linux. The default.
+    /// The proxy of the environment: the system's settings on Apple platforms; `http_proxy`, `https_proxy`, `all_proxy`
+    /// and `no_proxy` on Linux. The default.
     public static let environment = ProxySettings(.environment)
 
-    /// None, whatever the environment says.
+    /// No proxy, whatever the environment says.
     public static let direct = ProxySettings(.direct)
 
     /// An HTTP proxy; https goes through it by CONNECT.
@@ -40,14 +43,14 @@ public struct ProxySettings: Sendable, Hashable {
         ProxySettings(.proxy(.socks5, host: host, port: port))
     }
 
-    /// The same proxy with credentials.
+    /// Returns the same proxy with credentials.
     public func credentials(username: String, password: String) -> ProxySettings {
         var copy = self
         (copy.username, copy.password) = (username, password)
         return copy
     }
 
-    /// The same proxy, passed by for those hosts.
+    /// Returns the same settings with those hosts reached without the proxy.
     public func excluding(_ hosts: String...) -> ProxySettings {
         var copy = self
         copy.exclusions += hosts

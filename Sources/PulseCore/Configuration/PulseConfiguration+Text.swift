@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What tells clients apart; of headers the names alone.
+    /// The settings that tell clients apart; of headers only the names.
     public var description: String {
         "PulseConfiguration(" + fields.map { "\($0): \($1)" }.joined(separator: ", ") + ")"
     }
@@ -33,7 +33,7 @@ extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConverti
             ("encoder", "\(type(of: encoder))"),
             ("decoder", "\(type(of: decoder))"),
             ("cookieStore", cookieStore.map { "\(type(of: $0))" } ?? "none"),
-            ("connectivity", connectivity.map { "\(type(of: $0))" } ?? "none"),
+            ("connectivity", connectivity.map { "\(type(of: $0))" } ?? "system"),
             ("clock", "\(type(of: clock))"),
             ("randomness", "\(type(of: randomness))"),
         ]

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// Which redirects a client follows (RFC 9110, section 15.4), and what it sends then.
+/// Which redirects a client follows (RFC 9110, section 15.4), and what it then sends.
 ///
-/// Following, 301 and 302 turn a POST into GET, 303 turns any method but HEAD into GET; body, `Content-*` headers and the
-/// idempotency key go with the method, with a 303 in any case. 307 and 308 keep method and body. Never followed are a way from https to http, to
-/// another scheme, or with a body that can be sent only once: then the 3xx is the answer, and fails as a status does.
+/// When followed, 301 and 302 turn a POST into GET, and 303 turns any method but HEAD into GET. Where the method
+/// changes, and after any 303, the body, `Content-*` headers and the idempotency key are dropped. 307 and 308 keep
+/// method and body.
+///
+/// A redirect is never followed from https to http, to another scheme, or with a body that can be sent only once. Then
+/// the 3xx is the answer, and fails as a status does.
 public struct RedirectPolicy: Sendable {
     private enum Mode: Sendable {
         case follow(maximumHops: Int)
@@ -14,29 +17,33 @@ public struct RedirectPolicy: Sendable {
 
     private let mode: Mode
 
-    /// Follows up to 10 hops; one more is ``PulseError/transport(_:underlying:)`` with `.httpTooManyRedirects`.
+    /// Follows up to 10 redirects; one more throws ``PulseError/transport(_:underlying:)`` with
+    /// `.httpTooManyRedirects`.
     public static let `default` = follow()
 
-    /// Follows up to that many hops.
+    /// Follows up to that many redirects; one more throws ``PulseError/transport(_:underlying:)`` with
+    /// `.httpTooManyRedirects`.
     public static func follow(maximumHops: Int = 10) -> RedirectPolicy {
         RedirectPolicy(mode: .follow(maximumHops: max(0, maximumHops)))
     }
 
-    /// Follows none: the 3xx is the answer.
+    /// Follows no redirect: the 3xx is the answer.
     public static let refuse = RedirectPolicy(mode: .refuse)
 
-    /// Follows with the request that the closure gives, or not if that is nil. It gets the redirect and the request that
-    /// the rules above would send; a rule that forbids to follow is not asked about. At most 10 hops. Where the closure
-    /// turns the method into GET or HEAD, the body goes, whatever it is.
+    /// Follows with the request that the closure returns, or not at all if it returns nil.
     ///
-    /// The closure may be called several times for one redirect, on any thread, and must give the same each time.
+    /// The closure gets the redirect and the request that the rules above would send; it is not asked about a redirect
+    /// that they forbid. At most 10 are followed. If the closure changes the method to GET or HEAD, the body is dropped
+    /// in any case.
+    ///
+    /// It may be called several times for one redirect, on any thread, and must return the same each time.
     public static func custom(
         _ decide: @escaping @Sendable (PulseResponse, URLRequest) -> URLRequest?
     ) -> RedirectPolicy {
         RedirectPolicy(mode: .custom(decide))
     }
 
-    /// How many are followed at most; nil where a closure decides.
+    /// The most redirects that are followed; nil where a closure decides.
     package var maximumHops: Int? {
         switch mode {
         case .follow(let maximum): maximum
@@ -52,12 +59,13 @@ public struct RedirectPolicy: Sendable {
         case tooManyRedirects
     }
 
-    /// What to do with an answer.
+    /// Decides what to do with an answer.
     ///
-    /// A relative `Location` is resolved against the URL that was sent, wherever a plugin had moved the request.
+    /// A relative `Location` is resolved against the URL that was sent, even if a plugin had moved the request there.
     ///
-    /// - Parameter request: what the redirect continues, as the client built it; by default the request as it was sent.
-    /// - Parameter hop: redirects followed so far.
+    /// - Parameter request: the request that the redirect continues, as the client built it; by default the request as
+    ///   it was sent.
+    /// - Parameter hop: the number of redirects followed so far.
     package func decision(
         for response: PulseResponse, following request: URLRequest? = nil, hop: Int, isBodyReplayable: Bool
     ) -> Decision {
@@ -90,7 +98,7 @@ public struct RedirectPolicy: Sendable {
         return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
     }
 
-    /// The method to go on with, and whether the body goes; nil for a status that is no redirect to follow.
+    /// The method to go on with, and whether the body is dropped; nil for a status that is not a redirect to follow.
     private static func rewriting(_ status: Int, method: String) -> (method: String, dropsBody: Bool)? {
         switch status {
         case 301, 302: method == "POST" ? ("GET", true) : (method, false)
@@ -100,8 +108,8 @@ public struct RedirectPolicy: Sendable {
         }
     }
 
-    /// Where `Location` leads: http or https, with a host, never from https to http; without user info, which nobody
-    /// but the server asked to send.
+    /// The URL that `Location` leads to: http or https, with a host, never from https to http. It has no user info,
+    /// which only the server asked to send.
     private static func target(of response: PulseResponse, from current: URL) -> URL? {
         let location = response.headers.values(for: "Location").first?.trimmingCharacters(in: .whitespaces)
         guard let location, !location.isEmpty,
@@ -113,7 +121,7 @@ public struct RedirectPolicy: Sendable {
         return parts.url.flatMap { mayFollow(from: current, to: $0) ? $0 : nil }
     }
 
-    /// Not to a socket or anything else that is no http, and not back from https.
+    /// Whether the scheme may be followed: http or https only, and never from https to http.
     private static func mayFollow(from current: URL, to target: URL) -> Bool {
         guard let origin = Origin(target), target.scheme?.asciiLowercased.hasPrefix("http") == true else {
             return false
@@ -121,8 +129,8 @@ public struct RedirectPolicy: Sendable {
         return origin.scheme == "https" || Origin(current)?.scheme != "https"
     }
 
-    /// Servers write spaces and other text raw: what is no URI character in its place is encoded, a valid escape stays.
-    /// Foundation would encode as well, and with it every valid escape of the same text once more.
+    /// The location with its illegal characters encoded: servers write spaces and other text raw. A valid escape stays.
+    /// Foundation would encode too, but then it encodes every valid escape of the same text once more.
     private static func legal(_ location: String) -> String {
         let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
         let bytes = Array(location.utf8)
@@ -147,7 +155,7 @@ public struct RedirectPolicy: Sendable {
         return text
     }
 
-    /// What stands between `//` and the path (RFC 3986, section 3.2).
+    /// The range between `//` and the path (RFC 3986, section 3.2).
     private static func authority(of reference: [UInt8]) -> Range<Int> {
         let delimiters = "/?#".utf8
         guard let start = reference.firstIndex(where: delimiters.contains), reference[start...].starts(with: "//".utf8),
@@ -157,7 +165,8 @@ public struct RedirectPolicy: Sendable {
         return rest.startIndex..<(rest.firstIndex(where: delimiters.contains) ?? rest.endIndex)
     }
 
-    /// A Host of one's own names the host that has just sent the client elsewhere. One that a custom decision sets stays.
+    /// Removes a Host header of the caller's own, which names the host that has just sent the client elsewhere. One
+    /// that a custom decision sets stays.
     private static func removeHost(from next: inout URLRequest, continuing request: URLRequest, sentTo current: URL) {
         guard let target = next.url.map({ Origin($0) }), let host = request.value(forHTTPHeaderField: "Host"),
             next.value(forHTTPHeaderField: "Host") == host,
@@ -175,6 +184,16 @@ public struct RedirectPolicy: Sendable {
             {
                 request.setValue(nil, forHTTPHeaderField: name)
             }
+        }
+    }
+}
+
+extension RedirectPolicy: CustomStringConvertible {
+    public var description: String {
+        switch mode {
+        case .follow(let maximumHops): "follow(maximumHops: \(maximumHops))"
+        case .refuse: "refuse"
+        case .custom: "custom"
         }
     }
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// A judgement on failures that no field of ``RetryPolicy`` expresses; it stands in ``RetryPolicy/decider``.
+/// A judgment on failures that no field of ``RetryPolicy`` can express; it is set as ``RetryPolicy/decider``.
 ///
-/// The policy proposes and the decider has the last word, within what no judgement lifts: the rule on methods and keys,
-/// bodies that can be sent once, the number of attempts, the server's `Retry-After`, the deadline, the budget.
+/// The policy proposes and the decider has the last word, but not over these: the rule on methods and idempotency keys,
+/// bodies that can be sent only once, the number of attempts, the server's `Retry-After`, the deadline, and the retry
+/// budget.
 public protocol RetryDecider: Sendable {
-    /// Seconds to wait before the next attempt, or nil to leave it at this failure. Called concurrently, for each failed
-    /// attempt whose request may be repeated; should be quick.
+    /// Returns the seconds to wait before the next attempt, or nil to try no more.
     ///
-    /// - Parameter failure: of the attempt; a status that the call does not accept is one.
-    /// - Parameter attempt: the one that failed, counted from 1.
-    /// - Parameter proposed: what the policy would do by itself.
+    /// Called concurrently, for each failed attempt whose request may be repeated; should be quick.
+    ///
+    /// - Parameter failure: why the attempt failed; a status that the call does not accept is a failure too.
+    /// - Parameter attempt: the number of the attempt that failed, counted from 1.
+    /// - Parameter proposed: the delay that the policy would choose, in seconds; nil if it would not retry.
     func delay(
         after failure: PulseError, attempt: Int, proposed: TimeInterval?, in context: PluginContext
     ) -> TimeInterval?

@@ -2,28 +2,36 @@
 
 /// Which failures of which requests are tried again, how often and after how long.
 ///
-/// Whatever the policy, a request is repeated only if that is safe: its method is idempotent, or it has an
-/// `Idempotency-Key`, or nothing of it was sent; and only if its body can be sent again (RFC 9110, section 9.2.2). And
-/// whatever the policy, a client's retries to one host are at most 20 % of its calls there in the last 10 seconds, where
-/// 30 in any 10 seconds are always allowed.
+/// Whatever the policy, a request is repeated only if that is safe (RFC 9110, section 9.2.2): its method is idempotent,
+/// or it has an `Idempotency-Key`, or nothing of it was sent; and its body can be sent again.
+///
+/// And whatever the policy, the retries to one host are at most 20 % of the client's calls to it in the last 10
+/// seconds, though 30 in any 10 seconds are always allowed.
 public struct RetryPolicy: Sendable {
-    /// Tries in all, the first included; less than 1 counts as 1.
+    /// The number of attempts in all, the first included; 3 by default. Less than 1 counts as 1.
     public var maxAttempts: Int
+    /// How long to wait before a retry; by default exponential with full jitter, from 0.25 up to 20 seconds.
     public var backoffStrategy: BackoffStrategy
+    /// The statuses that count as a failure that may pass; 408, 425, 429, 500, 502, 503 and 504 by default.
     public var retryableStatusCodes: Set<Int>
-    /// Whether an idle timeout counts as a failure that may pass.
+    /// Whether an idle timeout counts as a failure that may pass; true by default.
     public var retryOnTimeout: Bool
-    /// Whether ``PulseError/noConnection`` does.
+    /// Whether ``PulseError/noConnection`` counts as a failure that may pass; true by default.
     public var retryOnNoConnection: Bool
-    /// Whether the last failure is thrown inside ``PulseError/retryExhausted(last:attempts:)`` rather than as it is.
+    /// Whether the last failure is thrown inside ``PulseError/retryExhausted(last:attempts:)`` instead of as it is;
+    /// false by default.
     public var reportsExhaustion = false
-    /// Lifts the rule on methods and keys: only for a server that is known to ignore duplicates.
+    /// Whether requests are repeated whatever their method, without a key: only for a server that is known to ignore
+    /// duplicates. False by default.
     public var retriesUnsafeMethods = false
-    /// Seconds: a server that asks for a longer wait is not waited for.
+    /// The longest wait in seconds that a server may ask for; if it asks for more, the call fails at once. 60 by
+    /// default.
     public var maximumRetryAfter: TimeInterval = 60
-    /// Has the last word on which failures are tried again and after how long; nil leaves it to the other fields.
+    /// The judge with the last word on which failures are tried again and after how long; nil, the default, leaves it
+    /// to the other fields.
     public var decider: (any RetryDecider)?
 
+    /// Creates a policy; without arguments, the ``default``.
     public init(
         maxAttempts: Int = 3,
         backoffStrategy: BackoffStrategy = .exponentialWithJitter(base: 0.25, maxDelay: 20),
@@ -38,26 +46,43 @@ public struct RetryPolicy: Sendable {
         self.retryOnNoConnection = retryOnNoConnection
     }
 
-    /// Three tries with full jitter.
+    /// Three attempts with full jitter.
     public static let `default` = RetryPolicy()
 
-    /// One try.
+    /// A single attempt, no retries.
     public static let none = RetryPolicy(maxAttempts: 1)
 
-    /// One try: ``none`` under a name that an optional does not take for nil.
+    /// A single attempt, no retries: ``none`` under a name that an optional does not take for nil.
     public static let never = RetryPolicy.none
 
-    /// Whether a failure is of the kind that may pass.
+    /// Whether a failure is of a kind that may pass.
     package func counts(_ error: PulseError) -> Bool {
         switch error {
         case .http, .unauthorized, .rateLimited: error.statusCode.map(retryableStatusCodes.contains) ?? false
         case .timeout, .transport(.timedOut, _): retryOnTimeout
         case .noConnection: retryOnNoConnection
         case .transport(.cannotFindHost, _), .transport(.dnsLookupFailed, _), .transport(.cannotConnectToHost, _),
-            .transport(.networkConnectionLost, _):
+            .transport(.networkConnectionLost, _), .transport(.secureConnectionFailed, _):
             true
         case .retryExhausted(let last, _): counts(last)
         default: false
         }
+    }
+}
+
+extension RetryPolicy: CustomStringConvertible {
+    /// Attempts, backoff and statuses; of the rest what differs from the default.
+    public var description: String {
+        var parts = [
+            "maxAttempts: \(maxAttempts)", "backoffStrategy: \(backoffStrategy)",
+            "retryableStatusCodes: \(retryableStatusCodes.sorted())",
+        ]
+        if !retryOnTimeout { parts.append("retryOnTimeout: false") }
+        if !retryOnNoConnection { parts.append("retryOnNoConnection: false") }
+        if reportsExhaustion { parts.append("reportsExhaustion: true") }
+        if retriesUnsafeMethods { parts.append("retriesUnsafeMethods: true") }
+        if maximumRetryAfter != 60 { parts.append("maximumRetryAfter: \(maximumRetryAfter)") }
+        if let decider { parts.append("decider: \(type(of: decider))") }
+        return "RetryPolicy(" + parts.joined(separator: ", ") + ")"
     }
 }

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 
-/// Which public keys a server must prove, beyond the system's trust (RFC 7469, section 2.4 has the form of a pin).
+/// Which public keys a server must prove, beyond the system's trust (RFC 7469, section 2.4 defines the form of a pin).
 ///
-/// The normal verification comes first; then one of the pinned keys must be anywhere in the verified chain. Give at
-/// least two pins, one of a key that is kept in reserve: a policy with fewer makes a ``NetworkEvent/warning(_:)``.
+/// The normal verification comes first; then one of the pinned keys must be in the verified chain, in any place. Give
+/// at least two pins, one of them of a key kept in reserve: a policy with fewer emits ``NetworkEvent/warning(_:)``.
 public struct SSLPinningPolicy: Sendable, Hashable {
-    /// Which hosts the pins are for: `api.example.com`, `*.example.com` (one label more), `**.example.com` (any number,
-    /// none included). None stands for every host. A pattern of another form fails every request with
-    /// ``PulseError/invalidRequest(reason:)``.
+    /// The hosts that the pins are for: `api.example.com`, `*.example.com` (exactly one label more), `**.example.com`
+    /// (any number of labels more, or none). Empty stands for every host. A pattern of another form fails every request
+    /// with ``PulseError/invalidRequest(reason:)``.
     public var hosts: [String]
-    /// `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
+    /// The pins: `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
     public var publicKeyHashes: [String]
-    /// Certificates, DER, whose keys are pinned.
+    /// Certificates in DER whose keys are pinned.
     public var certificates: [Data]
-    /// A mismatch makes an event and lets the request go on: for trying out a policy.
+    /// Whether a mismatch only emits ``NetworkEvent/pinningFailed(host:seen:)`` and lets the request go on, for trying
+    /// out a policy. False by default.
     public var isReportOnly: Bool
-    /// From then on the pins are not enforced, so that an app nobody updates goes on working.
+    /// The date from which on the pins are not enforced, so that an app that nobody updates goes on working; nil, the
+    /// default, for never.
     public var expires: Date?
-    /// A list of pins that has come out empty is an error; only ``disabled`` has none on purpose.
+    /// Whether an empty list of pins is an error; only ``disabled`` has none on purpose.
     private let needsPins: Bool
 
     private init(publicKeyHashes: [String], certificates: [Data], needsPins: Bool = true) {
@@ -32,28 +34,35 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     /// No pins: the default.
     public static let disabled = SSLPinningPolicy(publicKeyHashes: [], certificates: [], needsPins: false)
 
-    /// Pins by hash. A hash that is malformed fails every request to the hosts with
-    /// ``PulseError/invalidRequest(reason:)``: a typing error never switches pinning off.
+    /// Pins given as hashes.
+    ///
+    /// A malformed hash fails every request to the hosts with ``PulseError/invalidRequest(reason:)``: a typing error
+    /// never switches pinning off.
     public static func publicKeyHashes(_ hashes: [String]) -> SSLPinningPolicy {
         SSLPinningPolicy(publicKeyHashes: hashes, certificates: [])
     }
 
-    /// Pins by certificate, in DER.
+    /// Pins given as certificates in DER.
     public static func certificates(_ certificates: [Data]) -> SSLPinningPolicy {
         SSLPinningPolicy(publicKeyHashes: [], certificates: certificates)
     }
 
-    /// The same pins for those hosts only.
+    /// Returns the same pins for those hosts only.
     public func hosts(_ patterns: String...) -> SSLPinningPolicy {
+        hosts(patterns)
+    }
+
+    /// The same pins for those hosts only, in place of any named before.
+    public func hosts(_ patterns: [String]) -> SSLPinningPolicy {
         changed { $0.hosts = patterns }
     }
 
-    /// The same pins, reported and not enforced.
+    /// Returns the same pins, whose mismatches are reported but not enforced.
     public func reportOnly() -> SSLPinningPolicy {
         changed { $0.isReportOnly = true }
     }
 
-    /// The same pins, enforced until then.
+    /// Returns the same pins, enforced until that date.
     public func expires(_ date: Date) -> SSLPinningPolicy {
         changed { $0.expires = date }
     }
@@ -76,7 +85,8 @@ public struct SSLPinningPolicy: Sendable, Hashable {
             publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
     }
 
-    /// The pin as it is computed from a key: base64 has several spellings of the same bytes, and only one is compared.
+    /// The pin in the spelling that is computed from a key: base64 has several spellings of the same bytes, and only
+    /// one is compared.
     private static func canonical(_ hash: String) throws -> String {
         guard hash.hasPrefix("sha256/"), let bytes = Data(base64Encoded: String(hash.dropFirst(7))), bytes.count == 32
         else {
@@ -85,7 +95,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         return "sha256/" + bytes.base64EncodedString()
     }
 
-    /// What a developer should know about the policy.
+    /// The problems of the policy that a developer should know about.
     package func problems(now: Date) -> [String] {
         guard isEnabled else { return [] }
         var problems: [String] = []
@@ -100,7 +110,8 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         needsPins || !publicKeyHashes.isEmpty || !certificates.isEmpty
     }
 
-    /// A name or an address, behind one wildcard at most: anything else matches no host and would pin nothing.
+    /// Whether the pattern is a name or an address, with one wildcard before it at most. Anything else matches no host
+    /// and would pin nothing.
     private static func isPattern(_ pattern: String) -> Bool {
         let wildcard = ["**.", "*."].first { pattern.hasPrefix($0) } ?? ""
         let name = pattern.utf8.dropFirst(wildcard.utf8.count)
@@ -128,10 +139,14 @@ public struct SSLPinningPolicy: Sendable, Hashable {
 
 /// The pins that one request's server must satisfy.
 public struct PinSet: Sendable, Hashable {
+    /// The pins: `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
     public let publicKeyHashes: Set<String>
+    /// Certificates in DER whose keys are pinned.
     public let certificates: [Data]
+    /// Whether a mismatch is only reported and the request goes on.
     public let isReportOnly: Bool
 
+    /// Creates a set of pins; the server must prove one of them.
     public init(publicKeyHashes: Set<String>, certificates: [Data] = [], isReportOnly: Bool = false) {
         self.publicKeyHashes = publicKeyHashes
         self.certificates = certificates

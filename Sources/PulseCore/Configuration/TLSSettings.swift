@@ -2,18 +2,22 @@
 
 /// How connections are secured, beyond the system's defaults.
 public struct TLSSettings: Sendable, Hashable {
+    /// A version of TLS.
     public enum Version: Int, Sendable, Hashable, Comparable {
+        /// TLS 1.2 (RFC 5246) and TLS 1.3 (RFC 8446).
         case tls12, tls13
 
         public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A certificate and its key, which the client shows to a server that asks.
+    /// A certificate with its private key, which the client shows to a server that asks for one.
     public struct ClientCertificate: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-        /// PKCS #12.
+        /// The certificate and key in PKCS #12 (RFC 7292).
         public var data: Data
+        /// The password of ``data``.
         public var password: String
 
+        /// Creates a client certificate from a PKCS #12 file's bytes. Nothing is checked until it is used.
         public init(pkcs12 data: Data, password: String) {
             self.data = data
             self.password = password
@@ -23,11 +27,15 @@ public struct TLSSettings: Sendable, Hashable {
         public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
     }
 
-    /// Trusted in place of the system's authorities unless empty; DER or PEM, one or more certificates each.
+    /// The authorities that are trusted instead of the system's, in DER or PEM, one or more certificates each. Empty,
+    /// the default, trusts the system's.
     public var certificateAuthorities: [Data]
+    /// The certificate for servers that ask for one; nil by default.
     public var clientCertificate: ClientCertificate?
+    /// The lowest version of TLS that is accepted; TLS 1.2 by default.
     public var minimumVersion: Version
 
+    /// Creates settings; without arguments, the ``default``.
     public init(
         certificateAuthorities: [Data] = [], clientCertificate: ClientCertificate? = nil,
         minimumVersion: Version = .tls12
@@ -37,6 +45,6 @@ public struct TLSSettings: Sendable, Hashable {
         self.minimumVersion = minimumVersion
     }
 
-    /// The system's authorities, no client certificate, TLS 1.2 at least.
+    /// The system's authorities, no client certificate, and TLS 1.2 or later.
     public static let `default` = TLSSettings()
 }

@@ -2,50 +2,55 @@
 
 /// One call of an API as a value: where it goes, what it carries, and what comes back.
 ///
-/// Only ``path`` and `Response` have to be given; everything else has a default. The client reads ``body`` once a call.
+/// Only ``path`` and `Response` have to be given; everything else has a default. The client reads ``body`` once per
+/// call.
 ///
 /// Mind the types: a `headers` property of another type than `[String: String]`, or a `decode` with another signature,
 /// compiles as a member of its own and is never called.
 public protocol Endpoint: Sendable {
-    /// What a successful call gives.
+    /// The type of the value that a successful call returns.
     associatedtype Response: Sendable
 
-    /// Percent-encoded text that is joined to the client's base URL; an absolute URL stands alone.
+    /// The path as percent-encoded text, joined to the client's base URL; an absolute URL is used as it is.
     ///
-    /// A valid `%XX` stays, any other character outside RFC 3986's `pchar` and `/` is encoded, `?` starts a query; `#`
-    /// and dot segments are ``PulseError/invalidURL(_:)``. Put raw values in through a ``PathTemplate``.
+    /// A valid `%XX` stays and any other character outside RFC 3986's `pchar` and `/` is encoded. `?` starts a query;
+    /// `#` and dot segments throw ``PulseError/invalidURL(_:)``. Put raw values in through a ``PathTemplate``.
     var path: String { get throws }
 
-    /// GET by default.
+    /// The request method; GET by default.
     var method: HTTPMethod { get }
 
-    /// Raw names and values, encoded sorted by name so that URLs are stable.
+    /// Query parameters as raw names and values, encoded and sorted by name so that URLs are stable. Empty by default.
     var queryParameters: [String: String] { get }
 
-    /// Raw names and values in their order, repeatable; appended after ``queryParameters``.
+    /// Query items as raw names and values, appended after ``queryParameters`` in their order; names may repeat. Empty
+    /// by default.
     var queryItems: [URLQueryItem] { get }
 
-    /// Win over the configuration's default headers; names compare in any case.
+    /// Header fields of this endpoint. They win over the configuration's default headers; names compare in any case.
+    /// Empty by default.
     var headers: [String: String] { get }
 
-    /// None by default.
+    /// The body of the request; ``RequestBody/none`` by default.
     var body: RequestBody { get }
 
-    /// Seconds without a byte sent or received before the call fails; 0 takes the client's. A negative number is
-    /// ``PulseError/invalidRequest(reason:)``.
+    /// The idle timeout: seconds without a byte sent or received before the call fails. 0, the default, takes the
+    /// client's timeout; a negative number throws ``PulseError/invalidRequest(reason:)``.
     var timeoutInterval: TimeInterval { get }
 
-    /// Whether a call without a connection goes to the offline queue, if the client has one.
+    /// Whether a call without a connection goes to the offline queue, if the client has one. False by default.
     var isQueueableWhenOffline: Bool { get }
 
-    /// Per-call settings; nil fields inherit the client's.
+    /// Settings of the endpoint's calls; fields that are nil inherit the client's. Nothing is set by default.
     var options: RequestOptions { get }
 
-    /// Plugins of this endpoint alone; they come before the client's within their scope.
+    /// Plugins of this endpoint alone, which come before the client's within their scope. Empty by default.
     var plugins: [any PulsePlugin] { get }
 
-    /// Makes the value of an accepted answer. What it throws reaches the caller inside
-    /// ``PulseError/decodingFailed(type:underlying:)``, a ``PulseError`` as it is.
+    /// Makes the value out of an accepted answer.
+    ///
+    /// An error that it throws reaches the caller inside ``PulseError/decodingFailed(type:underlying:)``; a
+    /// ``PulseError`` reaches the caller as it is.
     func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Response
 }
 
@@ -62,7 +67,8 @@ extension Endpoint {
 }
 
 extension Endpoint where Response: Decodable {
-    /// A ``ResponseValue`` (`Data`, `String`, ``EmptyResponse``, an optional) reads itself; anything else is decoded.
+    /// Decodes the value. A ``ResponseValue`` (`Data`, `String`, ``EmptyResponse``, an optional) reads itself; any
+    /// other type is decoded from the body.
     @inlinable
     public func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Response {
         if let type = Response.self as? any ResponseValue.Type,

@@ -43,7 +43,7 @@ extension JSONValue: Codable {
 }
 
 extension SingleValueDecodingContainer {
-    /// Nil if the value is of another type; an error inside it, or a number out of range, is still an error.
+    /// The value, or nil if it is of another type; an error inside it, or a number out of range, is still an error.
     fileprivate func decodeIfMatching<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         do {
             return try decode(type)

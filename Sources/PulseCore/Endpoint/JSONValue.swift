@@ -1,45 +1,54 @@
 // SPDX-License-Identifier: MIT
 
-/// Any JSON (RFC 8259): for bodies, GraphQL variables and extensions that have no Swift type of their own.
+/// Any JSON value (RFC 8259): for bodies, GraphQL variables and extensions that have no Swift type of their own.
 ///
-/// It is written as literals, `["name": "Ann", "tags": ["a", "b"], "age": 41, "manager": nil]`, read with subscripts,
-/// `json["tags"]?[0]?.stringValue`, and is Codable, so that it may be a member of any Codable type.
+/// It is written as literals, `["name": "Ann", "tags": ["a", "b"], "age": 41, "manager": nil]`, and read with
+/// subscripts, `json["tags"]?[0]?.stringValue`. It is Codable, so that it may be a member of any Codable type.
 ///
-/// JSON knows one kind of number. A whole one in the range of `Int64` is an ``integer(_:)``, digit by digit, and any
-/// other a ``number(_:)`` with the precision of `Double`; the two are equal when their values are, so that
-/// what was encoded is equal to what is decoded from it. Object keys are data: key strategies of a JSON coder
-/// do not touch them.
+/// JSON knows one kind of number. A whole number in the range of `Int64` is an ``integer(_:)`` and keeps every digit;
+/// any other is a ``number(_:)`` with the precision of `Double`. The two are equal when their values are, so that what
+/// was encoded equals what is decoded from it. Object keys are data: key strategies of a JSON coder do not touch them.
 public enum JSONValue: Sendable {
+    /// The literal `null`.
     case null
+    /// The literal `true` or `false`.
     case bool(Bool)
+    /// A whole number in the range of `Int64`.
     case integer(Int64)
+    /// Any other number. One that is not finite cannot be encoded.
     case number(Double)
+    /// A string.
     case string(String)
+    /// An array of values.
     case array([JSONValue])
+    /// An object: values under names, without an order.
     case object([String: JSONValue])
 }
 
 extension JSONValue {
-    /// The value under a key, or nil if there is none or this is no object. A null that is there is `.null`.
+    /// The value under a key, or nil if there is none or if this is not an object. A null under the key is `.null`.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[key]
     }
 
-    /// The element at an index, or nil if there is none or this is no array.
+    /// The element at an index, or nil if there is none or if this is not an array.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
     }
 
+    /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
+    /// The Boolean, or nil if this is not one.
     public var boolValue: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
     }
 
-    /// A whole number in the range of `Int64`, however it was written: `2` and `2.0` alike.
+    /// The whole number in the range of `Int64`, however it was written (`2` and `2.0` alike), or nil if this is not
+    /// one.
     public var integerValue: Int64? {
         switch self {
         case .integer(let value): value
@@ -48,7 +57,7 @@ extension JSONValue {
         }
     }
 
-    /// Any number; of an integer beyond 2^53 the nearest `Double`.
+    /// The number, or nil if this is not one. An integer beyond 2^53 becomes the nearest `Double`.
     public var numberValue: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -57,16 +66,19 @@ extension JSONValue {
         }
     }
 
+    /// The string, or nil if this is not one.
     public var stringValue: String? {
         guard case .string(let value) = self else { return nil }
         return value
     }
 
+    /// The elements, or nil if this is not an array.
     public var arrayValue: [JSONValue]? {
         guard case .array(let elements) = self else { return nil }
         return elements
     }
 
+    /// The members by name, or nil if this is not an object.
     public var objectValue: [String: JSONValue]? {
         guard case .object(let members) = self else { return nil }
         return members

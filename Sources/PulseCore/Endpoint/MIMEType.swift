@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The media type of a file as its name suggests it, for parts and bodies whose author said none.
+/// The media type of a file guessed from its name, for parts and bodies that name none.
 ///
-/// A small table of what apps upload: the same on every platform, which the systems' own databases are not.
+/// A small table of what apps upload. It is the same on every platform, unlike the systems' own databases.
 package enum MIMEType {
     package static let unknown = "application/octet-stream"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension MultipartFormData {
-    /// What is to be sent, in order; neighboring bytes are one segment, so parts that are all data make one.
+    /// The pieces to be sent, in order. Neighboring bytes are one segment, so parts that are all data make a single
+    /// one.
     package enum Segment: Sendable, Hashable {
         case bytes(Data)
         case file(URL, length: Int64)
@@ -9,7 +10,7 @@ extension MultipartFormData {
 
     package struct Encoded: Sendable, Hashable {
         package let segments: [Segment]
-        /// The exact length of all segments, if no file changes until it is sent.
+        /// The exact length of all segments in bytes, provided no file changes before it is sent.
         package let length: Int64
 
         /// The whole body, if it needs no file.
@@ -33,14 +34,14 @@ extension MultipartFormData {
         return "PulseKit-" + digits.joined()
     }
 
-    /// The body as segments, each file with its length of this moment.
+    /// The body as segments, each file with the length it has now.
     ///
-    /// The parts are not searched for the boundary, which would mean to read the files: 128 random bits from
-    /// ``boundary(using:)``, new for each request, cannot be met or foreseen. Anything but 1 to 70 letters, digits, `-` and
-    /// `_` is refused (RFC 2046, section 5.1.1, without what would need quotes).
+    /// The parts are not searched for the boundary, since the files would have to be read for that. The 128 random bits
+    /// of ``boundary(using:)``, new for each request, can be neither met by chance nor foreseen. A boundary that is not
+    /// 1 to 70 letters, digits, `-` and `_` is refused (RFC 2046, section 5.1.1, without what would need quotes).
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` for a text that cannot be written and a file that is none, and
-    /// ``PulseError/encodingFailed(underlying:)`` for a file whose length cannot be had.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for a text that cannot be written and for a file that is not a
+    /// regular file, and ``PulseError/encodingFailed(underlying:)`` for a file whose length cannot be read.
     package func encode(boundary: String) throws -> Encoded {
         guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(Self.boundaryCharacters.contains) else {
             throw PulseError.invalidRequest(reason: "not a usable multipart boundary")
@@ -111,9 +112,9 @@ extension MultipartFormData.Part {
         return length
     }
 
-    /// Only what would end the quoted text or the line is escaped (HTML, section 4.10.21.8, "multipart/form-data encoding
+    /// Escapes only what would end the quoted text or the line (HTML, section 4.10.21.8, "multipart/form-data encoding
     /// algorithm"); the rest is UTF-8. A backslash is a plain character there, and `filename*` is not used (RFC 7578,
-    /// section 4.2). Browsers make each CR, LF and CRLF of a name a CRLF first; those of a file name they leave.
+    /// section 4.2). Browsers first turn each CR, LF and CRLF of a name into CRLF, and leave those of a file name.
     private static func escape(_ text: String, normalizesLineBreaks: Bool) -> String {
         var escaped = String.UnicodeScalarView()
         var previous: Unicode.Scalar?

@@ -3,21 +3,25 @@
 /// A form of named parts, `multipart/form-data` (RFC 7578), written the way browsers write it, which is what servers
 /// are tested with.
 ///
-/// Nothing is read when it is made: a file is opened when it is sent, chunk by chunk, and its length is taken right
-/// before, so that the request has an exact `Content-Length`. Parts are sent byte for byte; line breaks in them are
-/// not touched.
+/// Making one reads nothing. A file is opened when it is sent, chunk by chunk; its length is taken right before that,
+/// so that the request has an exact `Content-Length`. Parts are sent byte for byte, line breaks included.
 public struct MultipartFormData: Sendable {
     /// The fields in the order in which they are sent; names may repeat (RFC 7578, section 4.3).
     public var parts: [Part]
 
+    /// Creates a form of those parts.
     public init(parts: [Part]) {
         self.parts = parts
     }
 
     /// One field or file.
     public struct Part: Sendable {
+        /// The name of the field. One that contains NUL makes the request fail with
+        /// ``PulseError/invalidRequest(reason:)``.
         public let name: String
+        /// The file name that the server is told; nil for a plain field.
         public let filename: String?
+        /// The `Content-Type` of the part; nil writes none, and the server reads text.
         public let mimeType: String?
         package let content: Content
 
@@ -26,8 +30,8 @@ public struct MultipartFormData: Sendable {
             case file(URL)
         }
 
-        /// A field. With a `filename` it is a file to the server, and a `mimeType` of nil is guessed from that name;
-        /// without one, no Content-Type is written and the server reads text.
+        /// Creates a field from bytes. With a `filename` the server takes it for a file, and a `mimeType` of nil is
+        /// guessed from that name; without one, no `Content-Type` is written unless `mimeType` is given.
         public init(name: String, data: Data, filename: String? = nil, mimeType: String? = nil) {
             self.name = name
             self.filename = filename
@@ -35,7 +39,8 @@ public struct MultipartFormData: Sendable {
             content = .data(data)
         }
 
-        /// A file on disk, under its own name unless another is given; a `mimeType` of nil is guessed from the name.
+        /// Creates a part from a file on disk, sent under its own name unless another is given. A `mimeType` of nil is
+        /// guessed from the name.
         public init(name: String, file: URL, filename: String? = nil, mimeType: String? = nil) {
             let filename = filename ?? file.lastPathComponent
             self.name = name

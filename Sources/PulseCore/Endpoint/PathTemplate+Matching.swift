@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 extension PathTemplate {
-    /// The decoded values of the gaps if the path is one that the template makes, else nil: how stubs and test servers
-    /// find their route.
+    /// The decoded values of the gaps if the template can make this path, else nil. Stubs and test servers find their
+    /// route with it.
     ///
     /// Segments are compared after decoding, so that `%61` matches `a` while an encoded slash never ends a segment. A
-    /// slash at the start is taken for granted on both sides, one at the end counts; a query or fragment is ignored.
-    /// A gap takes at least one character, and as few as the text after it allows; a name that comes twice must have
-    /// the same value. `{name...}` at the end takes the rest, slashes, empty segments and all.
+    /// slash at the start may be missing on either side, one at the end counts; a query or fragment is ignored. A gap
+    /// takes at least one character, and as few as the text after it allows; a name that stands twice must have the
+    /// same value. `{name...}` at the end takes the rest, slashes and empty segments included.
     package func match(_ path: String) -> [String: String]? {
         var segments = Self.segments(of: path)[...]
         var templates = Self.segments(of: text)[...]
@@ -28,7 +28,8 @@ extension PathTemplate {
         return segments.isEmpty ? values : nil
     }
 
-    /// Cut at bytes, as the path rules do it: a combining mark behind a slash makes another character of the two.
+    /// The segments, cut at bytes as the path rules require: a slash followed by a combining mark is a single
+    /// `Character`.
     private static func segments(of path: String) -> [Substring] {
         let slash = UInt8(ascii: "/")
         let path = path.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -37,7 +38,7 @@ extension PathTemplate {
         return segments.map { Substring($0) }
     }
 
-    /// Works on scalars: a path is not to match because two texts look alike.
+    /// Compares scalars: a path must not match because two texts merely look alike.
     private static func match(
         _ pieces: ArraySlice<Piece>, _ text: ArraySlice<Unicode.Scalar>, with values: [String: String]
     ) -> [String: String]? {

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-/// A path with named gaps, `/users/{id}/files/file-{name}.json`, that raw values are put into.
+/// A path with named gaps for raw values: `/users/{id}/files/file-{name}.json`.
 ///
-/// A value fills one segment, or the part of one that the template gives it, and nothing more: everything outside
-/// `unreserved` (RFC 3986, section 2.3) is percent-encoded, so that it cannot add a segment, a query or a fragment, and
-/// a value that is empty or makes the segment `.` or `..` is refused. The text around the gaps is percent-encoded path
-/// text like any endpoint's path and is left as it is; a `?` in it starts a query.
+/// A value fills one segment, or the part of one that the template gives it, and nothing more. Everything outside
+/// `unreserved` (RFC 3986, section 2.3) is percent-encoded, so that a value cannot add a segment, a query or a
+/// fragment; a value that is empty or makes the segment `.` or `..` is refused. The text around the gaps is
+/// percent-encoded path text like any endpoint's path and is left as it is; a `?` in it starts a query.
 ///
-/// A template can be made of any text; one with a fault in it throws when it is used.
+/// A template can be made of any text; a faulty one throws when it is used.
 public struct PathTemplate: Sendable, Hashable {
-    /// The template as it was written; its path is the `route` of the metrics.
+    /// The template as it was written; its path is the `route` in the metrics.
     public let text: String
 
+    /// Creates a template of any text; a fault in it is thrown when it is used.
     public init(_ text: String) {
         self.text = text
     }
 
-    /// The path with every gap filled.
+    /// Returns the path with every gap filled.
     ///
-    /// A name may stand in the template twice and then gets the same value. Throws ``PulseError/invalidRequest(reason:)``
-    /// if a value is missing, unused or refused, with a text that names the parameter and never shows a value, and
-    /// ``PulseError/invalidURL(_:)`` if the template itself is faulty.
+    /// A name may stand in the template twice and then gets the same value both times.
+    ///
+    /// Throws ``PulseError/invalidRequest(reason:)`` if a value is missing, unused or refused; its text names the
+    /// parameter and never shows a value. Throws ``PulseError/invalidURL(_:)`` if the template itself is faulty.
     public func expand(_ values: [String: any CustomStringConvertible & Sendable]) throws -> String {
         var path = ""
         var used: [String] = []
@@ -62,7 +64,7 @@ extension PathTemplate: ExpressibleByStringLiteral, CustomStringConvertible {
 }
 
 extension PathTemplate {
-    /// The path alone, as it was written; `/` for what is nothing but an authority or a query.
+    /// The path alone, as it was written; `/` if the template is only an authority or a query.
     var route: String {
         let bytes = text.utf8
         let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
@@ -71,7 +73,7 @@ extension PathTemplate {
         return start < end ? String(text[start..<end]) : "/"
     }
 
-    /// Behind `scheme://` at the start (RFC 3986, section 3.1). Nothing else makes a template absolute.
+    /// The index after `scheme://` at the start (RFC 3986, section 3.1). Nothing else makes a template absolute.
     private var authorityStart: String.Index? {
         let bytes = text.utf8
         guard let first = bytes.first, first.isASCIILetter,
@@ -89,12 +91,14 @@ extension PathTemplate {
         case literal(String)
         /// `{name}`
         case gap(String)
-        /// `{name...}` at the end: whatever is left of a path. For ``match(_:)`` alone.
+        /// `{name...}` at the end: the rest of a path, whatever it is. For ``match(_:)`` alone.
         case rest(String)
     }
 
-    /// The template in pieces, or ``PulseError/invalidURL(_:)`` for a brace without its partner, a name that is empty or
-    /// holds anything but ASCII letters, digits, `-`, `_` and `.`, and a `{rest...}` that is not at the end.
+    /// The template in pieces.
+    ///
+    /// Throws ``PulseError/invalidURL(_:)`` for a brace without its partner, for a name that is empty or holds anything
+    /// but ASCII letters, digits, `-`, `_` and `.`, and for a `{rest...}` that is not at the end.
     func pieces() throws -> [Piece] {
         var pieces: [Piece] = []
         var remaining = text.utf8[...]

@@ -6,16 +6,26 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
     private let template: PathTemplate
     private let values: [String: any CustomStringConvertible & Sendable]
 
+    /// The request method.
     public private(set) var method: HTTPMethod
+    /// Query items in the order in which they were added.
     public private(set) var queryItems: [URLQueryItem] = []
+    /// Header fields of this request.
     public private(set) var headers: [String: String] = [:]
+    /// The body; ``RequestBody/none`` unless ``body(_:)`` sets one.
     public private(set) var body: RequestBody = .none
+    /// Whether the call goes to the offline queue if it finds no connection; false unless ``queueableWhenOffline()`` is
+    /// called.
     public private(set) var isQueueableWhenOffline = false
+    /// Plugins of this request alone, in the order in which they were added.
     public private(set) var plugins: [any PulsePlugin] = []
     private var settings = RequestOptions()
 
+    /// Creates a request with any method.
+    ///
     /// - Parameter template: a path, or a template such as `/users/{id}` whose values `path` gives; each value is
-    ///   encoded as one segment. A missing or unused value is ``PulseError/invalidRequest(reason:)`` when it is sent.
+    ///   encoded as one segment. A missing or unused value throws ``PulseError/invalidRequest(reason:)`` when the
+    ///   request is sent.
     public init(
         _ method: HTTPMethod, _ template: PathTemplate,
         path values: [String: any CustomStringConvertible & Sendable] = [:]
@@ -25,58 +35,62 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         self.values = values
     }
 
-    /// A GET: `Request<[User]>("/users")`.
+    /// Creates a GET request: `Request<[User]>("/users")`.
     public init(_ template: PathTemplate, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
         self.init(.get, template, path: values)
     }
 
+    /// The template with its values filled in; throws as ``PathTemplate/expand(_:)`` does.
     public var path: String {
         get throws { try template.expand(values) }
     }
 
-    /// The template's path counts as the route, so that metrics do not see a route for each user. What else a template
-    /// may have, scheme, authority, query and fragment, is left out: the route is in every event, and no event holds a
-    /// query or a secret.
+    /// The settings of this request. Unless a route was set, the template's path is the route, so that metrics do not
+    /// get one route for each user.
+    ///
+    /// The template's scheme, authority, query and fragment are left out of the route: it is part of every event, and
+    /// no event holds a query or a secret.
     public var options: RequestOptions {
         settings.route == nil ? settings.with(\.route, value: template.route) : settings
     }
 
-    /// Appends a query item; nil leaves it out.
+    /// Returns a copy with one more query item; a nil value adds nothing.
     public func query(_ name: String, _ value: (any CustomStringConvertible & Sendable)?) -> Request {
         guard let value else { return self }
         return changed { $0.queryItems.append(URLQueryItem(name: name, value: value.description)) }
     }
 
-    /// Appends query items in their order.
+    /// Returns a copy with more query items, in their order.
     public func query(_ items: [URLQueryItem]) -> Request {
         changed { $0.queryItems += items }
     }
 
-    /// Sets a header field, over one of that name in any case.
+    /// Returns a copy with a header field set, which replaces one of that name in any case.
     public func header(_ name: String, _ value: String) -> Request {
         changed { $0.headers.setHeader(name, to: value) }
     }
 
+    /// Returns a copy with that body.
     public func body(_ body: RequestBody) -> Request {
         changed { $0.body = body }
     }
 
-    /// Idle seconds: without a byte sent or received.
+    /// Returns a copy with that idle timeout: seconds without a byte sent or received.
     public func timeout(_ seconds: TimeInterval) -> Request {
         option(\.timeout, seconds)
     }
 
-    /// Sets one option: `.option(\.tag, "feed")`.
+    /// Returns a copy with one option set: `.option(\.tag, "feed")`.
     public func option<Value>(_ field: WritableKeyPath<RequestOptions, Value>, _ value: Value) -> Request {
         changed { $0.settings[keyPath: field] = value }
     }
 
-    /// Goes to the offline queue without a connection, if the client has one.
+    /// Returns a copy that goes to the offline queue if it finds no connection and the client has a queue.
     public func queueableWhenOffline() -> Request {
         changed { $0.isQueueableWhenOffline = true }
     }
 
-    /// Adds a plugin for this request alone.
+    /// Returns a copy with one more plugin, for this request alone.
     public func plugin(_ plugin: any PulsePlugin) -> Request {
         changed { $0.plugins.append(plugin) }
     }
@@ -89,7 +103,7 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
 }
 
 extension Request: CustomStringConvertible, CustomReflectable {
-    /// Method and the template's path; none of the values that are put in, no query, no header, no body.
+    /// The method and the template's path, without any of the values put in, the query, the headers or the body.
     public var description: String { "\(method) \(template.route)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

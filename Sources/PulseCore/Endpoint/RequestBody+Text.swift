@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension RequestBody: CustomStringConvertible, CustomReflectable {
-    /// What kind of body; never what it says.
+    /// The kind of body, never its content.
     public var description: String {
         switch content {
         case .none: "no body"
@@ -18,7 +18,7 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
 }
 
 extension MultipartFormData.Part: CustomStringConvertible, CustomReflectable {
-    /// The field's name and the kind of its content; never what it says.
+    /// The name of the field and the kind of its content, never the content.
     public var description: String {
         switch content {
         case .data(let data): "\(name): \(data.count) bytes"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What a request carries. Each form sets `Content-Type` unless the endpoint names one.
+/// The body of a request. Each form sets `Content-Type` unless the endpoint names one.
 public struct RequestBody: Sendable {
     package enum Content: Sendable {
         case none
@@ -13,7 +13,7 @@ public struct RequestBody: Sendable {
     }
 
     package let content: Content
-    /// Nil leaves it to the encoder.
+    /// The media type; nil leaves it to the encoder.
     package let contentType: String?
 
     private init(_ content: Content, contentType: String? = nil) {
@@ -24,12 +24,12 @@ public struct RequestBody: Sendable {
     /// No body.
     public static let none = RequestBody(.none)
 
-    /// A value, encoded by the call's ``RequestEncoder``: JSON unless another is configured.
+    /// A value encoded by the call's ``RequestEncoder``, which is JSON unless another is configured.
     public static func json(_ value: some Encodable & Sendable) -> RequestBody {
         RequestBody(.json(value))
     }
 
-    /// A literal: `.json(["name": "Ada", "age": 36])`.
+    /// JSON written as a literal: `.json(["name": "Ada", "age": 36])`.
     public static func json(_ value: JSONValue) -> RequestBody {
         RequestBody(.json(value))
     }
@@ -61,17 +61,17 @@ public struct RequestBody: Sendable {
         return RequestBody(.json(JSONValue.object(operation)))
     }
 
-    /// Bytes as they are.
+    /// Bytes, sent as they are.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(.data(data), contentType: contentType)
     }
 
-    /// Text in UTF-8.
+    /// Text in UTF-8, as `text/plain`.
     public static func text(_ text: String) -> RequestBody {
         RequestBody(.data(Data(text.utf8)), contentType: "text/plain; charset=utf-8")
     }
 
-    /// A file, read while it is sent.
+    /// A file, read while it is sent and never loaded into memory as a whole.
     public static func file(_ url: URL, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(.file(url), contentType: contentType)
     }
@@ -79,7 +79,7 @@ public struct RequestBody: Sendable {
     /// Bytes that are made while they are sent. `make` is called anew for every attempt.
     ///
     /// - Parameter length: the exact number of bytes, or nil if it is not known (the body is then sent chunked).
-    /// - Parameter isOneShot: `make` works once only: the request is then never repeated.
+    /// - Parameter isOneShot: whether `make` works only once; the request is then never repeated.
     public static func stream(
         length: Int64? = nil, contentType: String = "application/octet-stream", isOneShot: Bool = false,
         make: @escaping @Sendable () async throws -> ByteStream
@@ -94,15 +94,17 @@ public struct RequestBody: Sendable {
     }
 }
 
-/// A body made while it is sent.
+/// A request body whose bytes are made while it is sent.
 public struct BodyStream: Sendable {
     /// The exact number of bytes, or nil if it is not known.
     public let length: Int64?
-    /// `make` works once only.
+    /// Whether ``make`` works only once, so that the request is never repeated.
     public let isOneShot: Bool
-    /// Makes the bytes, anew for every attempt.
+    /// Makes the bytes; called anew for every attempt.
     public let make: @Sendable () async throws -> ByteStream
 
+    /// Creates a body of `length` bytes, or of unknown length if that is nil. Set `isOneShot` if `make` works only
+    /// once.
     public init(length: Int64?, isOneShot: Bool = false, make: @escaping @Sendable () async throws -> ByteStream) {
         self.length = length
         self.isOneShot = isOneShot
@@ -110,12 +112,14 @@ public struct BodyStream: Sendable {
     }
 }
 
-/// The body of a request that stands beside its `URLRequest`.
-// Indirect: it is handed on with every context, and most requests have none.
+// Indirect: it is part of every context, and most requests have none.
+/// A request body that is kept beside its `URLRequest`.
 public indirect enum BodySource: Sendable {
-    /// In `URLRequest.httpBody`, or there is none.
+    /// The body is in `URLRequest.httpBody`, or there is none.
     case inRequest
+    /// The bytes of a file on disk.
     case file(URL)
+    /// Bytes that are made while they are sent.
     case stream(BodyStream)
 
     /// Whether the body can be sent again: all can, except a stream marked one-shot.

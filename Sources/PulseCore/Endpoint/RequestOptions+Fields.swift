@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension RequestOptions {
-    /// What a box holds: a name and a type as in the options themselves.
+    /// The fields that a box holds, with the names and types of the options.
     struct Fields: Sendable {
         var headers: [String: String]?
         var timeout: TimeInterval?
@@ -37,7 +37,7 @@ extension RequestOptions {
         set { box = Box(newValue) }
     }
 
-    /// Takes the nil fields from `base`. Headers are merged by name.
+    /// Fills the fields that are nil from `base`; headers are merged by name.
     package mutating func inherit(_ base: RequestOptions) {
         guard let other = base.box else { return }
         guard let box else { return self = base }
@@ -72,7 +72,7 @@ extension RequestOptions.Fields {
 }
 
 extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The fields that are set; of headers the names alone, since any of them may be a client's secret.
+    /// The fields that are set. Of headers only the names are shown, since any value may be a secret of the client.
     public var description: String {
         let set = customMirror.children.compactMap { child -> String? in
             guard let value = Mirror(reflecting: child.value).children.first?.value else { return nil }

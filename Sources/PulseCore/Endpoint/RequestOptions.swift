@@ -1,161 +1,179 @@
 // SPDX-License-Identifier: MIT
 
-/// Settings of one call. Every field is optional and nil inherits: the call's over the endpoint's over the client's,
-/// field by field.
+/// Settings of one call. Every field is optional and nil inherits: the call's settings win over the endpoint's, and
+/// those over the client's, field by field.
 ///
-/// Times are positive numbers of seconds, infinity for no limit; anything else is ``PulseError/invalidRequest(reason:)``.
+/// Times are positive numbers of seconds, or infinity for no limit; anything else is
+/// ``PulseError/invalidRequest(reason:)``.
 public struct RequestOptions: Sendable {
     /// How a call takes part in authentication.
     public enum Auth: Sendable, Hashable {
-        /// With a token if there is one: the default.
+        /// A token is sent if there is one: the default.
         case optional
-        /// Without a token the call fails before it is sent.
+        /// A token must be sent: without one the call fails with ``PulseError/unauthorized(_:)`` before it is sent.
         case required
-        /// Never with a token.
+        /// No token is sent.
         case anonymous
     }
 
     /// How a call uses the cache.
     public enum Cache: Sendable, Hashable {
-        /// As the caching rules say.
+        /// The caching rules decide: the default.
         case `default`
-        /// Past the cache, whose entry is replaced.
+        /// The network is asked, and its answer replaces the stored one.
         case reload
-        /// Ask the server whether the stored answer still holds.
+        /// The server is asked whether the stored answer still holds.
         case revalidate
-        /// A stored answer, however old; the network only without one.
+        /// A stored answer is used, however old it is; the network is asked only if there is none.
         case cacheElseNetwork
-        /// A stored answer or ``PulseError/cacheMiss``.
+        /// A stored answer is used; without one the call throws ``PulseError/cacheMiss``.
         case onlyIfCached
-        /// A stored answer now, and a fresh one fetched behind it.
+        /// A stored answer is used at once, while a fresh one is fetched for later calls.
         case staleWhileRevalidate
     }
 
     /// The `Idempotency-Key` of a call.
     public enum IdempotencyKey: Sendable, Hashable, ExpressibleByStringLiteral {
-        /// A UUID, the same on all attempts of the call.
+        /// A UUID made by the client, the same on all attempts of the call.
         case automatic
+        /// A key of the caller's own.
         case value(String)
 
+        /// Creates a ``value(_:)``.
         public init(stringLiteral value: String) {
             self = .value(value)
         }
     }
 
-    /// Header fields of this call, over the endpoint's and the configuration's.
+    /// Header fields of this call, which win over the endpoint's and the configuration's.
     public var headers: [String: String]? {
         get { box?.fields.headers }
         set { fields.headers = newValue }
     }
 
-    /// Idle seconds: without a byte sent or received. Beats the endpoint's ``Endpoint/timeoutInterval``.
+    /// The idle timeout: seconds without a byte sent or received. Wins over ``Endpoint/timeoutInterval``.
     public var timeout: TimeInterval? {
         get { box?.fields.timeout }
         set { fields.timeout = newValue }
     }
 
-    /// Seconds for name, TCP and TLS.
+    /// The connect timeout: seconds for name resolution, TCP and TLS together.
     public var connectTimeout: TimeInterval? {
         get { box?.fields.connectTimeout }
         set { fields.connectTimeout = newValue }
     }
 
-    /// Seconds for the whole call: hops, attempts, waits, refreshes. What is left of a budget may be given: with nothing
-    /// left, or less, the call is ``PulseError/deadlineExceeded(last:)`` before anything is sent.
+    /// The total time of the call in seconds, with all redirects, attempts, waits and token refreshes.
+    ///
+    /// The rest of a time budget may be given: if nothing is left (0 or less), the call throws
+    /// ``PulseError/deadlineExceeded(last:)`` before anything is sent.
     public var deadline: TimeInterval? {
         get { box?.fields.deadline }
         set { fields.deadline = newValue }
     }
 
-    /// Beats the configuration's policy and any retry plugin. ``RetryPolicy/never`` switches retries off.
+    /// The retry policy. Wins over the configuration's policy and any retry plugin; ``RetryPolicy/never`` switches
+    /// retries off.
     public var retry: RetryPolicy? {
         get { box?.fields.retry }
         set { fields.retry = newValue }
     }
 
+    /// How the call takes part in authentication; nil means ``Auth/optional``.
     public var auth: Auth? {
         get { box?.fields.auth }
         set { fields.auth = newValue }
     }
 
+    /// How the call uses the cache; nil means ``Cache/default``.
     public var cache: Cache? {
         get { box?.fields.cache }
         set { fields.cache = newValue }
     }
 
-    /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin.
+    /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin; nil means yes.
     public var coalesces: Bool? {
         get { box?.fields.coalesces }
         set { fields.coalesces = newValue }
     }
 
-    /// One that is empty or no value of a header is ``PulseError/invalidRequest(reason:)``.
+    /// The `Idempotency-Key` of the call. A key that is empty or not a legal header value throws
+    /// ``PulseError/invalidRequest(reason:)``.
     public var idempotencyKey: IdempotencyKey? {
         get { box?.fields.idempotencyKey }
         set { fields.idempotencyKey = newValue }
     }
 
-    /// What `cancelAll(tag:)` knows the call by; also its order in the offline queue.
+    /// The tag under which `cancelAll(tag:)` finds the call. Calls with the same tag keep their order in the offline
+    /// queue.
     public var tag: String? {
         get { box?.fields.tag }
         set { fields.tag = newValue }
     }
 
-    /// The name under which metrics count the call; the template or the endpoint's type name without it.
+    /// The name under which metrics count the call; without it, the template of a ``Request`` or the name of the
+    /// endpoint's type.
     public var route: String? {
         get { box?.fields.route }
         set { fields.route = newValue }
     }
 
+    /// How urgent the call is among those of its client; nil means ``RequestPriority/normal``.
     public var priority: RequestPriority? {
         get { box?.fields.priority }
         set { fields.priority = newValue }
     }
 
+    /// The statuses that count as a success; nil means 200 to 299.
     public var acceptedStatuses: AcceptedStatuses? {
         get { box?.fields.acceptedStatuses }
         set { fields.acceptedStatuses = newValue }
     }
 
+    /// The decoder of the response, in place of the configuration's.
     public var decoder: (any ResponseDecoder)? {
         get { box?.fields.decoder }
         set { fields.decoder = newValue }
     }
 
+    /// The encoder of the body, in place of the configuration's.
     public var encoder: (any RequestEncoder)? {
         get { box?.fields.encoder }
         set { fields.encoder = newValue }
     }
 
+    /// Which redirects are followed, in place of the configuration's policy.
     public var redirectPolicy: RedirectPolicy? {
         get { box?.fields.redirectPolicy }
         set { fields.redirectPolicy = newValue }
     }
 
-    /// Bytes of a buffered body at most; more is ``PulseError/responseTooLarge(limit:)``.
+    /// The most bytes that a buffered body may have; more throw ``PulseError/responseTooLarge(limit:)``.
     public var maximumBufferedBodySize: Int? {
         get { box?.fields.maximumBufferedBodySize }
         set { fields.maximumBufferedBodySize = newValue }
     }
 
-    /// Whether the call joins the offline queue behind what is already waiting under its tag.
+    /// Whether the call joins the offline queue behind the entries that already wait under its tag; nil means no.
     public var queuesBehindPending: Bool? {
         get { box?.fields.queuesBehindPending }
         set { fields.queuesBehindPending = newValue }
     }
 
-    /// Whether the call waits for a connection after it failed for want of one, while the configuration's
-    /// ``PulseConfiguration/connectivity`` reports no way to the network. Until the deadline, whatever the retry policy says;
-    /// without a deadline for as long as it takes, with a try every minute, since a monitor may be wrong.
+    /// Whether the call waits for a connection after it failed for lack of one, as long as the configuration's
+    /// ``PulseConfiguration/connectivity`` reports no way to the network; nil means no.
+    ///
+    /// It waits until the deadline, whatever the retry policy says. Without a deadline it waits as long as it takes,
+    /// and tries once a minute, since a monitor may be wrong.
     public var waitsForConnectivity: Bool? {
         get { box?.fields.waitsForConnectivity }
         set { fields.waitsForConnectivity = newValue }
     }
 
-    /// Nil if no field is set. Options are handed on at every step of a call, and most calls set none.
+    /// The fields, or nil if none is set. Options are copied at every step of a call, and most calls set none.
     var box: Box?
 
-    /// Nothing set: everything is inherited.
+    /// Creates options with nothing set: every field is inherited.
     public init() {}
 
     /// A copy with one field set: `.init().with(\.tag, value: "feed")`.
@@ -168,6 +186,7 @@ public struct RequestOptions: Sendable {
 
 /// How urgent a request is among those of its client; a hint to the transport and to limits.
 public enum RequestPriority: Int, Sendable, Hashable, Comparable {
+    /// Ordered from the least to the most urgent; `normal` is the default.
     case low, normal, high
 
     public static func < (left: RequestPriority, right: RequestPriority) -> Bool {
@@ -176,7 +195,7 @@ public enum RequestPriority: Int, Sendable, Hashable, Comparable {
 }
 
 extension [String: String] {
-    /// These header fields with others laid over them; names compare in any case.
+    /// These header fields with others laid over them; names are compared in any case.
     package func overridden(by others: [String: String]) -> [String: String] {
         guard !others.isEmpty else { return self }
         var merged = self

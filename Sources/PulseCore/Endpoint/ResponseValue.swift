@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: MIT
 
-/// A response type that reads the answer itself rather than through the decoder.
+/// A response type that reads the answer itself instead of being decoded by the decoder.
 public protocol ResponseValue: Decodable {
+    /// Makes the value out of an accepted answer. An error that is not a ``PulseError`` reaches the caller inside
+    /// ``PulseError/decodingFailed(type:underlying:)``.
     static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Self
 }
 
-/// The response of a call whose body does not matter: any accepted status will do, and a body is ignored.
+/// The response of a call whose body does not matter: any accepted status is a success, and the body is ignored.
 public struct EmptyResponse: ResponseValue, Sendable, Hashable {
+    /// Creates an empty response.
     public init() {}
 
     public init(from decoder: any Decoder) throws {}
 
+    /// Returns an empty response, whatever the answer holds.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) -> EmptyResponse {
         EmptyResponse()
     }
 }
 
 extension Data: ResponseValue {
-    /// The body as it came, empty or not.
+    /// Returns the body as it came, empty or not.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) -> Data {
         response.data
     }
 }
 
 extension String: ResponseValue {
-    /// The body as text: in the charset that `Content-Type` names (UTF-8, UTF-16, US-ASCII or Latin-1), else UTF-8.
+    /// Returns the body as text in the charset that `Content-Type` names (UTF-8, UTF-16, US-ASCII or Latin-1), else
+    /// UTF-8. Throws ``PulseError/decodingFailed(type:underlying:)`` if the bytes are not text in that charset.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> String {
         let encoding = Encoding(contentType: response.headers["Content-Type"])
         guard let text = String(data: response.data, encoding: encoding) else {
@@ -36,7 +41,8 @@ extension String: ResponseValue {
 }
 
 extension Optional: ResponseValue where Wrapped: Decodable {
-    /// Nil for an empty body; else what `Wrapped` makes of it, nil for a literal `null` if that is decoded.
+    /// Returns nil for an empty body, else the `Wrapped` that the body holds; nil too for the literal `null` of a
+    /// decoded type.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Wrapped? {
         if response.data.isEmpty { return nil }
         guard let type = Wrapped.self as? any ResponseValue.Type else {
@@ -55,7 +61,7 @@ package protocol OptionalValue {
 }
 
 extension Endpoint {
-    /// Whether the default `decode` asks the decoder: for what is decodable and does not read itself.
+    /// Whether the default `decode` uses the decoder, as it does for a decodable type that does not read itself.
     package static var usesDecoder: Bool {
         guard Response.self is any Decodable.Type else { return false }
         guard let type = Response.self as? any ResponseValue.Type else { return true }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// A call was made for one account, and another, or none, is logged in by now: sending it, or sending it again, would
-/// let one user act as another. Inside ``PulseError/custom(_:)``; never retried, and nothing was sent for the other one.
+/// The error of a call that was made for one account while another, or none, is logged in by now: sending it would let
+/// one user act as another.
+///
+/// It is thrown inside ``PulseError/custom(_:)`` and never retried; nothing was sent for the other account.
 public struct AccountMismatch: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
+    /// Creates the error.
     public init() {}
 
     public var description: String { "the call was made for another account than the one that is logged in" }

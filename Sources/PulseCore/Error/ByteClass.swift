@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// What the scanner wants to know of a byte, looked up in a table: it asks for every byte of a text.
+/// What the scanner has to know about a byte, looked up in a table, since it asks for every byte of a text.
 struct ByteClass: Sendable {
     /// The bytes at which the scanner stops.
     enum Trigger: Sendable {
         case none
-        /// `=` or `:`, perhaps behind a name.
+        /// `=` or `:`, perhaps after a name.
         case separator
-        /// A blank or `+`, perhaps behind an authentication scheme.
+        /// A blank or `+`, perhaps after an authentication scheme.
         case blank
         case percent
         /// `/`, perhaps the first of two before an authority.
@@ -17,13 +17,13 @@ struct ByteClass: Sendable {
         case tagEnd
         /// The third letter of a JSON Web Token.
         case letterJ
-        /// Of `-----BEGIN`.
+        /// The first letter of `-----BEGIN`.
         case letterB
     }
 
     let trigger: Trigger
     let isAlphanumeric: Bool
-    /// Part of a name as it stands in a URL, a form, a header or a program: any letter of any script, and `%`.
+    /// Whether it may be part of a name in a URL, a form, a header or a program: any letter of any script, and `%`.
     let isName: Bool
     let isBase64URL: Bool
     let isBlank: Bool

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// Masks in JSON (RFC 8259), and leaves every other byte as it is. A sequence of values is well-formed as well: JSON
-/// Lines, RFC 7464. Of what is cut short or otherwise broken the scanner masks the member where it breaks, and all behind.
+/// Masks secrets in JSON (RFC 8259) and leaves every other byte as it is.
+///
+/// A sequence of values is well-formed too: JSON Lines, RFC 7464. In JSON that is cut short or otherwise broken, the
+/// member where it breaks and everything after it are left to the scanner.
 struct JSONRedaction {
     private enum Expected {
         case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd
@@ -9,7 +11,7 @@ struct JSONRedaction {
 
     private struct Malformed: Error {}
 
-    /// Deeper is left to the scanner, which does not count.
+    /// Deeper JSON is left to the scanner, which does not count.
     private static let maximumDepth = 10_000
 
     private let bytes: [UInt8]
@@ -17,17 +19,17 @@ struct JSONRedaction {
     private let names: SecretNames
     private var position: Int
     private var expected = Expected.value
-    /// The opening brackets around.
+    /// The opening brackets around the current position.
     private var open: [UInt8] = []
-    /// A value under a secret name has begun there, with so many brackets around.
+    /// Where the value under a secret name begins, and how many brackets are around it; nil outside such a value.
     private var secret: (start: Int, depth: Int)?
     private var isSecretKey = false
     private var replacements: Replacements
 
-    /// Where the member begins, name and all, that is being read. No secret is open there.
+    /// Where the member that is being read begins, its name included. No secret is open there.
     private var memberStart: Int
 
-    /// Nil if nothing was to be masked.
+    /// The JSON with its secrets masked, or nil if there are none.
     static func masked(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames) -> [UInt8]? {
         var redaction = JSONRedaction(bytes: bytes, range: range, names: names)
         do {
@@ -71,7 +73,8 @@ struct JSONRedaction {
         }
     }
 
-    /// Only behind what cannot be part of a pair in any other syntax: the scanner must see whole ones.
+    /// Notes the beginning of a member. Called only after what cannot be part of a pair in any other syntax: the
+    /// scanner must see whole pairs.
     private mutating func memberBegins() {
         if secret == nil { memberStart = position }
     }
@@ -138,7 +141,7 @@ struct JSONRedaction {
         }
     }
 
-    /// Whether it is a literal or, more or less, a number, rather than a word of any other text.
+    /// Whether the text is a literal or roughly a number, not a word of some other text.
     private static func isScalar(_ text: ArraySlice<UInt8>) -> Bool {
         guard let first = text.first else { return false }
         if first.isASCIIDigit || first == UInt8(ascii: "-") {
@@ -155,7 +158,7 @@ struct JSONRedaction {
         secret = nil
     }
 
-    /// The content of the string that begins here; goes on behind it.
+    /// Reads the string that begins here and returns the range of its content; goes on after it.
     private mutating func readString() throws -> Range<Int> {
         guard bytes[position] == UInt8(ascii: "\"") else { throw Malformed() }
         let start = position + 1
@@ -168,7 +171,7 @@ struct JSONRedaction {
         return start..<index
     }
 
-    /// Masks within a text that is no secret as a whole: a URL, JSON in a string.
+    /// Masks secrets in a text that is not secret as a whole: a URL, or JSON in a string.
     private mutating func mask(_ content: Range<Int>) {
         guard bytes[content].contains(UInt8(ascii: "\\")) else {
             if let masked = SecretScanner.masked(bytes, in: content, names: names) {

@@ -3,7 +3,7 @@
 /// The parts of a `multipart/…` body (RFC 2046, section 5.1), whole or cut short.
 enum MultipartScanner {
     struct Part {
-        /// Of `Content-Disposition` (RFC 7578, section 4.2), its escapes undone.
+        /// The name in `Content-Disposition` (RFC 7578, section 4.2), with its escapes undone.
         private(set) var name: [UInt8]?
         private(set) var contentType: String?
         let content: Range<Int>
@@ -14,7 +14,8 @@ enum MultipartScanner {
             }
         }
 
-        /// Without an empty line behind them the lines are content: a part that was cut, or a text between parts.
+        /// Reads a part. Lines without an empty line after them are content: of a part that was cut, or a text between
+        /// parts.
         init(_ bytes: [UInt8], in range: Range<Int>) {
             var lines: [Range<Int>] = []
             var index = range.lowerBound
@@ -47,7 +48,7 @@ enum MultipartScanner {
         }
     }
 
-    /// Where the delimiters are, each with the line break before it, which is its own, and its line.
+    /// The ranges of the delimiter lines, each with the line break before it, which belongs to it.
     static func delimiters(_ bytes: [UInt8], in range: Range<Int>, boundary: [UInt8]) -> [Range<Int>] {
         let delimiter = Array("--".utf8) + boundary
         var found: [Range<Int>] = []
@@ -58,7 +59,7 @@ enum MultipartScanner {
                 var start = lineStart
                 if start > range.lowerBound { start -= 1 }
                 if start > range.lowerBound, bytes[start - 1] == 0x0D { start -= 1 }
-                // An empty part's line break is the end of the delimiter before.
+                // An empty part's line break is the end of the preceding delimiter.
                 found.append(max(start, found.last?.upperBound ?? range.lowerBound)..<(lineEnd + 1))
             }
             lineStart = lineEnd + 1

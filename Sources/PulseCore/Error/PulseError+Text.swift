@@ -43,7 +43,8 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         Mirror(self, children: ["kind": kind.rawValue, "description": description], displayStyle: .enum)
     }
 
-    /// What events may hold: the description without URLs, and without the words of a server or of somebody else's code.
+    /// The text that events may hold: the description without URLs, and without the words of a server or of code from
+    /// outside.
     package var summary: String {
         switch self {
         case .timeout: "timed out"
@@ -71,7 +72,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         switch error {
         case let error as PulseError: error.summary
         case is URLError, is DecodingError, is EncodingError: text(of: error)
-        // An engine's words tell why, and may quote the URL.
+        // An engine's words tell the reason, and may quote the URL.
         case let failure as TransportFailure: withoutQueries(failure.description)
         default: "\(type(of: error))"
         }
@@ -90,7 +91,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         }
     }
 
-    /// Where and what, without the decoder's own text: it quotes values of the body.
+    /// The place and kind of the failure, without the decoder's own text: it quotes values of the body.
     private static func text(of error: DecodingError) -> String {
         switch error {
         case .typeMismatch(let type, let context): "\(path(context.codingPath)) is no \(type)"
@@ -105,8 +106,8 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         keys.reduce(into: "$") { $0 += $1.intValue.map { "[\($0)]" } ?? ".\(name(of: $1))" }
     }
 
-    /// A key that the program declares, a case of an enumeration, by its name. Any other is text out of the body, such
-    /// as a dictionary's key: as good a place for an address or a token as a value.
+    /// The name of a key that the program declares as a case of an enumeration. Any other key is text out of the body,
+    /// such as a dictionary's key, and may be an address or a token as well as a value may.
     private static func name(of key: any CodingKey) -> String {
         let mirror = Mirror(reflecting: key)
         return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "*"
@@ -122,7 +123,7 @@ extension URLError.Code {
         cause.hasPrefix(symbol) ? cause : "\(symbol) (\(cause))"
     }
 
-    /// The code's name in Swift, for texts: `URLError.Code` itself prints a number.
+    /// The code's name in Swift, for texts; `URLError.Code` itself prints a number.
     package var symbol: String {
         switch self {
         case .cancelled: "cancelled"

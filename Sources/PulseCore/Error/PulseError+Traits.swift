@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseError {
-    /// The case without its values: what tests and `switch` statements compare.
+    /// The cases of ``PulseError`` without their values, for tests and `switch` statements to compare.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Before anything is sent: the cases of the same names in ``PulseError``.
         case invalidURL, invalidRequest, encodingFailed, unsupported
+        /// On the way.
         case noConnection, timeout, transport, sslPinningFailed, cancelled, deadlineExceeded
+        /// The server's verdict.
         case unauthorized, sessionExpired, rateLimited, http
+        /// The body.
         case decodingFailed, emptyBody, responseTooLarge
+        /// Plugins, queue, GraphQL and sockets.
         case circuitOpen, retryExhausted, cacheMiss, queuedOffline, offlineQueueFull, graphQL, socketClosed, custom
     }
 
+    /// The case of the error without its values.
     public var kind: Kind {
         switch self {
         case .invalidURL: .invalidURL
@@ -41,21 +47,23 @@ extension PulseError {
     }
 
     /// Whether the default ``RetryPolicy`` counts this failure as one that may pass: statuses 408, 425, 429, 500, 502,
-    /// 503, 504, a timeout, a failed name resolution or connect, a lost connection, no connection.
+    /// 503, 504, a timeout, a failed name resolution, connect or TLS handshake, a lost connection, no connection.
     ///
     /// Whether the *request* may be repeated depends on its method and on ``phase``; that is the policy's rule.
     public var isRetryable: Bool {
         RetryPolicy.default.counts(self)
     }
 
-    /// How far the request had got, or nil where that has no meaning. A ``rateLimited(retryAfter:)`` counts as a server's, as
-    /// the error does not tell that it is a limit's of this side.
+    /// How far the request had got, or nil where that has no meaning.
+    ///
+    /// A ``rateLimited(retryAfter:)`` counts as a server's answer: the error does not tell that a limit on this side
+    /// refused the request.
     public var phase: Phase? {
         switch self {
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .noConnection, .sslPinningFailed,
             .circuitOpen, .cacheMiss, .queuedOffline, .offlineQueueFull:
             .beforeSend
-        // It strikes within an attempt, whatever the one before had come to.
+        // A deadline strikes within an attempt, whatever became of the one before.
         case .timeout, .deadlineExceeded: .maybeSent
         case .transport(let code, let underlying):
             (underlying as? TransportFailure)?.phase ?? (code.isBeforeSend ? .beforeSend : .maybeSent)
@@ -74,6 +82,7 @@ extension PulseError {
         case .rateLimited: 429
         case .retryExhausted(let last, _): last.statusCode
         case .deadlineExceeded(let last): last?.statusCode
+        case .custom(let summary as ErrorSummary): summary.statusCode
         default: nil
         }
     }
@@ -89,9 +98,9 @@ extension PulseError {
         }
     }
 
-    /// Seconds until the server wants to be asked again, if it said so (`Retry-After`, RFC 9110, section 10.2.3).
+    /// The seconds until the server wants to be asked again, if it said so (`Retry-After`, RFC 9110, section 10.2.3).
     ///
-    /// A date is counted against the answer's own `Date`; without one, against the system clock at the time of the call.
+    /// A date is counted from the answer's own `Date`; without one, from the system clock at the time of the call.
     public var retryAfter: TimeInterval? {
         retryAfter(now: SystemClock.wallNow)
     }
@@ -108,7 +117,7 @@ extension PulseError {
 }
 
 extension PulseError {
-    /// The failure that a status stands for, or nil if the call accepts it: 401 is ``unauthorized(_:)``, 429 is
+    /// Creates the failure that a status stands for, or nil if the call accepts it: 401 is ``unauthorized(_:)``, 429 is
     /// ``rateLimited(retryAfter:)``, any other is ``http(_:)``.
     public init?(validating response: PulseResponse, accepted: AcceptedStatuses) {
         self.init(validating: response, accepted: accepted, now: SystemClock.wallNow)
@@ -123,13 +132,14 @@ extension PulseError {
         }
     }
 
-    /// Any error as a `PulseError`: one of its own unchanged, a `CancellationError` as ``cancelled``, a `URLError` or
-    /// ``TransportFailure`` as its case, anything else as ``custom(_:)``.
+    /// Creates a `PulseError` from any error: one of its own is unchanged, a `CancellationError` is ``cancelled``, a
+    /// `URLError` or ``TransportFailure`` becomes its case, and anything else is ``custom(_:)``.
     public init(wrapping error: any Error) {
         self.init(wrapping: error, request: nil)
     }
 
-    /// `request` is what a ``timeout(_:)`` tells about; without one, the URL in the error serves.
+    /// Creates a `PulseError` from any error. A ``timeout(_:)`` holds `request`; without one, the URL in the error is
+    /// used.
     package init(wrapping error: any Error, request: URLRequest?) {
         switch error {
         case let error as PulseError:
@@ -156,7 +166,7 @@ extension PulseError {
             // The same cause after bytes had left is a lost connection: the server may have the request.
             self = phase == .beforeSend ? .noConnection : .transport(.networkConnectionLost, underlying: underlying)
         case .timedOut:
-            // A connect timeout has sent nothing, and a retry may rely on it.
+            // A connect timeout means that nothing was sent, and a retry may rely on it.
             if phase == .beforeSend {
                 self = .transport(.cannotConnectToHost, underlying: underlying)
             } else if let request {
@@ -171,7 +181,8 @@ extension PulseError {
 }
 
 extension URLError.Code {
-    /// Of a bare `URLError`, whose author says nothing about the phase, these alone are known to precede the request.
+    /// Whether the failure is known to precede the request: of a bare `URLError`, which does not tell its phase, only
+    /// these.
     fileprivate var isBeforeSend: Bool {
         switch self {
         case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost: true

@@ -65,9 +65,9 @@ public indirect enum PulseError: Error, Sendable {
     case offlineQueueFull
     /// A GraphQL answer with errors and no data.
     case graphQL([GraphQLError])
-    /// The socket was closed with that code (RFC 6455, section 7.4).
+    /// The socket was closed with that code and reason (RFC 6455, section 7.4).
     case socketClosed(code: Int, reason: String)
-    /// An error of somebody else's code: a plugin, a decoder, a transport.
+    /// An error from code outside PulseKit: a plugin, a decoder, a transport.
     case custom(any Error)
 
     /// How far a request had got when it failed.

@@ -4,14 +4,14 @@ extension Redaction {
     /// A body as it may be shown, or nil if it is not text.
     ///
     /// JSON is masked by key, at any depth and whatever the value's type, forms by field, `multipart/form-data` by the
-    /// name of the part, everything else as ``text(_:)``. So is JSON that is cut short or otherwise broken. A form that
-    /// begins with a brace or a bracket counts as JSON.
+    /// name of the part, and everything else as in ``text(_:)``. So is JSON that is cut short or otherwise broken. A
+    /// form that begins with a brace or a bracket counts as JSON.
     public func body(_ data: Data, contentType: String?) -> String? {
         bytes(data, contentType: contentType).map { String(decoding: $0.shown, as: UTF8.self) }
     }
 
-    /// The same in its own bytes, in whatever encoding they are: those that are not masked stay as they are. Nil too
-    /// for a multipart body some of whose parts would be shown by their size.
+    /// A body as it may be shown, in its own bytes and encoding: those that are not masked stay as they are. Nil if it
+    /// is not text, or is a multipart body with parts that would be shown only by their size.
     package func bodyBytes(_ data: Data, contentType: String?) -> Data? {
         guard let (shown, hidesParts) = bytes(data, contentType: contentType), !hidesParts else { return nil }
         return Data(shown)
@@ -55,7 +55,7 @@ extension Redaction {
 
     // MARK: Multipart
 
-    /// Multipart within multipart is looked into this deep: each level is another pass.
+    /// The depth to which multipart within multipart is searched: each level is another pass.
     private static let maximumDepth = 3
 
     private func maskedParts(
@@ -78,7 +78,7 @@ extension Redaction {
         return replacements.result()
     }
 
-    /// What to show for a part, or nil to show it as it is.
+    /// The bytes to show for a part, or nil to show it as it is.
     private func shown(
         _ part: MultipartScanner.Part, of bytes: [UInt8], depth: Int, _ hidesParts: inout Bool
     ) -> [UInt8]? {

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
 
 extension Redaction {
-    /// Any text as it may be shown: an error's message, a line of a log. Masks the user info and secret items of URLs,
-    /// the values of pairs such as `name=value`, `name: value` and `"name": "value"`, credentials behind `Bearer`,
-    /// `Basic` or `Digest`, lines such as `Authorization: …` and `Cookie: …`, JSON Web Tokens and PEM private keys.
+    /// Any text as it may be shown: an error's message, a line of a log.
+    ///
+    /// It masks the user info and secret items of URLs, the values of pairs such as `name=value`, `name: value` and
+    /// `"name": "value"`, credentials after `Bearer`, `Basic` or `Digest`, lines such as `Authorization: …` and
+    /// `Cookie: …`, JSON Web Tokens and PEM private keys.
     public func text(_ text: String) -> String {
         let bytes = Array(text.utf8)
         guard let masked = SecretScanner.masked(bytes, in: 0..<bytes.count, names: names) else { return text }
         return String(decoding: masked, as: UTF8.self)
     }
 
-    /// A URL as it may be shown: its user info masked, the values of secret items of query and fragment as well.
+    /// A URL as it may be shown, with its user info and the values of secret items in query and fragment masked.
     public func url(_ url: URL) -> String {
         self.url(url.absoluteString)
     }
 
-    /// The same for a URL, whole or relative, that is text.
+    /// A URL, whole or relative, given as text, as it may be shown: masked as in ``url(_:)-(URL)``.
     public func url(_ text: String) -> String {
         let bytes = Array(text.utf8)
         let masked: [UInt8]?
@@ -30,7 +32,7 @@ extension Redaction {
         return masked.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// Behind the `//` that follows the scheme or begins the text.
+    /// The index after the `//` that follows the scheme or begins the text.
     private static func authorityStart(_ bytes: [UInt8]) -> Int? {
         let end =
             bytes.firstIndex { byte in

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// A text in the making: some ranges of the bytes are replaced, in order, and the rest stays as it is.
+/// A text that is being built: some ranges of the bytes are replaced, in order, and the rest stays as it is.
 struct Replacements {
     private let bytes: [UInt8]
     private let range: Range<Int>
     private var output: [UInt8] = []
     private var isEmpty = true
-    /// Where the last range that was replaced ended.
+    /// The index where the last replaced range ended.
     private(set) var replacedEnd: Int
 
     init(of bytes: [UInt8], in range: Range<Int>) {

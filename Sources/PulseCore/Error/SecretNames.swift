@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// The names under which secrets travel. ASCII case is ignored, and so is everything in ASCII that is neither letter
-/// nor digit. `user[pin]`, a form field, is looked at whole and by its parts.
+/// The names under which secrets are sent. ASCII case is ignored, and so is everything in ASCII that is neither letter
+/// nor digit. `user[pin]`, a form field, is searched as a whole and by its parts.
 struct SecretNames: Sendable {
     private enum Anchor: Sendable {
         case anywhere
-        /// The name ends there.
+        /// The name ends with the word.
         case end
-        /// The name is nothing else: for words too short or too common to be looked for inside others.
+        /// The name is the word and nothing else: for words too short or too common to be searched for inside others.
         case whole
     }
 
@@ -34,8 +34,8 @@ struct SecretNames: Sendable {
         "samlresponse", "session", "setcookie2", "sid", "sig", "totp", "xauth",
     ]
 
-    /// By their first two letters: these tell of most places in most names that nothing begins there, and a name is looked
-    /// at for every header of every request.
+    /// The standard names by their first two letters. These rule out most places in most names, and names are searched
+    /// for every header of every request.
     private static let standard: [[Pattern]] = {
         var table = [[Pattern]](repeating: [], count: 26 * 26)
         let all =
@@ -44,15 +44,15 @@ struct SecretNames: Sendable {
         return table
     }()
 
-    /// For each first letter the second ones that follow it in a pattern, a bit each.
+    /// For each first letter, the second letters that follow it in a pattern, a bit each.
     private static let secondLetters: [UInt32] = (0..<26).map { first in
         (0..<26).reduce(0) { standard[26 * first + $1].isEmpty ? $0 : $0 | 1 << $1 }
     }
 
-    /// Says whether credentials may be sent, and holds none.
+    /// A header that says whether credentials may be sent, and holds none.
     private static let exempt = Pattern("accesscontrolallowcredentials", .whole)
 
-    /// Each of at least one letter or digit.
+    /// The names added to the standard ones, each with at least one letter or digit.
     private var added: [Pattern]
 
     func adding(_ names: some Sequence<String>) -> SecretNames {
@@ -67,7 +67,7 @@ struct SecretNames: Sendable {
         return more
     }
 
-    /// Beyond the standard ones.
+    /// Whether there are names beyond the standard ones.
     var hasOwn: Bool { !added.isEmpty }
 
     init(adding names: some Sequence<String>) {
@@ -81,7 +81,7 @@ struct SecretNames: Sendable {
     func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         Self.secondLetters.withUnsafeBufferPointer { secondLetters in
             var isStart = true
-            // Where the letter before stands, whether it begins a name, and what may follow it in a pattern.
+            // Where the previous letter is, whether it begins a name, and what may follow it in a pattern.
             var (begin, isBeginning, seconds) = (0, false, UInt32(0))
             for (index, byte) in name.enumerated() {
                 let letter = Self.letter(byte.asciiLowercased)
@@ -133,7 +133,7 @@ struct SecretNames: Sendable {
         return index == name.count
     }
 
-    /// 0 for `a`; 26 or more if it is no lower-case letter.
+    /// The letter's number, 0 for `a`; 26 or more if it is not a lower-case letter.
     private static func letter(_ byte: UInt8) -> Int {
         Int(byte &- UInt8(ascii: "a"))
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// `Bearer …`, `Basic …`, `Digest …` wherever they stand (RFC 9110, section 11.4).
+/// Credentials wherever they stand: `Bearer …`, `Basic …`, `Digest …` (RFC 9110, section 11.4).
 extension SecretScanner {
     static let schemes = ["bearer", "basic", "digest", "negotiate", "ntlm", "apikey"].map { Array($0.utf8) }
 
@@ -18,7 +18,9 @@ extension SecretScanner {
     ]
     .map { Array($0.utf8) }
 
-    /// - Parameter width: 3 for a percent-encoded blank.
+    /// Looks for a credential after the blank at the current position.
+    ///
+    /// - Parameter width: the length of the blank: 1, or 3 if it is percent-encoded.
     mutating func scanCredentials(width: Int) {
         let blank = position
         position += width
@@ -27,7 +29,7 @@ extension SecretScanner {
         let stop = credentialEnd(start)
         guard start < stop else { return }
         if scheme == Array("digest".utf8), bytes[start..<stop].contains(UInt8(ascii: "=")) {
-            // Its parameters give away a password to whoever can guess.
+            // Its parameters give away a password to whoever guesses well.
             replace(start..<lineEnd(start))
         } else if !isChallenge(start..<stop),
             isCredential(bytes[start..<stop], of: bytes[(blank - scheme.count)..<blank])
@@ -56,7 +58,7 @@ extension SecretScanner {
         return index
     }
 
-    /// `Bearer realm="…", error="…"`, which a server sends and anybody may see.
+    /// Whether the word begins a challenge, `Bearer realm="…", error="…"`, which a server sends and anybody may see.
     private func isChallenge(_ word: Range<Int>) -> Bool {
         guard let sign = bytes[word].firstIndex(of: UInt8(ascii: "=")) else { return false }
         return Self.challengeParameters.contains(bytes[word.lowerBound..<sign].map(\.asciiLowercased))
@@ -68,7 +70,7 @@ extension SecretScanner {
         if Self.prose.contains(word.map(\.asciiLowercased)) { return false }
         // `Bearer` with a capital is hardly prose; `Basic` begins sentences.
         if scheme.elementsEqual("Bearer".utf8) { return true }
-        // What was a credential in there is masked.
+        // A star: what was a credential in there is masked already.
         if word.contains(UInt8(ascii: "*")) { return false }
         return word.count >= 20
             || word.dropFirst().contains {

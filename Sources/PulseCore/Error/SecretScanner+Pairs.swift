@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// `name=value`, `name: value`, `"name": "value"` and their like.
+/// Pairs: `name=value`, `name: value`, `"name": "value"` and the like.
 extension SecretScanner {
-    /// What stands before a separator.
+    /// The name before a separator.
     private struct Name {
         let range: Range<Int>
-        /// What closes the name if it is quoted: backslashes, if the text is itself quoted in another, and the quote.
+        /// What closes a quoted name: backslashes, if the text is itself quoted within another, and the quote.
         let closing: [UInt8]
 
         var isQuoted: Bool { !closing.isEmpty }
     }
 
-    /// Names longer than that are looked at from there on.
+    /// The longest name; of a longer one, only so many bytes before its end are read.
     private static let maximumNameLength = 256
 
-    /// - Parameter width: 3 for a percent-encoded separator.
+    /// Looks for a pair around the separator at the current position.
+    ///
+    /// - Parameter width: the length of the separator: 1, or 3 if it is percent-encoded.
     mutating func scanSeparator(width: Int) {
         let separator = position
         position += width
@@ -29,7 +31,7 @@ extension SecretScanner {
         // In a JSON string, as some write it.
         if isColon, matches(Array("\\/\\/".utf8), at: position) { return scanURL(from: position + 4) }
         let name = name(before: separator).flatMap { isSecret($0) ? $0 : nil }
-        // No name spans a separator: nothing is looked at twice.
+        // No name spans a separator, so nothing is looked at twice.
         nameFloor = position
         guard let name else { return }
         let start = valueStart(after: position, name, isColon: isColon)
@@ -60,7 +62,7 @@ extension SecretScanner {
             upper -= 1
         }
         lower = upper
-        // A star is where a mask ends, of this pass or of one before.
+        // A mask of this pass, or of an earlier one, ends with a star.
         while lower > nameFloor, upper - lower < Self.maximumNameLength, bytes[lower - 1] != quote,
             bytes[lower - 1] != UInt8(ascii: "*")
         { lower -= 1 }
@@ -81,7 +83,8 @@ extension SecretScanner {
         return names.contains(text) || !name.isQuoted && endsTwoWords(name)
     }
 
-    /// `API key: …`, two words, of which the first alone is no secret: that would be prose about one.
+    /// Whether the name is the second of two words that are secret together, `API key: …`. The first alone must not be
+    /// secret: then the text is prose about it.
     private func endsTwoWords(_ name: Name) -> Bool {
         let floor = max(floor, nameFloor)
         var lower = name.range.lowerBound
@@ -109,7 +112,7 @@ extension SecretScanner {
         return letters.suffix(13) == Array("authorization".utf8) || letters.suffix(6) == Array("cookie".utf8)
     }
 
-    /// The rest of the line, which ends early if it is itself quoted: `-H 'Cookie: a=b; c=d' https://…`.
+    /// Masks the rest of the line, which ends early if it is quoted itself: `-H 'Cookie: a=b; c=d' https://…`.
     private mutating func maskLine(from start: Int, _ name: Name) {
         let before = name.range.lowerBound - 1
         let quote = before >= floor && kind(before).isQuote ? bytes[before] : nil
@@ -138,9 +141,10 @@ extension SecretScanner {
         replace(start..<stop, with: name.closing + Redaction.maskBytes + name.closing)
     }
 
-    /// Where the content of a quoted text ends, and what is behind its closing quote.
+    /// The index where the content of a quoted text ends, and the one after its closing quote.
     ///
-    /// - Parameter backslashes: how many stand before the opening quote, when the text is quoted within another.
+    /// - Parameter backslashes: the number of backslashes before the opening quote, if the text is quoted within
+    ///   another.
     private func quotedEnd(_ open: Int, backslashes: Int) -> (contentEnd: Int, next: Int) {
         let quote = bytes[open]
         var index = open + 1
@@ -159,7 +163,7 @@ extension SecretScanner {
         return (end, end)
     }
 
-    /// Behind the bracket that closes the one at `start`, or the end of the text.
+    /// The index after the bracket that closes the one at `start`, or the end of the text.
     private func compositeEnd(_ start: Int) -> Int {
         var index = start
         var depth = 0
@@ -185,8 +189,8 @@ extension SecretScanner {
         return end
     }
 
-    /// Where a value without quotes ends. A byte that could as well be part of a password ends it only if what follows
-    /// looks like something else.
+    /// The index where a value without quotes ends. A byte that could be part of a password ends it only if what
+    /// follows looks like something else.
     private func bareEnd(_ start: Int, isEncoded: Bool) -> Int {
         var stop = wordEnd(start, isEncoded: isEncoded)
         // `token=Bearer abc`: the scheme is not the secret.
@@ -233,12 +237,12 @@ extension SecretScanner {
         return end
     }
 
-    /// Whether a comma or semicolon is punctuation: the next pair follows, or nothing does.
+    /// Whether a comma or semicolon is punctuation: the next pair follows it, or nothing does.
     private func endsValue(_ index: Int) -> Bool {
         var next = index + 1
         let kind = kind(next)
         if next >= end || kind.isBlank || kind.isLineBreak || kind.isQuote { return true }
-        // A star: a mask, of this pass or of one before, may be in what follows.
+        // A star: what follows may hold a mask, of this pass or of an earlier one.
         while next - index < 64, self.kind(next).isName || byte(next) == UInt8(ascii: "*") {
             if isSeparator(next) { break }
             next += 1

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-/// URLs, by their own syntax (RFC 3986) rather than that of prose.
+/// URLs, searched by their own syntax (RFC 3986) rather than as prose.
 extension SecretScanner {
-    /// URLs within URLs are looked into this deep; each level is another pass over what it contains.
+    /// The depth to which URLs within URLs are searched; each level is another pass over what it contains.
     private static let maximumDepth = 3
 
-    /// `//user:password@host`, a URL without its scheme (RFC 3986, section 4.2).
+    /// Looks for `//user:password@host`, a URL without its scheme (RFC 3986, section 4.2).
     mutating func scanNetworkPath() {
         let start = position + 2
         position += 1
         guard byte(position) == UInt8(ascii: "/") else { return }
-        // A word before it, and it is a path with an empty segment.
+        // After a word it is a path with an empty segment.
         guard start - 2 == floor || !isAlphanumeric(start - 3) || isEscaped(start - 2) else { return }
         var index = start
         while index < end, !kind(index).isBlank, !kind(index).isLineBreak, !kind(index).isQuote,
@@ -19,14 +19,14 @@ extension SecretScanner {
         if byte(index) == UInt8(ascii: "@") { scanURL(from: start) }
     }
 
-    /// Masks in the URL whose authority begins at `start`, in the middle of a text.
+    /// Masks secrets in the URL whose authority begins at `start`, in the middle of a text.
     mutating func scanURL(from start: Int) {
         let stop = urlEnd(start)
         position = stop
-        // Masked or not, it is done with.
+        // Masked or not, it is dealt with.
         nameFloor = stop
         guard depth < Self.maximumDepth else {
-            // Whoever nests that deep has something to hide, or wants to be expensive.
+            // Somebody who nests that deep has something to hide, or wants to be expensive.
             if bytes[start..<stop].contains(where: { "@=%".utf8.contains($0) }) { replace(start..<stop) }
             return
         }
@@ -35,7 +35,8 @@ extension SecretScanner {
         }
     }
 
-    /// Quotes, brackets and punctuation belong to the text around a URL if no more of the URL follows.
+    /// The index where the URL ends. Quotes, brackets and punctuation belong to the text around it if no more of the
+    /// URL follows.
     private func urlEnd(_ start: Int) -> Int {
         var index = start
         while index < end {
@@ -52,7 +53,7 @@ extension SecretScanner {
         index < end && (isAlphanumeric(index) || "/?#&=%@:+-_~*!$".utf8.contains(bytes[index]))
     }
 
-    /// A URL from its authority on, its secrets masked; nil if it has none.
+    /// A URL from its authority on, with its secrets masked; nil if it has none.
     static func maskedURL(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int) -> [UInt8]? {
         var replacements = Replacements(of: bytes, in: range)
         let authority = range.lowerBound..<authorityEnd(bytes, in: range)
@@ -74,8 +75,8 @@ extension SecretScanner {
         } ?? range.upperBound
     }
 
-    /// What stands before the last `@` of the authority. If there is none but a port that is no number, a password
-    /// with a raw `/`, `?` or `#` has cut the authority short, and the `@` is further on.
+    /// The range before the last `@` of the authority. If there is none, and the port is not a number, a password with
+    /// a raw `/`, `?` or `#` has cut the authority short, and the `@` is further on.
     private static func userInfo(_ bytes: [UInt8], authority: Range<Int>, end: Int) -> Range<Int>? {
         var sign = bytes[authority].lastIndex(of: UInt8(ascii: "@"))
         if sign == nil, let colon = bytes[authority].firstIndex(of: UInt8(ascii: ":")),
@@ -105,7 +106,7 @@ extension SecretScanner {
         }
     }
 
-    /// Masks in `name=value&name=value`, the syntax of queries and forms.
+    /// Masks secrets in `name=value&name=value`, the syntax of queries and forms.
     static func maskItems(
         _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int, _ replacements: inout Replacements
     ) {
@@ -114,7 +115,7 @@ extension SecretScanner {
             let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
             let sign = bytes[start..<end].firstIndex(of: UInt8(ascii: "="))
             if let sign, hasSecret(bytes, in: start..<sign, names, depth) {
-                // What is no pair may have its secret on both sides of the sign: `{"password":"a=b"}`.
+                // Text that is not a pair may have its secret on both sides of the sign: `{"password":"a=b"}`.
                 replacements.replace(start..<end)
             } else if let sign, isSecretItem(bytes, start..<sign, names) {
                 if sign + 1 < end { replacements.replace((sign + 1)..<end) }
@@ -127,27 +128,27 @@ extension SecretScanner {
     }
 
     private static func isSecretItem(_ bytes: [UInt8], _ name: Range<Int>, _ names: SecretNames) -> Bool {
-        // The fragment of a page with routes of its own has a query in it: `#/login?token=…`.
+        // The fragment of a page that has routes of its own has a query in it: `#/login?token=…`.
         let decoded = PercentEncoding.lenientlyDecoded(bytes, in: name)
         let start = decoded.lastIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "/") }
         return names.contains(decoded[(start.map { $0 + 1 } ?? 0)...])
     }
 
-    /// What an item carries under a name that is no secret: another URL, a token by itself.
+    /// Masks what an item carries under a name that is not secret: another URL, or a token by itself.
     private static func maskItemText(
         _ bytes: [UInt8], in item: Range<Int>, valueStart: Int, _ names: SecretNames, _ depth: Int,
         _ replacements: inout Replacements
     ) {
         let value = valueStart..<item.upperBound
         if hasEscapes(bytes[value]) {
-            // What is found behind escapes has no place in the escaped text: the value goes as a whole.
+            // What is found after undoing escapes has no place in the escaped text: the value goes as a whole.
             if hasSecret(bytes, in: value, names, depth) { replacements.replace(value) }
         } else if let masked = masked(bytes, in: value, names: names, depth: depth + 1) {
             replacements.replace(value, with: masked)
         }
     }
 
-    /// Whether the name or the value of an item has a secret in it, as it stands or behind escapes.
+    /// Whether the name or the value of an item has a secret in it, as it stands or after undoing escapes.
     private static func hasSecret(_ bytes: [UInt8], in range: Range<Int>, _ names: SecretNames, _ depth: Int) -> Bool {
         if masked(bytes, in: range, names: names, depth: depth + 1) != nil { return true }
         guard hasEscapes(bytes[range]) else { return false }

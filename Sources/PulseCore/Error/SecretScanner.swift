@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// Finds secrets in any text, in one pass: it stops at the few bytes that can end the beginning of a secret (`=` and
-/// `:` after a name, the blank after `Bearer`), looks back a bounded number of bytes, and jumps behind what it masks.
-/// So no input makes it slow, and what it has masked it does not look at again.
+/// A scanner that finds secrets in any text, in one pass.
+///
+/// It stops at the few bytes that can end the beginning of a secret (`=` and `:` after a name, the blank after
+/// `Bearer`), looks back a bounded number of bytes, and jumps over what it masks. So no input makes it slow, and it
+/// does not look again at what it has masked.
 struct SecretScanner {
     let names: SecretNames
     let bytes: [UInt8]
     let end: Int
     let depth: Int
     var position: Int
-    /// Names begin behind this.
+    /// The index from which names may begin.
     var nameFloor: Int
-    /// The name in the start tag that has begun, with its prefix, if it is a secret one.
+    /// The name, with its prefix, in the start tag that has begun, if it is a secret one.
     private var secretTag: Range<Int>?
     private var replacements: Replacements
 
@@ -48,10 +50,10 @@ struct SecretScanner {
         return replacements.result()
     }
 
-    /// Nothing looks back beyond this: what has been masked is done with.
+    /// The index beyond which nothing looks back: what has been masked is dealt with.
     var floor: Int { replacements.replacedEnd }
 
-    /// Writes `replacement` in place of those bytes and goes on behind them.
+    /// Writes `replacement` in place of those bytes and goes on after them.
     mutating func replace(_ range: Range<Int>, with replacement: [UInt8] = Redaction.maskBytes) {
         replacements.replace(range, with: replacement)
         position = range.upperBound
@@ -67,7 +69,7 @@ struct SecretScanner {
 
     // MARK: What the rules look at
 
-    /// The byte there, or 0 beyond the end: NUL is no part of anything that is looked for.
+    /// The byte at an index, or 0 beyond the end: no pattern contains NUL.
     func byte(_ index: Int) -> UInt8 {
         index < end ? bytes[index] : 0
     }
@@ -80,7 +82,7 @@ struct SecretScanner {
         kind(index).isAlphanumeric
     }
 
-    /// Whether the text there is `word`, which is in lower case, in any case.
+    /// Whether the text at `start` is `word`, which is in lower case; the text may be in any case.
     func matches(_ word: [UInt8], at start: Int) -> Bool {
         guard start >= floor, start + word.count <= end else { return false }
         for (offset, expected) in word.enumerated() where bytes[start + offset].asciiLowercased != expected {
@@ -103,7 +105,7 @@ struct SecretScanner {
 
     // MARK: Rules that stand alone
 
-    /// `eyJ….….…`: a JWS or JWE in compact form (RFC 7515, section 7.1). `eyJ` is `{"` in base64.
+    /// Looks for `eyJ….….…`: a JWS or JWE in compact form (RFC 7515, section 7.1). `eyJ` is `{"` in base64.
     private mutating func scanWebToken() {
         let start = position - 2
         position += 1
@@ -119,13 +121,14 @@ struct SecretScanner {
         if dots >= 2 || dots == 1 && position - start >= 24 { replace(start..<position) }
     }
 
-    /// Whether the byte before is the end of an escape, `%20` or `\n`, and no part of the word that begins there.
+    /// Whether the byte before `start` ends an escape, `%20` or `\n`, and is not part of the word that begins there.
     func isEscaped(_ start: Int) -> Bool {
         if start - 2 >= floor, bytes[start - 2] == UInt8(ascii: "\\") { return true }
         return start - 3 >= floor && bytes[start - 3] == UInt8(ascii: "%")
     }
 
-    /// What is between the lines of a PEM private key (RFC 7468), or the rest of the text if the last line is missing.
+    /// Masks what is between the lines of a PEM private key (RFC 7468), or the rest of the text if the last line is
+    /// missing.
     private mutating func scanPrivateKey() {
         let start = position
         position += 1
@@ -148,15 +151,15 @@ struct SecretScanner {
         var index = start
         while isAlphanumeric(index) || byte(index) >= 0x80 || "-_.:".utf8.contains(byte(index)) {
             index += 1
-            // What was before is the prefix of a namespace.
+            // The text before it is the prefix of a namespace.
             if bytes[index - 1] == UInt8(ascii: ":") { start = index }
         }
-        // Behind a star there was more of the name, which has been masked.
+        // Before a star there was more of the name, which has been masked.
         let isSecret = byte(index) != UInt8(ascii: "*") && names.contains(bytes[start..<index])
         secretTag = isSecret ? first..<index : nil
     }
 
-    /// `<password>…</password>`, CDATA and whole elements within; attributes are pairs like others.
+    /// Masks `<password>…</password>`, with the CDATA and whole elements in it; attributes are pairs like others.
     private mutating func scanElement() {
         let close = position
         position += 1
@@ -176,18 +179,19 @@ struct SecretScanner {
             index = close + 1
         }
         while index < end, bytes[index] != UInt8(ascii: "<") { index += 1 }
-        // More than text: all of it, to its own end or that of the text.
+        // More than text: all of it is masked, to the element's end or that of the text.
         if index < end, beginsContent(index) { index = elementEnd(from: index, Array(bytes[tag])) }
         if skipBlanks(close + 1, alsoLines: true) < index { replace((close + 1)..<index) }
     }
 
-    /// An element, a comment, CDATA or an instruction.
+    /// Whether an element, a comment, CDATA or an instruction begins there.
     private func beginsContent(_ index: Int) -> Bool {
         let next = byte(index + 1)
         return next.isASCIILetter || next >= 0x80 || "_!?".utf8.contains(next)
     }
 
-    /// Where the end tag of that name begins, those of elements of the same name within apart; else the end of the text.
+    /// The index where the end tag of that name begins, not counting those of elements of the same name within; else
+    /// the end of the text.
     private func elementEnd(from start: Int, _ tag: [UInt8]) -> Int {
         let name = tag.map(\.asciiLowercased)
         var (index, depth) = (start, 1)
@@ -218,7 +222,8 @@ struct SecretScanner {
         return end
     }
 
-    /// The last byte of the comment or the CDATA that begins there, whatever tags are in it; else `start`.
+    /// The index of the last byte of the comment or CDATA that begins at `start`, whatever tags are in it; else
+    /// `start`.
     private func sectionEnd(from start: Int) -> Int {
         let (data, comment) = (Array("<![cdata[".utf8), Array("<!--".utf8))
         guard matches(data, at: start) || matches(comment, at: start) else { return start }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// What a transport throws when the wire failed: the code, and how far the request had got, which decides whether it
-/// may be repeated.
+/// The error that a transport throws when the wire failed: the code, and how far the request had got, which decides
+/// whether it may be repeated.
 ///
-/// ``PulseError/init(wrapping:)`` reads it and keeps it as the `underlying` error of ``PulseError/transport(_:underlying:)``.
+/// ``PulseError/init(wrapping:)`` reads it and keeps it as the `underlying` error of
+/// ``PulseError/transport(_:underlying:)``.
 public struct TransportFailure: Error, Sendable {
+    /// The kind of the failure, as a code of `URLError`.
     public let code: URLError.Code
+    /// How far the request had got.
     public let phase: PulseError.Phase
+    /// The cause, if there is one to report; nil if the code says it all.
     public let underlying: (any Error)?
 
+    /// Creates a failure. A transport passes ``PulseError/Phase/beforeSend`` only if no byte of the request has left.
     public init(code: URLError.Code, phase: PulseError.Phase, underlying: (any Error)? = nil) {
         self.code = code
         self.phase = phase

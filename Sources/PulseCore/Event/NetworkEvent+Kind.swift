@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
 
 extension NetworkEvent {
-    /// The case without its values: what filters and counters go by.
+    /// The kinds of event: the cases of ``NetworkEvent`` without their values, for filters and counters.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The course of a call: the cases of the same names in ``NetworkEvent``.
         case requestStarted, attemptStarted, responseReceived, requestRedirected, requestCompleted
+        /// Retries and progress.
         case requestRetrying, retryGivenUp, transferProgress
+        /// Authentication.
         case authRefreshStarted, authRefreshSucceeded, authRefreshFailed, sessionExpired
+        /// The cache.
         case cacheHit, cacheMiss, cacheRevalidated, cacheStored, cacheInvalidated
+        /// Circuit breakers and limits.
         case circuitBreakerOpened, circuitBreakerHalfOpened, circuitBreakerClosed, rateLimited
+        /// The offline queue.
         case offlineQueueEnqueued, offlineQueueDraining, offlineQueueRequestCompleted
+        /// Entries that the offline queue has given up.
         case offlineQueueExpired, offlineQueueDeadLettered
+        /// Pins, connectivity, sockets and warnings.
         case pinningFailed, connectivityChanged, socketStateChanged, warning
     }
 
+    /// The kind of the event.
     public var kind: Kind {
         switch self {
         case .requestStarted: .requestStarted
@@ -48,7 +57,7 @@ extension NetworkEvent {
         }
     }
 
-    /// The call that the event is about; nil for one that belongs to no single call.
+    /// The call that the event is about; nil for an event that belongs to no single call.
     public var call: CallSummary? {
         switch self {
         case .requestStarted(let call), .attemptStarted(let call), .responseReceived(let call, _, _),

@@ -2,50 +2,80 @@
 
 /// What happens to calls, as values. No event holds a body, a header value, a query or a secret.
 public enum NetworkEvent: Sendable {
+    /// A call has begun. Emitted once per call.
     case requestStarted(CallSummary)
-    /// A request leaves for the wire.
+    /// A request is about to go to the wire.
     case attemptStarted(CallSummary)
+    /// A server has answered a request; `byteCount` is the size of the buffered body in bytes, 0 for a streamed one.
     case responseReceived(CallSummary, status: Int, byteCount: Int)
+    /// A redirect is followed; `status` is the 3xx that asked for it.
     case requestRedirected(CallSummary, status: Int)
-    /// Once a call, whatever its end; latency in seconds.
+    /// A call has ended, whatever the outcome. Emitted once per call; `latency` is in seconds.
     case requestCompleted(Result<ResponseSummary, ErrorSummary>, CallSummary, latency: TimeInterval)
-    /// `attempt` is the number of the coming attempt, ``CallSummary/retryDelay`` the wait before it.
+    /// A failed attempt will be repeated. `attempt` is the number of the next attempt, ``CallSummary/retryDelay`` the
+    /// wait before it in seconds.
     case requestRetrying(CallSummary, ErrorSummary, attempt: Int)
-    /// The failure would be retried, and attempts, deadline, budget or the server's `Retry-After` forbid it.
+    /// A failure would be retried, but the number of attempts, the deadline, the budget or the server's `Retry-After`
+    /// forbids it.
     case retryGivenUp(CallSummary, ErrorSummary)
+    /// A transfer has moved on; `completed` and `total` are bytes, and `total` is nil if it is not known.
     case transferProgress(CallSummary, completed: Int64, total: Int64?)
+    /// A token refresh has begun, on behalf of that call.
     case authRefreshStarted(CallSummary)
+    /// A token refresh has given a new token.
     case authRefreshSucceeded(CallSummary)
+    /// A token refresh has failed or timed out.
     case authRefreshFailed(CallSummary, ErrorSummary)
+    /// The session cannot be refreshed any more: the user has to log in.
     case sessionExpired(CallSummary)
+    /// A call is answered from the cache, by a fresh or a stale answer.
     case cacheHit(CallSummary)
+    /// The cache has no answer that may be used for a call.
     case cacheMiss(CallSummary)
+    /// A server has confirmed a stored answer, which is served again.
     case cacheRevalidated(CallSummary)
+    /// An answer was stored in the cache.
     case cacheStored(CallSummary)
+    /// The stored answers for a URL were removed or marked as invalid.
     case cacheInvalidated(url: URL)
-    /// The breaker's key: an origin by default.
+    /// A circuit breaker refuses calls from now on; `endpoint` is its key, which is an origin by default.
     case circuitBreakerOpened(endpoint: String)
+    /// A circuit breaker lets calls through on trial; `endpoint` is its key.
     case circuitBreakerHalfOpened(endpoint: String)
+    /// A circuit breaker lets all calls through again; `endpoint` is its key.
     case circuitBreakerClosed(endpoint: String)
+    /// A rate limit makes a call wait or fail, or the server answered 429; `retryAfter` is the wait in seconds, if it
+    /// is known.
     case rateLimited(CallSummary, retryAfter: TimeInterval?)
+    /// A call without a connection was stored in the offline queue under that id.
     case offlineQueueEnqueued(id: UUID)
+    /// The offline queue begins to send its entries; `count` of them are pending.
     case offlineQueueDraining(count: Int)
+    /// An entry of the offline queue has ended: the server accepted it if `success`, else it was dropped or went to the
+    /// dead letters.
     case offlineQueueRequestCompleted(id: UUID, success: Bool)
+    /// An entry of the offline queue was removed because its time ran out.
     case offlineQueueExpired(id: UUID)
+    /// An entry of the offline queue has gone to the dead letters.
     case offlineQueueDeadLettered(id: UUID)
+    /// A server has shown none of the pinned keys; `seen` are the pins of its chain, as `sha256/…`. Emitted in
+    /// report-only mode too.
     case pinningFailed(host: String, seen: [String])
+    /// The way to the network has changed.
     case connectivityChanged(ConnectivityStatus)
+    /// A socket is in another state, named by `state`.
     case socketStateChanged(CallSummary, state: String)
-    /// Something that a developer should know and no call fails by.
+    /// Something that a developer should know, and that no call fails because of.
     case warning(String)
 }
 
-/// Which call an event is about.
+/// The call that an event is about: its identity, its attempt and its trace, without headers, query or body.
 public struct CallSummary: Sendable {
-    /// What stays the same while the call is on its way: events are many, and handing on one reference is cheap.
+    /// What stays the same while the call is under way, in one object: there are many events, and passing on a
+    /// reference is cheap.
     package final class Identity: Sendable, Equatable {
         let id: UUID
-        /// The call that began and ends: `id`, or for work that is detached from a call that call's.
+        /// The call whose start and end were emitted: `id`, or for work detached from a call the id of that call.
         let rootID: UUID
         let endpointPath: String
         let route: String
@@ -65,7 +95,7 @@ public struct CallSummary: Sendable {
             Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
         }
 
-        // Without the root: nobody outside can name it, and so could make an equal one.
+        // The root is not compared: nobody outside can name it, and so could not make an equal value.
         package static func == (one: Identity, other: Identity) -> Bool {
             one === other
                 || one.id == other.id && one.endpointPath == other.endpointPath && one.route == other.route
@@ -73,7 +103,7 @@ public struct CallSummary: Sendable {
         }
     }
 
-    /// In a box, as the identity: most calls are part of no trace, and need not carry the room for its texts.
+    /// In a box like the identity: most calls are part of no trace, and need not carry the room for its texts.
     private final class Span: Sendable, Equatable {
         let traceID: String?
         let parentSpanID: String?
@@ -92,11 +122,12 @@ public struct CallSummary: Sendable {
 
     private let identity: Identity
     private let span: Span?
-    /// Of the retry loop, counted from 1.
+    /// The number of the attempt in the retry loop, counted from 1.
     public let attempt: Int
-    /// Seconds until the coming attempt; 0 in every event but ``NetworkEvent/requestRetrying(_:_:attempt:)``.
+    /// The seconds until the next attempt; 0 in every event but ``NetworkEvent/requestRetrying(_:_:attempt:)``.
     public let retryDelay: TimeInterval
 
+    /// Creates a summary, for tests and for tools that make events of their own. `retryDelay` is in seconds.
     public init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, attempt: Int = 1,
         retryDelay: TimeInterval = 0, traceID: String? = nil, parentSpanID: String? = nil, spanID: String? = nil
@@ -119,23 +150,25 @@ public struct CallSummary: Sendable {
         span = trace.map { Span(traceID: $0.id, parentSpanID: $0.parentSpanID, spanID: spanID) }
     }
 
-    /// The same on all events of one call. Requests that plugins make for a call and others at once, or behind its back,
-    /// have one of their own.
+    /// The identifier of the call, the same in all its events. Requests that plugins make in the background, or for
+    /// several calls at once, have an identifier of their own.
     public var id: UUID { identity.id }
-    /// The call that an event is due to: its start and its end are told under this id.
+    /// The identifier of the call that caused the event: its start and end are emitted under it.
     package var rootID: UUID { identity.rootID }
-    /// Without its query.
+    /// The path of the endpoint, without its query.
     public var endpointPath: String { identity.endpointPath }
-    /// The name under which metrics count the call: a template, a type name, or what its options say.
+    /// The name under which metrics count the call: a template, a type's name, or the name that its options set.
     public var route: String { identity.route }
+    /// The method of the request; a redirect may have changed it.
     public var method: HTTPMethod { identity.method }
+    /// The host that the request goes to; a redirect may have changed it.
     public var host: String { identity.host }
-    /// The W3C trace the call belongs to, if a tracing plugin set one.
+    /// The identifier of the W3C trace that the call belongs to, if a tracing plugin set one.
     public var traceID: String? { span?.traceID }
-    /// The caller's span that the trace continues, if the plugin found one.
+    /// The identifier of the caller's span that the trace continues, if the plugin found one.
     public var parentSpanID: String? { span?.parentSpanID }
-    /// The span that a request takes along; in ``NetworkEvent/attemptStarted(_:)`` and
-    /// ``NetworkEvent/responseReceived(_:status:byteCount:)`` alone, if a tracing plugin set one.
+    /// The identifier of the span of this request, if a tracing plugin set one. Only
+    /// ``NetworkEvent/attemptStarted(_:)`` and ``NetworkEvent/responseReceived(_:status:byteCount:)`` have it.
     public var spanID: String? { span?.spanID }
 }
 
@@ -153,12 +186,15 @@ extension CallSummary: Hashable {
 
 /// How a call succeeded.
 public struct ResponseSummary: Sendable {
+    /// The status of the answer.
     public let statusCode: Int
-    /// Of the body, decoded.
+    /// The size of the buffered body in bytes, after decompression.
     public let byteCount: Int
+    /// Where the answer came from.
     public let origin: PulseResponse.Origin
     private let measured: Measured?
 
+    /// Creates a summary; `byteCount` is in bytes.
     public init(statusCode: Int, byteCount: Int, origin: PulseResponse.Origin, timings: TransferTimings? = nil) {
         self.statusCode = statusCode
         self.byteCount = byteCount
@@ -166,9 +202,10 @@ public struct ResponseSummary: Sendable {
         measured = timings.map(Measured.init)
     }
 
+    /// When the phases of the exchange ended; nil if the transport measured nothing.
     public var timings: TransferTimings? { measured?.timings }
 
-    /// In a box: every event has room for the largest, and is handed on from listener to listener.
+    /// In a box: every event has the size of the largest one, and is passed on from listener to listener.
     private final class Measured: Sendable, CustomDebugStringConvertible {
         let timings: TransferTimings
 
@@ -186,12 +223,16 @@ public struct ResponseSummary: Sendable {
     }
 }
 
-/// How a call failed: the kind and a redacted text, without the request or the answer.
+/// How a call failed: the kind of error and a redacted text, without the request or the answer.
 public struct ErrorSummary: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of the error.
     public let kind: PulseError.Kind
+    /// The status behind the failure, if a server gave one.
     public let statusCode: Int?
+    /// What happened, in one line without queries, secrets or the words of a server.
     public let message: String
 
+    /// Creates a summary. The message is shown as it is, so it must not hold a secret.
     public init(kind: PulseError.Kind, statusCode: Int? = nil, message: String) {
         self.kind = kind
         self.statusCode = statusCode

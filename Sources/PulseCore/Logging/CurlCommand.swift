@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 extension URLRequest {
-    /// The request as a `curl` command, secrets masked: single-quoted, and safe to paste into a POSIX shell.
+    /// The request as a `curl` command with its secrets masked: single-quoted, and safe to paste into a POSIX shell.
     ///
-    /// Headers are sorted by name. A body of text is part of the command; one that is binary, larger than `maxBodyLength`, a
-    /// file or a stream is named by its size only, as `--data-binary '@body-of-120-bytes'`: save it under that name first.
-    /// What cannot be sent is left out: a header whose name is no token or whose value has CR, LF or NUL.
+    /// Headers are sorted by name. A body of text is part of the command. One that is binary, larger than
+    /// `maxBodyLength`, a file or a stream is only named, as `--data-binary '@body-of-120-bytes'`: save it under that
+    /// name first. What cannot be sent is left out: a header whose name is not a token or whose value has CR, LF or
+    /// NUL.
     ///
-    /// - Parameter body: what the request carries if it is not in `httpBody`: ``PluginContext/body``.
-    /// - Parameter redaction: what to mask; nil shows every secret.
-    /// - Parameter maxBodyLength: in bytes; 65,536 by default, since shells limit the length of a word.
+    /// - Parameter body: the body if it is not in `httpBody`: ``PluginContext/body``.
+    /// - Parameter redaction: the rules for masking; nil shows every secret.
+    /// - Parameter maxBodyLength: the most bytes of a body in the command; 65,536 by default, since shells limit the
+    ///   length of a word.
     public func curlCommand(
         body: BodySource = .inRequest, redaction: Redaction? = .standard, maxBodyLength: Int = 65_536
     ) -> String {
@@ -17,7 +19,7 @@ extension URLRequest {
     }
 }
 
-/// Puts the words of the command together.
+/// The words of the command, put together.
 private struct CurlCommand {
     let request: URLRequest
     let body: BodySource
@@ -32,7 +34,7 @@ private struct CurlCommand {
 
     private var command: String {
         let url = request.url.map { redaction?.url($0) ?? $0.absoluteString } ?? ""
-        // Brackets and braces are ranges of URLs to curl.
+        // Brackets and braces mean ranges of URLs to curl.
         let glob = url.contains { "[]{}".contains($0) } ? "--globoff " : ""
         return "curl \(glob)\(ShellText.word(url.utf8))"
     }
@@ -42,7 +44,7 @@ private struct CurlCommand {
     private var methodOption: [String] {
         switch request.httpMethod ?? "GET" {
         case "GET" where !hasBody: []
-        // Asked for by name, curl would wait for a body.
+        // With the method by name, curl would wait for a body.
         case "HEAD" where !hasBody: ["--head"]
         case let method: ["-X \(ShellText.word(method.utf8))"]
         }
@@ -52,9 +54,10 @@ private struct CurlCommand {
         var options: [String] = []
         for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
             guard name.isHTTPToken, value.isHTTPFieldValue else { continue }
-            // Counted by curl, of what is in the command.
+            // Counted by curl itself, for what is in the command.
             if name.equalsIgnoringASCIICase("Content-Length") { continue }
-            // With it curl asks for what it can undo, and does. A request for the bytes as they are stays one.
+            // With this option curl asks for what it can decode, and decodes it. A request for the bytes as they are
+            // stays one.
             if name.equalsIgnoringASCIICase("Accept-Encoding"), !value.equalsIgnoringASCIICase("identity") {
                 options.append("--compressed")
                 continue
@@ -65,7 +68,7 @@ private struct CurlCommand {
             options.append("-H \(ShellText.word(line.utf8))")
         }
         if hasBody, request.value(forHTTPHeaderField: "Content-Type") == nil {
-            // Else curl would say that it is a form.
+            // Otherwise curl would call it a form.
             options.append("-H 'Content-Type:'")
         }
         return options
@@ -77,7 +80,7 @@ private struct CurlCommand {
         if case .inRequest = body { request.httpBody?.isEmpty == false } else { true }
     }
 
-    /// The option for the body, and the format for `printf` that writes it if it comes from there.
+    /// The option for the body, and the format for `printf` if that writes the body.
     private var dataOption: (input: String?, option: String?) {
         switch body {
         case .inRequest:
@@ -98,12 +101,12 @@ private struct CurlCommand {
         "--data-binary '@\(name)'"
     }
 
-    /// The body if it can be part of the command.
+    /// The text of the body if it can be part of the command.
     private func text(of data: Data) -> String? {
         guard data.count <= maxBodyLength else { return nil }
         let coding = request.value(forHTTPHeaderField: "Content-Encoding") ?? ""
         guard coding.isEmpty || coding.equalsIgnoringASCIICase("identity") else { return nil }
-        // What is not quite UTF-8 would be another body.
+        // Text that is not quite UTF-8 would become another body.
         guard !data.contains(0), String(data: data, encoding: .utf8) != nil else { return nil }
         let text = String(decoding: data, as: UTF8.self)
         guard let redaction else { return text }

@@ -2,25 +2,27 @@
 
 /// The beginning of a long text as a log shows it, masked.
 ///
-/// No secret gets through because the cut goes through it: what is masked reaches further than what is shown, so that a
-/// secret is recognized by its end as well, and where the text goes on beyond that, the last word is left out.
+/// No secret gets through because the cut goes through it: masking looks further than what is shown, so that a secret
+/// is recognized by its end as well. Where the text goes on beyond that, the last word is left out.
 package struct LogExcerpt: Sendable {
     private let redaction: Redaction
     private let limit: Int
     private let lookahead: Int
 
-    /// - Parameter limit: bytes of the masked text; not positive: none of it.
-    /// - Parameter lookahead: how many bytes more are looked at. The rules that need the end of a secret (the `@` behind
-    ///   a user's password) find none that is longer.
+    /// Creates an excerpt of a fixed length.
+    ///
+    /// - Parameter limit: the most bytes of the masked text; 0 or less for none of it.
+    /// - Parameter lookahead: the number of bytes looked at beyond that. The rules that need the end of a secret (the
+    ///   `@` after a user's password) find none that is longer.
     package init(_ redaction: Redaction, limit: Int, lookahead: Int = 16 << 10) {
         self.redaction = redaction
         self.limit = max(0, limit)
         self.lookahead = max(0, lookahead)
     }
 
-    /// A body, or its size if it is not text or coded.
+    /// A body, or its size if it is coded or not text.
     ///
-    /// - Parameter contentEncoding: the header of that name: what is compressed is no text.
+    /// - Parameter contentEncoding: the header of that name: what is compressed is not text.
     package func body(_ data: Data, contentType: String?, contentEncoding: String? = nil) -> String {
         let isCoded = contentEncoding.map { !$0.isEmpty && !$0.equalsIgnoringASCIICase("identity") } ?? false
         guard !isCoded, let (text, isCut) = bodyText(data, contentType: contentType) else {
@@ -29,7 +31,8 @@ package struct LogExcerpt: Sendable {
         return isCut ? "\(text)… (\(LogText.count(data.count, "byte")) in all)" : text
     }
 
-    /// The beginning of a body that is not coded, and whether there is more; nil if it is not text, or none may be shown.
+    /// The beginning of a body that is not coded, and whether there is more; nil if it is not text, or if none of it
+    /// may be shown.
     package func bodyText(_ data: Data, contentType: String?) -> (text: String, isCut: Bool)? {
         let window = window(of: data)
         guard limit > 0, let shown = redaction.body(Data(window), contentType: contentType) else { return nil }
@@ -64,21 +67,21 @@ package struct LogExcerpt: Sendable {
         return cut.utf8.count < shown.utf8.count || isPartial ? cut.onOneLine + "…" : cut.onOneLine
     }
 
-    /// `<120 bytes of image/png>`
+    /// The size of a body: `<120 bytes of image/png>`.
     static func size(of data: Data, contentType: String?, _ redaction: Redaction) -> String {
         let excerpt = LogExcerpt(redaction, limit: 128)
         let type = contentType.map { " of " + excerpt.headerValue($0, for: "Content-Type") } ?? ""
         return "<\(LogText.count(data.count, "byte"))\(type)>"
     }
 
-    /// What is looked at: it ends between two scalars, so that text stays text.
+    /// The bytes that are looked at. They end between two scalars, so that text stays text.
     private func window(of bytes: some Collection<UInt8>) -> ArraySlice<UInt8> {
         let (length, isTooLarge) = limit.addingReportingOverflow(lookahead)
         guard !isTooLarge, length < bytes.count else { return Array(bytes)[...] }
         return Array(bytes.prefix(length))[...].wholeScalars
     }
 
-    /// The same of a text, which is mostly all of it.
+    /// The part of a text that is looked at, which is mostly all of it.
     private func window(of text: String) -> String {
         let (length, isTooLarge) = limit.addingReportingOverflow(lookahead)
         guard !isTooLarge, length < text.utf8.count else { return text }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// How the lines of a log say things: shared by the client's own logger and the plugin.
+/// The wording of log lines, shared by the client's own logger and the plugin.
 package enum LogText {
-    /// The end of a call's id: what tells calls apart that run at once. A client's ids all begin the same.
+    /// The end of a call's identifier, which tells concurrent calls apart; the identifiers of one client all begin the
+    /// same.
     package static func shortID(_ id: UUID) -> String {
         let bytes = id.uuid
         return String(unsafeUninitializedCapacity: 8) { text in
@@ -15,7 +16,7 @@ package enum LogText {
     }
 
     package static func milliseconds(_ seconds: TimeInterval) -> String {
-        // A policy of one's own, or a server, may ask for a wait of any length.
+        // A custom policy, or a server, may ask for a wait of any length.
         Int64(exactly: (seconds * 1000).rounded()).map { String($0) + " ms" } ?? "\(seconds) s"
     }
 
@@ -27,7 +28,8 @@ package enum LogText {
         String(joining: String(count), " ", count == 1 ? noun : noun + "s")
     }
 
-    /// The lines of a text, each as ``Swift/String/onOneLine``, indented: so none can pass for the heading of a block.
+    /// The lines of a text, each as ``Swift/String/onOneLine`` and indented, so that none can pass for the heading of a
+    /// block.
     package static func indented(_ text: String) -> String {
         text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
@@ -59,11 +61,13 @@ package enum LogText {
 }
 
 extension String {
-    /// The text with control characters and line breaks escaped as in a Swift literal, and what turns the direction of
-    /// writing: what an endpoint or a server says must not pass for a line of a log, nor speak to the terminal that
-    /// shows it, nor show other than it is.
+    /// The text with control characters and line breaks escaped as in a Swift literal, and with what changes the
+    /// writing direction escaped too.
+    ///
+    /// What an endpoint or a server says must not pass for a line of a log, nor control the terminal that shows it, nor
+    /// look different from what it is.
     package var onOneLine: String {
-        // Most are plain ASCII, of which no scalar has to be made.
+        // Most texts are plain ASCII, which needs no look at the scalars.
         if utf8.allSatisfy({ $0 &- 0x20 < 0x5F }) { return self }
         guard unicodeScalars.contains(where: \.isUnsafeInLog) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
@@ -87,7 +91,7 @@ extension Unicode.Scalar {
 }
 
 extension ArraySlice<UInt8> {
-    /// Without a scalar of UTF-8 that the end has cut.
+    /// The bytes without a UTF-8 scalar that the end has cut.
     var wholeScalars: ArraySlice<UInt8> {
         guard let lead = suffix(4).lastIndex(where: { $0 & 0xC0 != 0x80 }), self[lead] >= 0xC0 else { return self }
         let length = self[lead] >= 0xF0 ? 4 : self[lead] >= 0xE0 ? 3 : 2

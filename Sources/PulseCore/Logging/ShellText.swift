@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 /// Any bytes as text for a POSIX shell (IEEE Std 1003.1, Shell Command Language, section 2.2), safe to paste into a
-/// terminal: a control character there is a key, and the interrupt key would end the quotes.
+/// terminal: a pasted control character acts as a key, and the interrupt key would end the quotes.
 enum ShellText {
-    /// One word whose value is those bytes up to the first NUL, which no word can hold.
+    /// One word with those bytes as its value, up to the first NUL, which no word can hold.
     ///
-    /// In single quotes, where nothing means anything. Control characters but a line feed, and what is no UTF-8, are made by
-    /// `printf`; a line feed is not, since a substitution drops it at its end.
+    /// It is in single quotes, where no character has a meaning. Control characters except line feed, and bytes that
+    /// are not UTF-8, are written by `printf`. A line feed is not: a substitution drops it at its end.
     static func word(_ bytes: some Sequence<UInt8>) -> String {
         let pieces = Piece.pieces(of: bytes.prefix { $0 != 0 }, keepsLineFeeds: true)
         guard !pieces.isEmpty else { return "''" }
@@ -16,17 +16,17 @@ enum ShellText {
         .joined()
     }
 
-    /// A format for `printf`, in single quotes, that writes exactly those bytes, NUL and line feeds among them.
+    /// A format for `printf`, in single quotes, that writes exactly those bytes, with NUL and line feeds.
     static func printfFormat(_ bytes: some Sequence<UInt8>) -> String {
         let format = Piece.pieces(of: bytes, keepsLineFeeds: false).map { piece in
             piece.isPlain ? piece.text.replacing(["\\": "\\\\", "%": "%%", "'": quote]) : piece.octal
         }
         .joined()
-        // Else it would be read as an option.
+        // Otherwise it would be read as an option.
         return format.utf8.first == UInt8(ascii: "-") ? "'\\055\(Substring(format.utf8.dropFirst()))'" : "'\(format)'"
     }
 
-    /// Ends the quotes, and begins them anew behind one.
+    /// Ends the quotes, adds one, and begins them anew.
     private static let quote = "'\\''"
 
     /// A run of bytes of one kind.
@@ -59,7 +59,7 @@ enum ShellText {
             return pieces
         }
 
-        /// The scalar that is encoded there, or nil and one byte if there is none.
+        /// The scalar that is encoded at an index, or nil and a length of one byte if there is none.
         private static func scalar(in bytes: [UInt8], at index: Int) -> (Unicode.Scalar?, length: Int) {
             var decoder = UTF8()
             var input = bytes[index..<min(index + 4, bytes.count)].makeIterator()
@@ -70,7 +70,8 @@ enum ShellText {
 }
 
 extension String {
-    /// By scalars, as the shell reads them: a mark behind a quote makes one character of both, and the quote is one still.
+    /// The text with scalars replaced, not characters, as the shell reads it: a mark after a quote makes one character
+    /// with it, but the quote is still a quote.
     fileprivate func replacing(_ replacements: [Unicode.Scalar: String]) -> String {
         unicodeScalars.reduce(into: "") { text, scalar in
             text.unicodeScalars.append(contentsOf: (replacements[scalar] ?? String(scalar)).unicodeScalars)

@@ -24,7 +24,7 @@ extension UInt8 {
 }
 
 extension UnsafeMutableBufferPointer<UInt8> {
-    /// All hexadecimal digits of a number, in lower case: 2 of a byte, 16 of a word.
+    /// Writes all hexadecimal digits of a number in lower case: 2 of a byte, 16 of a word.
     @inlinable
     package func writeHex<Number: FixedWidthInteger>(_ number: Number, at start: Int) {
         let digits = Number.bitWidth / 4
@@ -36,7 +36,7 @@ extension UnsafeMutableBufferPointer<UInt8> {
 }
 
 extension String {
-    /// One text of several, at a fraction of what an interpolation costs.
+    /// Joins several texts into one, at a fraction of the cost of an interpolation.
     package init(joining parts: String...) {
         self.init(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { text in
             var end = 0
@@ -47,14 +47,17 @@ extension String {
         }
     }
 
-    /// Equality as HTTP compares field names: ASCII letters match in either case (RFC 9110, section 5.1).
     // Inlinable: most names differ in length already.
+    /// Whether two texts are equal as HTTP compares field names: ASCII letters match in either case (RFC 9110, section
+    /// 5.1).
     @inlinable
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         utf8.count == other.utf8.count && hasSameBytesIgnoringASCIICase(as: other)
     }
 
-    /// - Parameter other: of the same length.
+    /// Whether the bytes are equal when ASCII letters match in either case.
+    ///
+    /// - Parameter other: a text with the same number of bytes.
     @usableFromInline
     func hasSameBytesIgnoringASCIICase(as other: String) -> Bool {
         var (left, right) = (self, other)
@@ -79,16 +82,16 @@ extension String {
         }
     }
 
-    /// A `token` of RFC 9110, section 5.6.2: what a method or a field name may consist of.
+    /// Whether the text is a `token` of RFC 9110, section 5.6.2, as a method or a field name must be.
     package var isHTTPToken: Bool {
         var text = self
         return !isEmpty && text.withUTF8 { $0.allSatisfy(ASCIISet.token.contains) }
     }
 
-    /// No CR, LF or NUL, which would end a field line early (RFC 9110, section 5.5).
+    /// Whether the text holds no CR, LF or NUL, which would end a field line early (RFC 9110, section 5.5).
     package var isHTTPFieldValue: Bool {
         var text = self
-        // All bytes, whatever the first ones were: so the machine looks at many at once, and tokens are long.
+        // Every byte is looked at, whatever the first ones were: then many are compared at once, and tokens are long.
         return text.withUTF8 { bytes in
             var found: UInt8 = 0
             for byte in bytes {

@@ -11,24 +11,35 @@ public struct AcceptedStatuses: Sendable, Hashable {
     /// 200 to 299: the default.
     public static let successful = AcceptedStatuses(ranges: [200...299])
 
-    /// Whatever the server says: the call never fails by its status.
+    /// Every status: the call never fails because of its status.
     public static let any = AcceptedStatuses(ranges: [Int.min...Int.max])
 
-    /// 200 to 299 and those given: `.successful(and: 304, 404)`.
+    /// 200 to 299 and the statuses given: `.successful(and: 304, 404)`.
     public static func successful(and statuses: Int...) -> AcceptedStatuses {
+        successful(and: statuses)
+    }
+
+    /// 200 to 299 and the statuses of a sequence.
+    public static func successful(and statuses: some Sequence<Int>) -> AcceptedStatuses {
         AcceptedStatuses(ranges: [200...299] + statuses.map { $0...$0 })
     }
 
-    /// Exactly those given.
+    /// Exactly the statuses given.
     public static func only(_ statuses: Int...) -> AcceptedStatuses {
+        only(statuses)
+    }
+
+    /// Exactly the statuses of a sequence.
+    public static func only(_ statuses: some Sequence<Int>) -> AcceptedStatuses {
         AcceptedStatuses(ranges: statuses.map { $0...$0 })
     }
 
-    /// Exactly those in the range.
+    /// Exactly the statuses in the range.
     public static func range(_ statuses: ClosedRange<Int>) -> AcceptedStatuses {
         AcceptedStatuses(ranges: [statuses])
     }
 
+    /// Whether a call with these statuses takes `status` as a success.
     public func contains(_ status: Int) -> Bool {
         ranges.contains { $0.contains(status) }
     }

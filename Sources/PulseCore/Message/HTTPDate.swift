@@ -8,8 +8,10 @@ package enum HTTPDate {
     /// The date in one of the three forms that a recipient must accept, or nil: `Sun, 06 Nov 1994 08:49:37 GMT`,
     /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
     ///
-    /// Names are taken in any case, the weekday is not compared with the date. A leap second counts as the second before.
-    /// - Parameter now: what a year of two digits is seen from: it is never more than 50 years ahead.
+    /// Names are accepted in any case, and the weekday is not compared with the date. A leap second counts as the
+    /// second before it.
+    ///
+    /// - Parameter now: the time that a year of two digits is judged from; the year is never more than 50 years ahead.
     package static func parse(_ text: String, now: Date) -> Date? {
         let words = text.asciiLowercased.split(separator: " ")
         switch words.count {
@@ -68,7 +70,8 @@ package enum HTTPDate {
         weekdays.contains { $0 == name || $0.prefix(3) == name }
     }
 
-    /// Whole seconds since 1970, within the years that four digits can write: from 2038 on more than 32 bits hold.
+    /// Whole seconds since 1970, kept within the years that four digits can write. From 2038 on they do not fit in 32
+    /// bits.
     private static func seconds(of date: Date) -> TimeInterval {
         max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down)
     }
@@ -91,7 +94,7 @@ package enum HTTPDate {
         }
     }
 
-    // The Gregorian calendar by counting eras of 400 years, each of which starts on a first of March.
+    // The Gregorian calendar, counted in eras of 400 years that each begin on a first of March.
 
     private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year

@@ -2,15 +2,18 @@
 
 /// The header fields of a response: ordered, repeatable, and found by name in any case (RFC 9110, section 5).
 ///
-/// A request's headers are `[String: String]` everywhere in PulseKit; ``dictionary`` leads there. Any text can be put
-/// in; what cannot be sent (CR, LF or NUL in a value, a name that is no token) is refused with an error before a
+/// A request's headers are `[String: String]` everywhere in PulseKit; ``dictionary`` converts to them. Any text can be
+/// put in. What cannot be sent (CR, LF or NUL in a value, a name that is not a token) is refused with an error before a
 /// request leaves, see ``validate()``.
 public struct HTTPHeaders: Sendable, Hashable {
     /// One field line.
     public struct Field: Sendable, Hashable {
+        /// The name, spelled as it came.
         public var name: String
+        /// The value, without the name and the colon.
         public var value: String
 
+        /// Creates a field line from any text; ``HTTPHeaders/validate()`` tells whether it can be sent.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -28,23 +31,24 @@ public struct HTTPHeaders: Sendable, Hashable {
 
     private var fields: [Field]
 
+    /// Creates headers without a field.
     public init() {
         fields = []
     }
 
-    /// Fields in the order given; a name may come more than once.
+    /// Creates headers of those fields, in the order given; a name may come more than once.
     public init(_ fields: some Sequence<Field>) {
         self.fields = Array(fields)
     }
 
-    /// Fields of a dictionary, sorted by name, so that equal dictionaries make equal headers.
+    /// Creates headers from a dictionary, sorted by name, so that equal dictionaries make equal headers.
     public init(_ dictionary: [String: String]) {
         fields = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
     }
 
-    /// The value under `name`: several lines are joined with a comma (RFC 9110, section 5.2), except `Set-Cookie`,
-    /// whose lines cannot be joined and of which the first is given. Setting replaces every line of that name; nil
-    /// removes them.
+    /// The value under `name`, or nil if there is none. Several lines are joined with a comma (RFC 9110, section 5.2),
+    /// except `Set-Cookie`, whose lines cannot be joined: its first line is returned. Setting a value replaces every
+    /// line of that name; setting nil removes them.
     public subscript(name: String) -> String? {
         get {
             var joined: String?
@@ -68,16 +72,17 @@ public struct HTTPHeaders: Sendable, Hashable {
         }
     }
 
-    /// Every value under `name`, one an entry, in the order they came.
+    /// Every value under `name`, one for each line, in the order in which they came.
     public func values(for name: String) -> [String] {
         fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
     }
 
+    /// Whether there is a field of that name, in any case.
     public func contains(_ name: String) -> Bool {
         fields.contains { $0.name.equalsIgnoringASCIICase(name) }
     }
 
-    /// Appends a line and keeps those already there.
+    /// Appends a line; lines of the same name that are already there stay.
     public mutating func add(name: String, value: String) {
         fields.append(Field(name: name, value: value))
     }
@@ -87,9 +92,10 @@ public struct HTTPHeaders: Sendable, Hashable {
         fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
     }
 
-    /// One entry a name, spelled as it first came, with the value that ``subscript(_:)`` gives.
+    /// The fields as a dictionary with one entry for each name, spelled as it first came; the value is that of
+    /// ``subscript(_:)``.
     public var dictionary: [String: String] {
-        // Not the subscript for each name: servers say how many there are.
+        // Not by the subscript for each name: how many there are is up to the server.
         var joined: [Field] = []
         joined.reserveCapacity(fields.count)
         var places = [String: Int](minimumCapacity: fields.count)
@@ -100,15 +106,17 @@ public struct HTTPHeaders: Sendable, Hashable {
                 joined.append(field)
                 continue
             }
-            // To a dictionary texts are equal that to HTTP are not: `é` in one scalar and in two.
+            // A dictionary takes some texts for equal that differ in HTTP: `é` in one scalar and in two.
             guard name != "set-cookie", field.name.equalsIgnoringASCIICase(joined[place].name) else { continue }
             joined[place].value += ", " + field.value
         }
         return joined.reduce(into: [:]) { $0[$1.name] = $1.value }
     }
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is no token or a value holds CR, LF or NUL
-    /// (RFC 9110, sections 5.1 and 5.5). The text names the header and never its value.
+    /// Checks that the fields can be sent.
+    ///
+    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is not a token or a value holds CR, LF or NUL (RFC 9110,
+    /// sections 5.1 and 5.5). Its text names the header and never shows the value.
     public func validate() throws {
         for field in fields {
             try Self.validate(name: field.name, value: field.value)
@@ -132,13 +140,14 @@ extension HTTPHeaders: RandomAccessCollection {
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral {
-    /// Lines in the order written; a repeated name is kept, as a repeated line.
+    /// Creates headers with the lines in the order written; a repeated name is kept as a repeated line.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 }
 
 extension HTTPHeaders: ExpressibleByArrayLiteral {
+    /// Creates headers with those lines in their order.
     public init(arrayLiteral elements: Field...) {
         fields = elements
     }
@@ -156,17 +165,21 @@ extension HTTPHeaders.Field {
         return Self(name: "Authorization", value: "Basic \(credentials)")
     }
 
+    /// `Accept: …` (RFC 9110, section 12.5.1).
     public static func accept(_ value: String) -> Self { Self(name: "Accept", value: value) }
 
+    /// `Accept-Language: …` (RFC 9110, section 12.5.4).
     public static func acceptLanguage(_ value: String) -> Self { Self(name: "Accept-Language", value: value) }
 
+    /// `Content-Type: …` (RFC 9110, section 8.3).
     public static func contentType(_ value: String) -> Self { Self(name: "Content-Type", value: value) }
 
+    /// `User-Agent: …` (RFC 9110, section 10.1.5).
     public static func userAgent(_ value: String) -> Self { Self(name: "User-Agent", value: value) }
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// One line a field, values of secret fields masked.
+    /// One line for each field, with the values of secret fields masked.
     public var description: String {
         fields.map(\.description).joined(separator: "\n")
     }
@@ -177,7 +190,7 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, Cu
 }
 
 extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
-    /// As on the wire, the value of a secret field masked.
+    /// The field as it is on the wire, with the value of a secret one masked.
     public var description: String { "\(name): \(Redaction.standard.headerValue(value, for: name))" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

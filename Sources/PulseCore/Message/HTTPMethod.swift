@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// A request method: one of the registered ones, or any other token a server understands.
+/// A request method: one of the registered ones, or any other token that a server understands.
 ///
 /// Methods are case-sensitive (RFC 9110, section 9.1).
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name as it is sent, such as `GET`.
     public let rawValue: String
 
-    /// A method of that name, or nil if the name is not a token (RFC 9110, section 5.6.2): a space or a line break in
-    /// a method would let its author write the rest of the request.
+    /// Creates a method of that name, or nil if the name is not a token (RFC 9110, section 5.6.2): a space or a line
+    /// break in a method would let its author write the rest of the request.
     public init?(rawValue: String) {
         guard rawValue.isHTTPToken else { return nil }
         self.rawValue = rawValue
@@ -17,19 +18,28 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
         rawValue = registered
     }
 
+    /// GET: read the resource (RFC 9110, section 9.3.1).
     public static let get = HTTPMethod(registered: "GET")
+    /// HEAD: as GET, without the body of the answer (RFC 9110, section 9.3.2).
     public static let head = HTTPMethod(registered: "HEAD")
+    /// POST: process the body (RFC 9110, section 9.3.3).
     public static let post = HTTPMethod(registered: "POST")
+    /// PUT: replace the resource with the body (RFC 9110, section 9.3.4).
     public static let put = HTTPMethod(registered: "PUT")
+    /// PATCH: change a part of the resource (RFC 5789).
     public static let patch = HTTPMethod(registered: "PATCH")
+    /// DELETE: remove the resource (RFC 9110, section 9.3.5).
     public static let delete = HTTPMethod(registered: "DELETE")
+    /// OPTIONS: ask what the resource supports (RFC 9110, section 9.3.7).
     public static let options = HTTPMethod(registered: "OPTIONS")
+    /// TRACE: have the request sent back as it arrived (RFC 9110, section 9.3.8).
     public static let trace = HTTPMethod(registered: "TRACE")
+    /// CONNECT: open a tunnel (RFC 9110, section 9.3.6).
     public static let connect = HTTPMethod(registered: "CONNECT")
-    /// A safe, idempotent request with a body (the HTTP QUERY method).
+    /// QUERY: a safe, idempotent request with a body.
     public static let query = HTTPMethod(registered: "QUERY")
 
-    /// The client asks for no change on the server (RFC 9110, section 9.2.1). False for an unregistered method.
+    /// Whether the method asks for no change on the server (RFC 9110, section 9.2.1). False for an unregistered method.
     public var isSafe: Bool {
         switch self {
         case .get, .head, .options, .trace, .query: true
@@ -37,7 +47,8 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
         }
     }
 
-    /// Sent twice, it has the effect of once (RFC 9110, section 9.2.2). False for an unregistered method.
+    /// Whether sending the request twice has the effect of sending it once (RFC 9110, section 9.2.2). False for an
+    /// unregistered method.
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }

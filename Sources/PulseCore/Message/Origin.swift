@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// Scheme, host and port of a URL (RFC 6454, section 4): what decides whether credentials may go along.
+/// Scheme, host and port of a URL (RFC 6454, section 4), which decide whether credentials may be sent there.
 ///
-/// `ws` and `wss` count as `http` and `https`, so that a socket to the host that a client talks to is at home there.
-/// User info, path and query do not count. Hosts are compared as text, ASCII letters in either case and percent escapes
-/// undone: an IP address written in another way, or with the trailing dot of a name's absolute form, is another origin.
-/// So a doubtful spelling loses its credentials rather than leaks them.
+/// `ws` and `wss` count as `http` and `https`, so that a socket to the client's own host is at home there. User info,
+/// path and query do not count. Hosts are compared as text, with ASCII letters in either case and percent escapes
+/// undone: an IP address written in another way, or a name with the trailing dot of its absolute form, is another
+/// origin. So a doubtful spelling loses its credentials rather than leaks them.
 public struct Origin: Hashable, Sendable {
     private let isSecure: Bool
-    /// In lower case; an IPv6 address without its brackets.
+    /// The host in lower case; an IPv6 address without its brackets.
     public let host: String
-    /// As the URL names it, or the scheme's own.
+    /// The port that the URL names, or the default of its scheme: 443 for `https`, 80 for `http`.
     public let port: Int
 
-    /// `http` or `https`.
+    /// The scheme: `http` or `https`.
     public var scheme: String { isSecure ? "https" : "http" }
 
-    /// Nil for another scheme, an empty or malformed host, or a port that is none.
+    /// Creates the origin of a URL, or nil for another scheme, an empty or malformed host, or an illegal port.
     public init?(_ url: URL) {
-        // By hand: the parts that URLComponents gives cost ten times as much, and this is asked for every request.
+        // Parsed by hand: URLComponents takes ten times as long, and this is needed for every request.
         var text = url.absoluteString
         guard let origin = text.withUTF8(Self.init(bytes:)) else { return nil }
         self = origin
@@ -62,7 +62,8 @@ public struct Origin: Hashable, Sendable {
         return nil
     }
 
-    /// `:` and digits, or nothing, or `:` alone, which stands for the scheme's own as well (RFC 3986, section 3.2.3).
+    /// The port after the host: `:` and digits, or nothing, or `:` alone, which stands for the scheme's default too
+    /// (RFC 3986, section 3.2.3).
     private static func port(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, isSecure: Bool) -> Int? {
         let standard = isSecure ? 443 : 80
         guard let colon = range.first else { return standard }
@@ -101,7 +102,7 @@ public struct Origin: Hashable, Sendable {
                 byte = high << 4 | low
                 index += 2
             }
-            // Whatever a parser might take for the end of the host: `\` is a `/` to browsers.
+            // Nothing that another parser might take for the end of the host: `\` is a `/` to browsers.
             guard isHostByte(byte) else { return nil }
             host.append(byte.asciiLowercased)
             index += 1
@@ -115,7 +116,7 @@ public struct Origin: Hashable, Sendable {
 }
 
 extension Origin: CustomStringConvertible {
-    /// `https://host`, with the port if it is not the scheme's own (RFC 6454, section 6.2).
+    /// `https://host`, with the port if it is not the scheme's default (RFC 6454, section 6.2).
     public var description: String {
         let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return "\(scheme)://\(host)" + (port == (isSecure ? 443 : 80) ? "" : ":\(port)")

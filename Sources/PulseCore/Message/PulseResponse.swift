@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: MIT
 
-/// An answer: status, headers, and a body that is buffered, streamed or in a file.
+/// The answer to a request: status, headers, and a body that is buffered, streamed or in a file.
+///
+/// A value whose copies are cheap; all copies share one ``bytes``.
 public struct PulseResponse: Sendable {
     /// Where an answer came from.
     public enum Origin: String, Sendable, Hashable {
+        /// The server's answer to this request.
         case network
-        /// A fresh answer of the cache.
+        /// A stored answer of the cache that is still fresh.
         case cache
         /// A stored answer that the server has just confirmed.
         case revalidated
-        /// A stored answer past its lifetime, served because that is allowed.
+        /// A stored answer past its lifetime, which the caching rules or the call's options allow.
         case stale
         /// The answer to another call's identical request.
         case coalesced
-        /// A mock transport's.
+        /// An answer made by a mock transport.
         case mock
     }
 
     /// One followed redirect: the status that asked for it and the URL that it led to.
     public struct Redirect: Sendable, Hashable {
+        /// The 3xx status that asked for the redirect.
         public let statusCode: Int
+        /// The URL that the redirect led to.
         public let url: URL
 
+        /// Creates an entry of ``PulseResponse/redirects``.
         public init(statusCode: Int, url: URL) {
             self.statusCode = statusCode
             self.url = url
@@ -50,11 +56,11 @@ public struct PulseResponse: Sendable {
         }
     }
 
-    /// In a box, since answers are handed on through every plugin: a copy is one reference, and a change makes a new box.
+    /// In a box, since an answer passes through every plugin: a copy is one reference, and a change makes a new box.
     private var box: Box
 
-    /// The buffered body; empty for a streamed or downloaded one.
     // Beside the box, so that it can be changed in place.
+    /// The buffered body; empty for a streamed or downloaded one.
     public var data: Data
 
     private var values: Values {
@@ -62,6 +68,7 @@ public struct PulseResponse: Sendable {
         set { box = Box(newValue) }
     }
 
+    /// Creates an answer with a buffered body. `latency` is in seconds.
     public init(
         statusCode: Int,
         headers: HTTPHeaders = HTTPHeaders(),
@@ -75,7 +82,7 @@ public struct PulseResponse: Sendable {
         self.data = data
     }
 
-    /// An answer of a transport that has measured its transfer.
+    /// Creates an answer of a transport that has measured its transfer.
     package init(
         statusCode: Int, headers: HTTPHeaders, data: Data, request: URLRequest, timings: TransferTimings?,
         isTruncated: Bool
@@ -87,7 +94,8 @@ public struct PulseResponse: Sendable {
         self.data = data
     }
 
-    /// An answer made of Foundation's parts. Repeated headers come joined, as Foundation hands them out.
+    /// Creates an answer from Foundation's parts. Repeated headers are joined, as Foundation returns them. `latency` is
+    /// in seconds.
     public init(
         data: Data = Data(), httpResponse: HTTPURLResponse, request: URLRequest, latency: TimeInterval = 0
     ) {
@@ -97,11 +105,13 @@ public struct PulseResponse: Sendable {
         values.foundationResponse = httpResponse
     }
 
+    /// The status (RFC 9110, section 15).
     public var statusCode: Int {
         get { box.values.statusCode }
         set { values.statusCode = newValue }
     }
 
+    /// The header fields.
     public var headers: HTTPHeaders {
         get { box.values.headers }
         set { values.headers = newValue }
@@ -113,35 +123,37 @@ public struct PulseResponse: Sendable {
         set { values.request = newValue }
     }
 
-    /// Seconds from handing the request to the transport until the answer was there.
+    /// The seconds from handing the request to the transport until the answer was there.
     public var latency: TimeInterval {
         get { box.values.latency }
         set { values.latency = newValue }
     }
 
+    /// Where the answer came from.
     public var origin: Origin {
         get { box.values.origin }
         set { values.origin = newValue }
     }
 
+    /// When the phases of the exchange ended; nil if the transport measures nothing.
     public var timings: TransferTimings? {
         get { box.values.timings }
         set { values.timings = newValue }
     }
 
-    /// The body of a streamed answer.
+    /// The body of a streamed answer, which can be read once; nil for any other.
     public var bytes: ByteStream? {
         get { box.values.bytes }
         set { values.bytes = newValue }
     }
 
-    /// The body of a downloaded answer.
+    /// The file with the body of a downloaded answer; nil for any other.
     public var file: URL? {
         get { box.values.file }
         set { values.file = newValue }
     }
 
-    /// The body was cut, as that of an error status is at 64 KiB in a stream or download.
+    /// Whether the body was cut, as the body of an error status is after 64 KiB in a stream or download.
     public var isTruncated: Bool {
         get { box.values.isTruncated }
         set { values.isTruncated = newValue }
@@ -153,8 +165,8 @@ public struct PulseResponse: Sendable {
         set { values.redirects = newValue }
     }
 
-    /// Foundation's view of this answer, made when asked for, which costs some 10 µs; nil if Foundation refuses the
-    /// parts. It shows the status and headers as they arrived.
+    /// The answer as Foundation's type: the one it was created from, else one made of ``statusCode`` and ``headers``,
+    /// which takes some 10 µs. Nil if Foundation refuses the parts.
     public var httpResponse: HTTPURLResponse? {
         if let response = box.values.foundationResponse { return response }
         guard let url = request.url else { return nil }
@@ -162,7 +174,8 @@ public struct PulseResponse: Sendable {
             url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers.dictionary)
     }
 
-    /// The body as `type`; for error bodies too. Throws ``PulseError/decodingFailed(type:underlying:)``.
+    /// Decodes ``data`` as `type`; error bodies too. Throws ``PulseError/decodingFailed(type:underlying:)``, or
+    /// ``PulseError/emptyBody`` if there are no bytes to decode.
     public func decode<Value: Decodable>(
         _ type: Value.Type, using decoder: any ResponseDecoder = .json
     ) throws -> Value {
@@ -170,7 +183,7 @@ public struct PulseResponse: Sendable {
             return try decoder.decode(type, from: data)
         } catch {
             let error = PulseError(decoding: type, error)
-            // Not asked beforehand: there are formats in which no bytes are a value.
+            // Not tested before decoding: there are formats in which no bytes are a value.
             throw error.kind == .decodingFailed && data.isEmpty ? .emptyBody : error
         }
     }
@@ -184,13 +197,14 @@ extension HTTPHeaders {
             guard let name = name as? String else { continue }
             fields.append(Field(name: name, value: value as? String ?? String(describing: value)))
         }
-        // Foundation keeps them in a dictionary: by name is the one order that is the same every time.
+        // Foundation keeps them in a dictionary; sorted by name they are in the same order every time.
         self.init(fields.sorted { $0.name < $1.name })
     }
 }
 
 extension PulseError {
-    /// A decoder's error as ``decodingFailed(type:underlying:)``, or unchanged if it is a PulseError already.
+    /// Creates the error for a failed decode: ``decodingFailed(type:underlying:)``, or the decoder's own error if it is
+    /// a PulseError already.
     @usableFromInline
     package init(decoding type: Any.Type, _ error: any Error) {
         self = error as? PulseError ?? .decodingFailed(type: String(describing: type), underlying: error)
@@ -198,7 +212,7 @@ extension PulseError {
 }
 
 extension PulseResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Status, method, redacted URL and size; never a header or the body.
+    /// The status, method, redacted URL and size, never a header or the body.
     public var description: String {
         let url = request.url.map { Redaction.standard.url($0) } ?? "(no URL)"
         return "\(statusCode) for \(request.httpMethod ?? "GET") \(url), \(data.count) bytes"

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// How long a server wants to be left alone.
+/// How long a server wants to be left alone, as its headers say.
 package enum RetryAfter {
-    /// Seconds, or nil if no header says so in a form that is understood; never negative.
+    /// The seconds to wait, or nil if no header says so in a form that is understood. Never negative.
     ///
-    /// `Retry-After` first (RFC 9110, section 10.2.3): digits, or a date, counted against the answer's own `Date` where
-    /// it has one. Without one `RateLimit-Reset`, then `X-RateLimit-Reset`: seconds, or a Unix time if it lies after 2024.
-    /// Anything malformed is ignored, and so is a reset while the server says that requests are left: many send it with
-    /// every answer, and then it is not what an error is about.
+    /// `Retry-After` comes first (RFC 9110, section 10.2.3): digits, or a date, which is counted from the answer's own
+    /// `Date` if it has one. Without it `RateLimit-Reset` counts, then `X-RateLimit-Reset`: seconds, or a Unix time if
+    /// it lies after 2024.
+    ///
+    /// Anything malformed is ignored. So is a reset while the server says that requests are left: many servers send it
+    /// with every answer, and then it does not explain an error.
     package static func seconds(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
         if let value = headers.values(for: "Retry-After").first,
             let seconds = digits(value) ?? date(value, headers, now).map({ max(0, $0) })
@@ -17,8 +19,8 @@ package enum RetryAfter {
         return reset(in: headers, now, ifUntold: true)
     }
 
-    /// Seconds until the server counts anew, by `RateLimit-Reset` or `X-RateLimit-Reset`; nil unless it says in the same
-    /// terms that no request is left.
+    /// The seconds until the server's quota is renewed, by `RateLimit-Reset` or `X-RateLimit-Reset`; nil unless the
+    /// `-Remaining` header of the same family says that no request is left.
     package static func resetOfNone(in headers: HTTPHeaders, now: Date) -> TimeInterval? {
         reset(in: headers, now, ifUntold: false)
     }
@@ -31,7 +33,7 @@ package enum RetryAfter {
         HTTPDate.parse(value, now: now)?.timeIntervalSince(sent(headers, now))
     }
 
-    /// The server's own clock, if it shows it: the two need not agree.
+    /// The time on the server's clock if it sends one: the two clocks need not agree.
     private static func sent(_ headers: HTTPHeaders, _ now: Date) -> Date {
         headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
     }
@@ -46,7 +48,7 @@ package enum RetryAfter {
         return seconds < startOf2025 ? seconds : max(0, seconds - sent(headers, now).timeIntervalSince1970)
     }
 
-    /// Some write `98.0`, some `100;w=60`, and lines that repeat may come as one.
+    /// The number at the start: some write `98.0`, some `100;w=60`, and repeated lines may be joined.
     private static func leadingNumber(_ text: String) -> TimeInterval? {
         let text = text.trimmingCharacters(in: .whitespaces)
         let number = text.utf8.prefix { $0.isASCIIDigit || $0 == UInt8(ascii: ".") }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The registered phrases (IANA HTTP Status Code Registry); empty for other codes, which HTTP allows.
+/// The registered reason phrases (IANA HTTP Status Code Registry); empty for other codes, which HTTP allows.
 package enum StatusText {
     package static func phrase(of status: Int) -> String { phrases[status] ?? "" }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension URLRequest {
-    /// The value of a header field, its name in any case.
     // Foundation's own lookup on Linux makes a lower-case copy of each name.
+    /// The value of a header field; the name is found in any case.
     package func header(_ name: String) -> String? {
         allHTTPHeaderFields?.header(name)
     }
@@ -17,8 +17,8 @@ extension URLRequest {
 
     /// Sets several fields at once; nil removes one.
     ///
-    /// Whatever the values are: on Linux Foundation's `setValue` drops a field with a line break in it without a word, and
-    /// the wire, which refuses such a field, would never see it. It also looks at each character.
+    /// It takes any value. Foundation's `setValue` on Linux silently drops a field with a line break in it, so that the
+    /// wire, which refuses such a field, would never see it. It also looks at every character.
     package mutating func setHeaders(_ fields: [(name: String, value: String?)]) {
         #if canImport(Darwin)
         for (name, value) in fields { setValue(value, forHTTPHeaderField: name) }
@@ -30,11 +30,12 @@ extension URLRequest {
     }
 
     #if !canImport(Darwin)
-    /// A request with these fields and all else the same, but for the wish to pipeline: it is deprecated, and nobody reads it.
+    /// A copy with these fields and everything else the same, except `httpShouldUsePipelining`, which is deprecated and
+    /// read by nobody.
     ///
-    /// To change a request is to copy it, as whoever handed it on holds it too. Foundation's copy sets the method, and the
-    /// setter collates it with the standard ones: that takes longer than all the rest. A new request is a GET already. It
-    /// would make a relative URL absolute.
+    /// Changing a request means copying it, since the caller holds it too. Foundation's copy sets the method, and the
+    /// setter compares it with the standard ones, which takes longer than everything else. A new request is a GET
+    /// already. It would make a relative URL absolute.
     private func replacingHeaders(by fields: [String: String]) -> URLRequest {
         guard let url, url.baseURL == nil, httpMethod == "GET", httpBodyStream == nil else {
             var copy = self

@@ -4,9 +4,9 @@
 public import Synchronization
 #endif
 
-/// A switch that many threads read and few change: reading it costs no more than memory does.
+/// A switch that many threads read and few change: reading it costs no more than reading memory.
 ///
-/// It tells nothing about other memory: whoever finds it set still has to ask, under a lock, for what it stands for.
+/// It orders no other memory: whoever finds it set still has to look, under a lock, at what it stands for.
 @usableFromInline
 package struct AtomicFlag: ~Copyable, Sendable {
     #if canImport(Darwin)

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: MIT
 
-/// What is known of the way to the network. It may delay or wake a request and never vetoes one: only a connect tells.
+/// What is known about the way to the network. It may delay or wake a request, but never forbids one: only an attempt
+/// to connect tells.
 public struct ConnectivityStatus: Sendable, Hashable {
+    /// Whether there is a way to the network.
     public enum Path: Sendable, Hashable {
-        /// No answer yet.
+        /// The system has not answered yet.
         case unknown
+        /// There is a way to the network.
         case satisfied
+        /// There is no way to the network.
         case unsatisfied
     }
 
+    /// The kind of a network interface.
     public enum Interface: Sendable, Hashable {
+        /// The kinds that a monitor can tell apart; `other` is anything else.
         case wifi, cellular, wired, loopback, other
     }
 
+    /// Whether there is a way to the network.
     public var path: Path
+    /// The interfaces in use; empty if they are not known.
     public var interfaces: Set<Interface>
-    /// Costs money by the byte.
+    /// Whether the network is metered, such as a cellular one.
     public var isExpensive: Bool
-    /// The user asked to save data.
+    /// Whether the user asked to save data.
     public var isConstrained: Bool
 
+    /// Creates a status; by default neither expensive nor constrained, and without interfaces.
     public init(
         path: Path, interfaces: Set<Interface> = [], isExpensive: Bool = false, isConstrained: Bool = false
     ) {
@@ -30,9 +39,10 @@ public struct ConnectivityStatus: Sendable, Hashable {
     }
 }
 
-/// Watches the way to the network.
+/// A monitor of the way to the network. Used from any thread.
 public protocol ConnectivityMonitor: Sendable {
+    /// The status as it is known now.
     var current: ConnectivityStatus { get }
-    /// Each read is a subscription of its own: the status now, then every change.
+    /// The status now, then every change. Each read of the property is a subscription of its own.
     var updates: AsyncStream<ConnectivityStatus> { get }
 }

@@ -14,7 +14,7 @@ public import Musl
 /// copy out what is needed, leave, then act. The lock is not recursive.
 @usableFromInline
 package struct Locked<State: Sendable>: @unchecked Sendable {
-    // Unchecked, and sound: `State` is Sendable and reached under the lock alone.
+    // Unchecked, and sound: `State` is Sendable and only reached under the lock.
     @usableFromInline let buffer: ManagedBuffer<State, LockPrimitive>
 
     @inlinable
@@ -34,7 +34,7 @@ package struct Locked<State: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// The same if nobody holds the lock, else nil, at once.
+    /// Runs `body` under the lock if it is free; else returns nil at once.
     @inlinable
     package func withLockIfFree<Result>(_ body: (inout State) throws -> Result) rethrows -> Result? {
         try buffer.withUnsafeMutablePointers { state, lock in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Values by number, the first one beside the others: for what mostly has one member, and may have many.
 // Inlinable, so that other modules specialize it.
+/// Values by number, with the first one beside the others: for what mostly has one member and may have many.
 @usableFromInline
 package struct Members<Value: Sendable>: Sendable {
     @usableFromInline var first: (number: Int, value: Value)?
@@ -32,7 +32,7 @@ package struct Members<Value: Sendable>: Sendable {
         }
     }
 
-    /// Gives the member that was there.
+    /// Removes the member of that number and returns it.
     @inlinable
     package mutating func remove(_ number: Int) -> Value? {
         guard let first, first.number == number else { return others.removeValue(forKey: number) }
@@ -40,7 +40,7 @@ package struct Members<Value: Sendable>: Sendable {
         return first.value
     }
 
-    /// In no order.
+    /// Runs `body` with each member, in no particular order.
     @inlinable
     package func forEach(_ body: (Value) -> Void) {
         if let first { body(first.value) }

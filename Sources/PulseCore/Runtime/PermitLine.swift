@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// A semaphore as a value: so many hold a permit, the rest stand in line, the more urgent before the less, within one
-/// urgency first come first served.
+// Inlinable, so that other modules specialize it: plugins use it at each attempt.
+/// A semaphore as a value: a limited number hold a permit and the rest stand in line, the more urgent first, and first
+/// come first served within one urgency.
 ///
-/// A permit that is given back goes to the next in line or lapses: it never lies about while somebody waits, whoever
-/// left the line meanwhile. It has no lock and resumes nobody, see ``Permits``.
-// Inlinable, so that other modules specialize it: plugins ask it at each attempt.
+/// A permit that is given back goes to the next in line, or lapses if nobody waits: it is never left unused while
+/// somebody waits, whoever has left the line in between. It has no lock and resumes nobody, see ``Permits``.
 @usableFromInline
 package struct PermitLine<Waiter: Sendable>: Sendable {
     @usableFromInline let limit: Int
-    /// How many hold a permit.
+    /// The number of permits that are held.
     @usableFromInline package internal(set) var active = 0
-    /// One for each urgency, the least urgent first; none until somebody has to wait.
+    /// One line for each urgency, the least urgent first; none until somebody has to wait.
     @usableFromInline var lines: [WaitingLine<Waiter>] = []
 
-    /// - Parameter limit: of permits; less than 1 counts as 1.
+    /// Creates a line with all permits free.
+    ///
+    /// - Parameter limit: the number of permits; less than 1 counts as 1.
     @inlinable
     package init(limit: Int) {
         self.limit = max(1, limit)
@@ -22,10 +24,10 @@ package struct PermitLine<Waiter: Sendable>: Sendable {
 
     package var waiterCount: Int { lines.reduce(0) { $0 + $1.count } }
 
-    /// How many places the lines take in memory.
+    /// The number of places that the lines take in memory.
     package var placeCount: Int { lines.reduce(0) { $0 + $1.placeCount } }
 
-    /// Nobody holds a permit, and so nobody waits.
+    /// Whether nobody holds a permit, and so nobody waits.
     @inlinable
     package var isIdle: Bool { active == 0 }
 
@@ -45,7 +47,7 @@ package struct PermitLine<Waiter: Sendable>: Sendable {
         lines[place].append(waiter, id: id)
     }
 
-    /// Leaves the line; nil if nobody of that number is in it, as when its turn has come.
+    /// Takes a waiter out of the line and returns it; nil if it is not there, as after its turn has come.
     @inlinable
     package mutating func leave(id: UInt64) -> Waiter? {
         for index in lines.indices {
@@ -54,7 +56,7 @@ package struct PermitLine<Waiter: Sendable>: Sendable {
         return nil
     }
 
-    /// Gives a permit back. Whoever it returns holds it now.
+    /// Gives a permit back. The waiter that it returns holds the permit now.
     @inlinable
     package mutating func release() -> Waiter? {
         if !lines.isEmpty {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Semaphores under keys, which exist only while somebody holds a permit: however many keys were ever seen, memory is
-/// that of the calls under way.
-// Inlinable where it is on the way of a call, so that other modules specialize it.
+// Inlinable where it is on the path of a call, so that other modules specialize it.
+/// Semaphores under keys, which exist only while somebody holds a permit: however many keys were ever seen, only the
+/// calls under way take memory.
 @usableFromInline
 package struct Permits<Key: Hashable & Sendable>: Sendable {
     @usableFromInline typealias Waiter = CheckedContinuation<Void, any Error>
@@ -24,13 +24,15 @@ package struct Permits<Key: Hashable & Sendable>: Sendable {
     @usableFromInline let limit: Int
     @usableFromInline let state = Locked(State())
 
-    /// - Parameter limit: of permits under each key; less than 1 counts as 1.
+    /// Creates semaphores with all permits free.
+    ///
+    /// - Parameter limit: the number of permits under each key; less than 1 counts as 1.
     package init(limit: Int) {
         self.limit = max(1, limit)
     }
 
-    /// Waits for a permit. Throws `CancellationError` if the task, or the call that runs in it, is cancelled meanwhile;
-    /// then it holds none.
+    /// Waits for a permit. Throws `CancellationError`, and then holds none, if the task or the call that runs in it is
+    /// cancelled meanwhile.
     @inlinable
     package func acquire(
         _ key: Key, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil
@@ -38,8 +40,9 @@ package struct Permits<Key: Hashable & Sendable>: Sendable {
         if let id = enter(key) { try await wait(key, id, priority: priority, cancellation) }
     }
 
-    /// Takes a permit if one is free, which is nil; else gives what to ``wait(_:_:priority:_:)`` with. For whoever finds one
-    /// mostly: an asynchronous function costs more than all that is done here.
+    /// Takes a permit if one is free and returns nil; else returns the number to call ``wait(_:_:priority:_:)`` with.
+    ///
+    /// For callers who mostly find a permit: an asynchronous function costs more than everything that is done here.
     @inlinable
     package func enter(_ key: Key) -> UInt64? {
         state.withLock { state in
@@ -55,7 +58,7 @@ package struct Permits<Key: Hashable & Sendable>: Sendable {
         try await withCancellation(cancellation) {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
-                    // Cancellation that came before the continuation found nothing to resume.
+                    // If cancellation came before the continuation, it found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true || state.isShutDown {
                         return .failure(CancellationError())
                     }
@@ -71,11 +74,11 @@ package struct Permits<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Gives a permit to the first who waits.
+    /// Gives a permit back, and with it resumes the first who waits.
     @inlinable
     package func release(_ key: Key) {
         let next = state.withLock { state -> Waiter? in
-            // One look for the key, and another only to forget it.
+            // The key is looked up once, and again only to forget it.
             guard let index = state.lines.index(forKey: key) else { return nil }
             let next = state.lines.values[index].release()
             if state.lines.values[index].isIdle { state.lines.remove(at: index) }
@@ -84,7 +87,7 @@ package struct Permits<Key: Hashable & Sendable>: Sendable {
         next?.resume()
     }
 
-    /// Nobody waits any more: who does is cancelled, and so is whoever would.
+    /// Cancels all who wait, and everybody who would wait later.
     package func shutdown() {
         let waiters = state.withLock { state in
             state.isShutDown = true
@@ -93,22 +96,22 @@ package struct Permits<Key: Hashable & Sendable>: Sendable {
         waiters.forEach { $0.resume(throwing: CancellationError()) }
     }
 
-    /// How many hold a permit now.
+    /// The number of permits that are held under a key now.
     package func activeCount(_ key: Key) -> Int {
         state.withLock { $0.lines[key]?.active ?? 0 }
     }
 
-    /// How many wait now.
+    /// The number of those who wait under a key now.
     package func waiterCount(_ key: Key) -> Int {
         state.withLock { $0.lines[key]?.waiterCount ?? 0 }
     }
 
-    /// How many places the line takes in memory: those of the waiters, and of some who have left.
+    /// The number of places that a line takes in memory: those of the waiters, and of some who have left.
     package func placeCount(_ key: Key) -> Int {
         state.withLock { $0.lines[key]?.placeCount ?? 0 }
     }
 
-    /// How many keys are kept: those under which somebody holds a permit.
+    /// The number of keys that are kept: those under which somebody holds a permit.
     package var keyCount: Int {
         state.withLock { $0.lines.count }
     }

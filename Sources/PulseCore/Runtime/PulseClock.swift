@@ -8,19 +8,20 @@ import Glibc
 import Musl
 #endif
 
-/// The one source of time: nothing in PulseKit reads a clock or sleeps but through it.
+/// The one source of time: nothing in PulseKit reads a clock or sleeps except through it. Used from any thread.
 public protocol PulseClock: Sendable {
-    /// The wall clock, which may jump.
+    /// The date by the wall clock, which may jump.
     var now: Date { get }
-    /// Seconds from an arbitrary start, which never run backwards: what durations and deadlines are counted in.
+    /// The seconds since an arbitrary start, which never run backwards. Durations and deadlines are counted in them.
     var uptime: TimeInterval { get }
-    /// Suspends for that many seconds; at once for zero, a negative number or NaN. Throws `CancellationError` as soon as
-    /// the task is cancelled.
+    /// Suspends for that many seconds; returns at once for zero, a negative number or NaN. Throws `CancellationError`
+    /// as soon as the task is cancelled.
     func sleep(_ seconds: TimeInterval) async throws
 }
 
-/// The system's clock.
+/// The system's clock. ``uptime`` is its monotonic clock.
 public struct SystemClock: PulseClock {
+    /// Creates the system's clock.
     public init() {}
 
     static var wallNow: Date { Date() }
@@ -42,5 +43,6 @@ public struct SystemClock: PulseClock {
 }
 
 extension PulseClock where Self == SystemClock {
+    /// The system's clock.
     public static var system: SystemClock { SystemClock() }
 }

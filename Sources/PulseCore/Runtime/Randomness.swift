@@ -6,19 +6,20 @@ import Glibc
 import Musl
 #endif
 
-/// The one source of chance: jitter, identifiers and boundaries come from it, so that a test can seed them.
+/// The one source of chance: jitter, identifiers and boundaries come from it, so that a test can seed them. Used from
+/// any thread.
 public protocol Randomness: Sendable {
-    /// 64 uniform bits.
+    /// Returns 64 uniform bits.
     func next() -> UInt64
 }
 
 extension Randomness {
-    /// A uniform number of at least 0 and less than 1.
+    /// Returns a uniform number of at least 0 and less than 1.
     package func unit() -> Double {
         Double(next() >> 11) * 0x1p-53
     }
 
-    /// As ``next()`` gives them one after the other.
+    /// Returns three words, as three calls of ``next()`` would.
     package func nextThree() -> (UInt64, UInt64, UInt64) {
         if self is SystemRandomness, let bits = SystemRandomness.filled((0, 0, 0) as (UInt64, UInt64, UInt64)) {
             return bits
@@ -26,7 +27,7 @@ extension Randomness {
         return (next(), next(), next())
     }
 
-    /// A version 4 UUID (RFC 9562, section 5.4).
+    /// Returns a version 4 UUID (RFC 9562, section 5.4).
     package func uuid() -> UUID {
         if self is SystemRandomness, let bits = SystemRandomness.filled((0, 0) as (UInt64, UInt64)) {
             return UUID(bits: bits.0, bits.1)
@@ -48,8 +49,9 @@ extension UUID {
     }
 }
 
-/// The system's generator, fit for secrets.
+/// The system's random generator, fit for secrets.
 public struct SystemRandomness: Randomness {
+    /// Creates the system's generator.
     public init() {}
 
     public func next() -> UInt64 {
@@ -57,8 +59,8 @@ public struct SystemRandomness: Randomness {
         return generator.next()
     }
 
-    /// Several words by one question to the kernel, which takes longer than all that is done with them. Nil if it has no
-    /// answer, and where the system's library answers by itself.
+    /// Several words from one system call, which takes longer than everything that is done with them. Nil if it fails,
+    /// and where the system's library does the same by itself.
     fileprivate static func filled<Words: BitwiseCopyable>(_ words: Words) -> Words? {
         #if canImport(Glibc) || canImport(Musl)
         var bits = words
@@ -73,6 +75,7 @@ public struct SystemRandomness: Randomness {
 }
 
 extension Randomness where Self == SystemRandomness {
+    /// The system's random generator.
     public static var system: SystemRandomness { SystemRandomness() }
 }
 

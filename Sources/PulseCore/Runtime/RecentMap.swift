@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// A dictionary that holds a bounded number of values and lets go of the least recently used: what is kept for each host,
+// Inlinable, so that other modules specialize it: plugins use it at each attempt.
+/// A dictionary that holds a bounded number of values and drops the least recently used: what is kept for each host,
 /// route or user must not grow with the number of those that were ever seen.
 ///
-/// Reading, writing and letting go take constant time. A value; who shares one puts it into a ``Locked``.
-// Inlinable, so that other modules specialize it: plugins ask it at each attempt.
+/// Reading, writing and dropping take constant time. It is a value; put it into a ``Locked`` to share it.
 @usableFromInline
 package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline struct Node: Sendable {
@@ -31,8 +31,11 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var newest = none
     @usableFromInline var oldest = none
 
-    /// - Parameter capacity: less than 1 counts as 1.
-    /// - Parameter mayLeave: false for a value that somebody still counts on. Such values stay beyond the capacity.
+    /// Creates an empty map.
+    ///
+    /// - Parameter capacity: the number of values to keep; less than 1 counts as 1.
+    /// - Parameter mayLeave: whether a value may be dropped; false for one that is still in use, which then stays
+    ///   beyond the capacity.
     package init(capacity: Int, mayLeave: @escaping @Sendable (Value) -> Bool = { _ in true }) {
         self.capacity = max(1, capacity)
         self.mayLeave = mayLeave
@@ -41,17 +44,17 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     package var count: Int { nodes.count }
 
-    /// In no order.
+    /// The keys, in no particular order.
     @inlinable
     package var keys: Dictionary<Key, Int>.Keys { places.keys }
 
-    /// The value without a use of it.
+    /// The value under a key, without counting as a use of it.
     @inlinable
     package func peek(_ key: Key) -> Value? {
         place(of: key).map { nodes[$0].value }
     }
 
-    /// Uses the value under a key, made first if there is none.
+    /// Runs `body` with the value under a key, which is made first if there is none.
     @inlinable
     package mutating func withValue<Result>(
         for key: Key, default value: @autoclosure () -> Value, _ body: (inout Value) throws -> Result
@@ -66,7 +69,7 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return try body(&nodes[newest].value)
     }
 
-    /// Uses the value under a key, if there is one.
+    /// Runs `body` with the value under a key, if there is one.
     @inlinable
     package mutating func withValue<Result>(for key: Key, _ body: (inout Value) throws -> Result) rethrows -> Result? {
         guard let place = place(of: key) else { return nil }
@@ -81,7 +84,7 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return remove(at: place).value
     }
 
-    /// For whoever bounds the map by more than a count.
+    /// Removes the least recently used value, for callers who bound the map by more than a count.
     @inlinable
     package mutating func removeLeastRecentlyUsed() -> (key: Key, value: Value)? {
         guard oldest != Self.none else { return nil }
@@ -93,7 +96,7 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self = RecentMap(capacity: capacity, mayLeave: mayLeave)
     }
 
-    // Mostly an app asks one host, or one route, several times in a row: to compare is cheaper than to hash.
+    // Most apps use one host, or one route, several times in a row: comparing is cheaper than hashing.
     @inlinable
     func place(of key: Key) -> Int? {
         newest != Self.none && nodes[newest].key == key ? newest : places[key]
@@ -142,8 +145,8 @@ package struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return removed
     }
 
-    /// A value that must stay counts as used, so that the next search does not meet it first; a few steps at a time, so
-    /// that one insertion never costs a walk through all.
+    /// Drops the least recently used values beyond the capacity. A value that must stay counts as used, so that the
+    /// next search does not meet it first. A few steps at a time, so that one insertion never walks through all values.
     @inlinable
     mutating func letGo(butNot key: Key) {
         var steps = 8

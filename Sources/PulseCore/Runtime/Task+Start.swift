@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 extension Task where Failure == any Error {
-    /// A task that starts on the caller's thread where the system can do that, up to its first suspension: the way to
-    /// another thread and back would cost as much as all the rest of a call.
+    // Inlined, and with the closure type that `Task` itself takes, so that the body is not wrapped in further closures.
+    /// Starts a task, on the caller's thread up to its first suspension where the system can do that: a hop to another
+    /// thread and back would cost as much as the rest of a call.
     ///
-    /// - Parameter priority: the caller's if nil.
-    /// - Parameter once: left to its default.
-    // Inlined, and of the type that `Task` itself takes: so the body is not wrapped into further closures.
+    /// - Parameter priority: nil for the caller's.
+    /// - Parameter once: always left to its default.
     @inlinable
     @inline(__always)
     package static func startingNow(
@@ -16,10 +16,11 @@ extension Task where Failure == any Error {
     ) -> Task {
         #if compiler(>=6.2)
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {  // newer: falls back to a plain task
-            // In a loop, which must not be known as one round before, the compiler inlines the system's function, and so
-            // learns that no executor is preferred. Else each task gets a record which says that, and every switch in it
+            // In a loop that must not be known to run once, the compiler inlines the system's function, and so learns
+            // that no executor is preferred. Otherwise each task gets a record that says so, and every switch in it
             // looks there under a lock.
-            // Unchecked: handed on once.
+            //
+            // Unchecked: passed on only once.
             nonisolated(unsafe) let body = body
             var task: Task?
             for _ in once { task = Task.immediate(priority: priority, operation: body) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// The names of types, each spelled once: the runtime takes half a microsecond, and each event of a call asks again.
+/// The names of types, each made once: the runtime takes half a microsecond for one, and each event of a call needs it.
 package struct TypeNames: Sendable {
     private struct State {
         var names: [ObjectIdentifier: String] = [:]
-        /// Asked for again as a rule, and found without hashing.
+        /// Mostly the one that is needed next, found without hashing.
         var last: (key: ObjectIdentifier, name: String)?
 
         mutating func name(of key: ObjectIdentifier) -> String? {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// Those who wait for something, first come first served; each may leave from any place.
-///
-/// Joining, leaving and being served take constant time on average. A value without a lock; who shares one puts it into
-/// a ``Locked``, and resumes outside it whom it took out.
 // Inlinable, so that other modules specialize it.
+/// A line of waiters, first come first served, which each may leave from any place.
+///
+/// Joining, leaving and being served take constant time on average. It is a value without a lock: put it into a
+/// ``Locked`` to share it, and resume outside the lock whomever it gave out.
 @usableFromInline
 package struct WaitingLine<Waiter: Sendable>: Sendable {
-    /// The waiters' numbers in their order; a number without a waiter has left.
+    /// The waiters' numbers in order; a number without a waiter has left.
     @usableFromInline var order: [UInt64] = []
     @usableFromInline var head = 0
     @usableFromInline var waiting: [UInt64: Waiter] = [:]
@@ -19,7 +19,7 @@ package struct WaitingLine<Waiter: Sendable>: Sendable {
     @inlinable
     package var isEmpty: Bool { waiting.isEmpty }
 
-    /// How many places the line takes in memory: those of the waiters, and of some who have left.
+    /// The number of places that the line takes in memory: those of the waiters, and of some who have left.
     package var placeCount: Int { order.count }
 
     /// Joins at the end.
@@ -29,13 +29,13 @@ package struct WaitingLine<Waiter: Sendable>: Sendable {
     package mutating func append(_ waiter: Waiter, id: UInt64) {
         waiting[id] = waiter
         order.append(id)
-        // A line that is never empty would keep the places of all who were ever in it.
+        // Otherwise a line that is never empty would keep the places of all who were ever in it.
         guard order.count > 1024, order.count > 2 * waiting.count else { return }
         order = order[head...].filter { waiting[$0] != nil }
         head = 0
     }
 
-    /// Takes the first out, if there is one.
+    /// Takes the first waiter out, if there is one.
     @inlinable
     package mutating func popFirst() -> Waiter? {
         guard let id = firstID() else { return nil }
@@ -43,13 +43,13 @@ package struct WaitingLine<Waiter: Sendable>: Sendable {
         return waiting.removeValue(forKey: id)
     }
 
-    /// Takes out whoever has that number; nil if nobody has.
+    /// Takes out the waiter of that number; nil if there is none.
     @inlinable
     package mutating func remove(id: UInt64) -> Waiter? {
         waiting.removeValue(forKey: id)
     }
 
-    /// Takes everybody out, in their order.
+    /// Takes all waiters out, in their order.
     @inlinable
     package mutating func removeAll() -> [Waiter] {
         let all = order[head...].compactMap { waiting[$0] }
@@ -57,7 +57,8 @@ package struct WaitingLine<Waiter: Sendable>: Sendable {
         return all
     }
 
-    /// Takes out those for whom `leaves` is true. It is asked in their order, and told how many stay before each.
+    /// Takes out those for whom `leaves` is true. It is called in their order, with the number of those who stay before
+    /// each.
     package mutating func removeAll(where leaves: (_ waiter: Waiter, _ staying: Int) -> Bool) -> [Waiter] {
         var (staying, leaving) = (0, [Waiter]())
         for id in order[head...] {
@@ -72,7 +73,7 @@ package struct WaitingLine<Waiter: Sendable>: Sendable {
         return leaving
     }
 
-    /// The number of the first who has not left; forgets the places before it.
+    /// The number of the first waiter who has not left; forgets the places before it.
     @inlinable
     mutating func firstID() -> UInt64? {
         while head < order.count {

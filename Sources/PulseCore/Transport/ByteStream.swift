@@ -2,10 +2,11 @@
 
 /// A body that arrives, or is made, chunk by chunk.
 ///
-/// An `AsyncSequence` of `Data` that is read once, by one reader; nothing is fetched ahead of the reader beyond what the
-/// source buffers. It ends when its last chunk was read, when it fails, when it is cancelled, or when the loop over it
-/// is left or the stream is dropped; each of these frees the source. Safe to use from any thread.
+/// An `AsyncSequence` of `Data` that is read once, by one reader; nothing is fetched ahead of the reader beyond what
+/// the source buffers. It ends when its last chunk has been read, when it fails or is cancelled, when the loop over it
+/// is left, or when the stream is dropped; each of these frees the source. Safe to use from any thread.
 public final class ByteStream: AsyncSequence, Sendable {
+    /// One chunk of the body.
     public typealias Element = Data
 
     private struct State {
@@ -23,17 +24,17 @@ public final class ByteStream: AsyncSequence, Sendable {
     private let cancelSource: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// A stream over a source.
+    /// Creates a stream over a source.
     ///
-    /// - Parameter next: gives the next chunk, nil after the last; never called concurrently.
-    /// - Parameter cancel: frees the source when the stream ends before `next` gave nil; called at most once, may be
-    ///   called while `next` waits, which must then return or throw soon.
+    /// - Parameter next: returns the next chunk, or nil after the last; never called concurrently.
+    /// - Parameter cancel: frees the source if the stream ends before `next` returned nil. It is called at most once,
+    ///   perhaps while `next` waits, which must then return or throw soon.
     public init(next: @escaping @Sendable () async throws -> Data?, cancel: @escaping @Sendable () -> Void = {}) {
         nextChunk = next
         cancelSource = cancel
     }
 
-    /// A stream of chunks that are already there.
+    /// Creates a stream of chunks that are already there.
     public convenience init(_ chunks: [Data]) {
         let rest = Locked(chunks[...])
         self.init(next: { rest.withLock { $0.popFirst() } })
@@ -43,12 +44,13 @@ public final class ByteStream: AsyncSequence, Sendable {
         finish(.cancelled, cancelsSource: true)
     }
 
-    /// Asked when the stream has ended: what was measured of the whole transfer, if its source measures.
+    /// Returns what was measured of the whole transfer, if the source measures; called after the stream has ended.
     package var timingsAtEnd: (@Sendable () -> TransferTimings?)? {
         get { state.withLock { $0.timingsAtEnd } }
         set { state.withLock { $0.timingsAtEnd = newValue } }
     }
 
+    /// Returns the reader. Only the first one can read; any other throws ``PulseError/invalidRequest(reason:)``.
     public func makeAsyncIterator() -> Iterator {
         let isFirst = state.withLock { state in
             defer { state.hasReader = true }
@@ -57,11 +59,12 @@ public final class ByteStream: AsyncSequence, Sendable {
         return Iterator(reader: isFirst ? Reader(self) : nil)
     }
 
-    /// Sendable, so that one stream can be made of another; it must not be read concurrently.
+    /// The reader of a stream. It is Sendable, so that one stream can be made of another; it must not be used
+    /// concurrently.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         fileprivate let reader: Reader?
 
-        /// The next chunk, nil after the last. Throws ``PulseError``; for a second reader
+        /// Returns the next chunk, or nil after the last. Throws ``PulseError``; a second reader gets
         /// ``PulseError/invalidRequest(reason:)``.
         public mutating func next() async throws -> Data? {
             guard let reader else {
@@ -71,13 +74,16 @@ public final class ByteStream: AsyncSequence, Sendable {
         }
     }
 
-    /// Ends the stream and frees its source; a reader gets ``PulseError/cancelled``. Does nothing once it has ended.
+    /// Ends the stream and frees its source; a reader gets ``PulseError/cancelled``. Does nothing once the stream has
+    /// ended.
     public func cancel() {
         finish(.cancelled, cancelsSource: true)
     }
 
     /// Runs `body` once when the stream has ended, with its error if it did not end well; at once if it has ended
-    /// already. May be called several times; each body runs on the thread that ends the stream and should be short.
+    /// already.
+    ///
+    /// May be called several times. Each body runs on the thread that ends the stream and should be short.
     public func onEnd(_ body: @escaping @Sendable (PulseError?) -> Void) {
         let end = state.withLock { state -> End? in
             if state.end == nil { state.observers.append(body) }
@@ -86,7 +92,8 @@ public final class ByteStream: AsyncSequence, Sendable {
         if let end { body(end.error) }
     }
 
-    /// All of it, for bodies known to be small. Throws ``PulseError/responseTooLarge(limit:)`` above `limit` bytes.
+    /// Returns the whole body, for bodies known to be small. Above `limit` bytes it cancels the stream and throws
+    /// ``PulseError/responseTooLarge(limit:)``.
     public func collect(upTo limit: Int) async throws -> Data {
         var collected = Data()
         for try await chunk in self {
@@ -112,11 +119,11 @@ public final class ByteStream: AsyncSequence, Sendable {
                 cancel()
             }
             if chunk == nil { finish(nil, cancelsSource: false) }
-            // A source that is cancelled may well say that it has ended: a body cut short must not pass for a whole one.
+            // A cancelled source may well report its end, and a body cut short must not pass for a whole one.
             if let error = state.withLock({ $0.end?.error }) { throw error }
             return chunk
         } catch {
-            // Whoever ended it first says why: a cancelled source may throw any error.
+            // The first one to end it says why: a cancelled source may throw any error.
             finish(PulseError(wrapping: error), cancelsSource: true)
             throw state.withLock { $0.end?.error } ?? PulseError(wrapping: error)
         }
@@ -134,7 +141,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         observers.forEach { $0(error) }
     }
 
-    /// Dropped with its iterator: so leaving a loop over the stream ends it, though others may hold the stream.
+    /// Dropped with its iterator, so that leaving a loop over the stream ends it even if others hold the stream.
     fileprivate final class Reader: Sendable {
         let stream: ByteStream
 

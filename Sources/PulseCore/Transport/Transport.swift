@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// Sends one request over the wire and gives the answer.
+/// Sends one request over the wire and returns the answer.
 ///
 /// A transport does not retry, follow redirects, cache, keep cookies, decode values or judge statuses; it does undo the
-/// content coding. Cancelling the task cancels the wire at once. It throws ``TransportFailure`` for a failed wire, so
-/// that the caller knows how far the request got.
+/// content coding. Cancelling the task cancels the wire at once. If the wire fails it throws ``TransportFailure``,
+/// which says how far the request got.
 public protocol Transport: Sendable {
-    /// What of a request's policies it can enforce; a request that needs more is refused before it gets here.
+    /// The policies of a request that the transport can enforce; none by default. A request that needs more is refused
+    /// with ``PulseError/unsupported(_:)`` before it gets here.
     var capabilities: TransportCapabilities { get }
+    /// Sends the request and returns the answer, whose body comes as ``TransportRequest/delivery`` says. Called
+    /// concurrently. Throws ``TransportFailure`` or ``PulseError``.
     func send(_ request: TransportRequest) async throws -> PulseResponse
-    /// Ends all that is under way and frees threads and sockets. Nothing is sent afterwards.
+    /// Ends everything under way and frees threads and sockets; nothing is sent afterwards. Does nothing by default.
     func shutdown() async
 }
 
@@ -18,20 +21,22 @@ extension Transport {
     public func shutdown() async {}
 }
 
-/// What a transport can enforce.
+/// The policies that a transport can enforce.
 public struct TransportCapabilities: OptionSet, Sendable {
+    /// The bits of the set.
     public let rawValue: Int
 
+    /// Creates a set from its bits.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }
 
-    /// Public key pins.
+    /// Pins of public keys.
     public static let pinning = TransportCapabilities(rawValue: 1 << 0)
-    /// Own certificate authorities, client certificates, a minimum version.
+    /// Custom certificate authorities, client certificates, and a minimum TLS version.
     public static let tls = TransportCapabilities(rawValue: 1 << 1)
-    /// A proxy other than the environment's.
+    /// A proxy other than that of the environment.
     public static let proxy = TransportCapabilities(rawValue: 1 << 2)
-    /// There is no wire: every policy is satisfied.
+    /// No wire at all: every policy counts as satisfied.
     public static let simulated = TransportCapabilities(rawValue: 1 << 3)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Method, redacted URL and kind of body; never a header or the body.
+    /// The method, redacted URL and kind of body, never a header or the body.
     public var description: String {
         let url = urlRequest.url.map { Redaction.standard.url($0) } ?? "(no URL)"
         return "\(urlRequest.httpMethod ?? "GET") \(url), \(body)"
@@ -13,7 +13,7 @@ extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertibl
 }
 
 extension TransportRequest.Body: CustomStringConvertible, CustomReflectable {
-    /// What kind of body, and its size; never the body.
+    /// The kind of body and its size, never its content.
     public var description: String {
         switch self {
         case .none: "no body"

@@ -2,47 +2,56 @@
 
 /// A request as a transport gets it: final, with every header set.
 public struct TransportRequest: Sendable {
+    /// The body of the request.
     public enum Body: Sendable {
+        /// No body.
         case none
-        /// Also in `urlRequest.httpBody`, where plugins and mocks read it.
+        /// Bytes in memory; they are in `urlRequest.httpBody` as well, where plugins and mocks read them.
         case bytes(Data)
+        /// A file on disk, read while it is sent.
         case file(URL)
+        /// Bytes that are made while they are sent.
         case stream(BodyStream)
     }
 
-    /// How the body of the answer is wanted. `.streamed` and `.file` deliver 2xx only: the body of any other status is
-    /// buffered, cut at 64 KiB with ``PulseResponse/isTruncated``.
+    /// How the body of the answer is to be delivered. `.streamed` and `.file` deliver 2xx only: the body of any other
+    /// status is buffered and cut at 64 KiB, with ``PulseResponse/isTruncated`` set.
     public enum Delivery: Sendable, Hashable {
-        /// In memory; more than `limit` bytes is ``PulseError/responseTooLarge(limit:)``.
+        /// In memory; more than `limit` bytes throw ``PulseError/responseTooLarge(limit:)``.
         case buffered(limit: Int)
-        /// As a ``ByteStream`` that holds the server back while nobody reads.
+        /// As a ``ByteStream``, which holds the server back while nobody reads.
         case streamed
-        /// Into a file, from that offset on.
+        /// Into a file, written from that offset in bytes on.
         case file(URL, resumeOffset: Int64)
-        /// A socket, after status 101.
+        /// As a socket, after status 101.
         case upgrade
     }
 
+    /// The request with its URL, method and headers, and with the body if it is bytes.
     public var urlRequest: URLRequest
+    /// The body of the request.
     public var body: Body
+    /// How the body of the answer is to be delivered.
     public var delivery: Delivery
-    /// Seconds for name, TCP and TLS.
+    /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
     public var connectTimeout: TimeInterval
-    /// Seconds without a byte sent or received, once connected.
+    /// The idle timeout: seconds without a byte sent or received, once connected. 30 by default.
     public var idleTimeout: TimeInterval
-    /// False: an engine that repeats requests by itself must not repeat this one.
+    /// Whether an engine that repeats requests by itself may repeat this one. False by default.
     public var mayBeResent: Bool
+    /// How urgent the request is among those of its client.
     public var priority: RequestPriority
+    /// Called with the progress of the request's body if there is one, else of the answer's body; from any thread.
     public var progress: (@Sendable (TransferProgress) -> Void)?
-    /// Takes pins seen and warnings.
+    /// Takes the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
     public var events: (any EventSink)?
-    /// What ends it besides its task, where the call has none of its own.
+    /// Ends the request in addition to its task, for a call that has no task of its own.
     package var cancellation: Cancellation?
-    /// What must not be shown of it, by the client's configuration and by its plugins.
+    /// Hides what must not be shown of the request, by the client's configuration and by its plugins.
     package var redaction = Redaction.standard
     private var policies: Policies
 
-    /// How a client's connections are secured and led: in a box that its requests share.
+    /// How a client's connections are secured and routed, in a box that its requests share.
     package final class Policies: Sendable {
         let pins: PinSet?
         let tls: TLSSettings
@@ -55,22 +64,26 @@ public struct TransportRequest: Sendable {
         }
     }
 
-    /// The public keys that the server must show one of; nil for none.
+    /// The pinned keys, one of which the server must prove; nil if there are no pins.
     public var pins: PinSet? {
         get { policies.pins }
         set { policies = Policies(pins: newValue, tls: tls, proxy: proxy) }
     }
 
+    /// How the connection is secured, beyond the system's defaults.
     public var tls: TLSSettings {
         get { policies.tls }
         set { policies = Policies(pins: pins, tls: newValue, proxy: proxy) }
     }
 
+    /// Which proxy the connection goes through.
     public var proxy: ProxySettings {
         get { policies.proxy }
         set { policies = Policies(pins: pins, tls: tls, proxy: newValue) }
     }
 
+    /// Creates a request. All but `urlRequest` have defaults; times are in seconds, and a buffered body is limited to
+    /// 128 MiB unless `delivery` says otherwise.
     public init(
         urlRequest: URLRequest,
         body: Body = .none,
@@ -110,13 +123,14 @@ public struct TransportRequest: Sendable {
     }
 }
 
-/// How far a body has got.
+/// How much of a body has been transferred.
 public struct TransferProgress: Sendable, Hashable {
-    /// Bytes so far.
+    /// The bytes transferred so far.
     public let completed: Int64
-    /// Bytes in all, if that is known.
+    /// The bytes in all; nil if that is not known.
     public let total: Int64?
 
+    /// Creates a progress; both numbers are bytes.
     public init(completed: Int64, total: Int64?) {
         self.completed = completed
         self.total = total

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Why a text makes no URL.
+/// Why a text is not a URL.
 struct URLFault: Error {
     let reason: String
 
@@ -20,7 +20,7 @@ struct PathAndQuery: Sendable {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw URLFault("a fragment is not sent to a server") }
         let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         path = PercentEncoding.path(String(text[..<end]))
-        // By bytes: a mark behind the sign makes one character of both.
+        // By bytes: a combining mark behind the sign makes one character of both.
         query = PercentEncoding.queryText(String(Substring(text.utf8[end...].dropFirst())))
         guard !PercentEncoding.containsDotSegment(path) else { throw URLFault("a dot segment") }
     }
@@ -28,12 +28,12 @@ struct PathAndQuery: Sendable {
 
 /// An `http` or `https` URL in parts, each in legal text.
 struct AbsoluteURL: Sendable {
-    /// The scheme and authority, and the path without its slashes at the end: what a path with a slash is added to.
+    /// Scheme, authority, and the path without its trailing slashes: a path that begins with a slash is added to it.
     let stem: String
     let query: String
     private let whole: String
 
-    /// Whether a text names a scheme and an authority, so that no base has a say (RFC 3986, section 3.1).
+    /// Whether a text names a scheme and an authority, so that no base applies (RFC 3986, section 3.1).
     static func hasScheme(_ text: String) -> Bool {
         scheme(of: text) != nil
     }
@@ -72,8 +72,8 @@ struct AbsoluteURL: Sendable {
 }
 
 extension AbsoluteURL {
-    /// `user:password@host:port` (RFC 3986, section 3.2). Where parsers disagree on what the host is, as with a second `@`,
-    /// a text is refused.
+    /// Checks `user:password@host:port` (RFC 3986, section 3.2). A text in which parsers disagree on the host, as with
+    /// a second `@`, is refused.
     private static func authority(_ text: Substring) throws(URLFault) -> String {
         var address = text
         var userInfo = ""
@@ -94,7 +94,7 @@ extension AbsoluteURL {
             guard isIPv6Literal(text) else { throw URLFault("malformed host") }
             return String(text)
         }
-        // Escapes in a host are decoded here, since not everything behind us does it.
+        // Escapes in a host are decoded here, since not every layer below does it.
         guard let host = PercentEncoding.decode(text),
             host.utf8.allSatisfy({ $0 >= 0x80 || hostCharacters.contains($0) })
         else { throw URLFault("malformed host") }
@@ -114,7 +114,7 @@ extension AbsoluteURL {
                     && zone.dropFirst(3).allSatisfy(ASCIISet.unreserved.contains))
     }
 
-    /// With its colon; nothing for none.
+    /// The port with its colon; an empty text without one.
     private static func port(_ digits: Substring) throws(URLFault) -> String {
         guard !digits.isEmpty else { return "" }
         guard digits.utf8.allSatisfy(\.isASCIIDigit), let port = UInt16(digits) else {
@@ -123,7 +123,7 @@ extension AbsoluteURL {
         return ":\(port)"
     }
 
-    /// The root with its host in Punycode (RFC 5891), which is Foundation's to know.
+    /// The root with its host in Punycode (RFC 5891), which Foundation computes.
     private static func internationalized(_ root: String) throws(URLFault) -> String {
         guard let text = URL(string: root)?.absoluteString, text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw URLFault("malformed host")

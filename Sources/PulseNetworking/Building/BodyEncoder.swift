@@ -12,7 +12,8 @@ struct BodyEncoder: Sendable {
 
     let randomness: any Randomness
 
-    /// Throws ``PulseError/encodingFailed(underlying:)`` before anything is sent; a file that is missing is one.
+    /// Encodes a body. Throws ``PulseError/encodingFailed(underlying:)`` before anything is sent, also for a missing
+    /// file.
     func encode(_ body: RequestBody, using encoder: any RequestEncoder) throws -> Encoded {
         do {
             switch body.content {
@@ -40,7 +41,8 @@ struct BodyEncoder: Sendable {
         }
     }
 
-    /// Parts that are all data are bytes; with a file among them the body is made anew for each attempt.
+    /// Encodes a form: parts that are all data become bytes; with a file among them the body is a stream, made anew for
+    /// each attempt.
     private func encode(_ form: MultipartFormData) throws -> Encoded {
         let boundary = MultipartFormData.boundary(using: randomness)
         let encoded = try form.encode(boundary: boundary)
@@ -52,8 +54,8 @@ struct BodyEncoder: Sendable {
 }
 
 extension ByteStream {
-    /// The segments one after the other, files in chunks. A file that changed its length since it was measured fails the
-    /// stream: the length is promised to the server already.
+    /// Reads the segments one after the other, files in chunks. A file whose length has changed since it was measured
+    /// fails the stream: the server was already told the length.
     fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
         let reader = Locked(SegmentReader(rest: segments[...]))
         self.init(next: { try reader.withLock { try $0.next() } })

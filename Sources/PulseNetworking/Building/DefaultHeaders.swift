@@ -17,7 +17,7 @@ struct DefaultHeaders: Sendable {
         anything = fields.accepting("*/*").withRoom
     }
 
-    /// With that `Accept`, unless the client is configured with one.
+    /// The fields with that `Accept`, unless the client is configured with one.
     func fields(accept type: String) -> [String: String] {
         switch type {
         case decoded.accept: decoded.fields
@@ -32,7 +32,7 @@ extension [String: String] {
         header("Accept") == nil ? merging(["Accept": type]) { own, _ in own } : self
     }
 
-    /// For what plugins write: to make room is to hash all names anew, in each request.
+    /// The same with room for what plugins write: growing would hash all names again, in each request.
     fileprivate var withRoom: Self {
         var copy = self
         copy.reserveCapacity(count + 8)

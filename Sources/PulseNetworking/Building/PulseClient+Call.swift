@@ -5,7 +5,7 @@ import PulseCore
 extension PulseClient {
     /// A call, before its request is built.
     ///
-    /// - Parameter path: as the endpoint gives it; empty if it throws. What of it is not known to be a path, such as the
+    /// - Parameter path: as the endpoint gives it; empty if it throws. A part that may not be a path, such as the
     ///   authority of a malformed URL, is not shown.
     /// - Parameter routeType: names the route if the options do not.
     /// - Parameter delivery: buffered unless given.
@@ -30,8 +30,8 @@ extension PulseClient {
 }
 
 extension RequestOptions {
-    /// What is wrong with the options of a call. No time at all would mean none to one reader and no limit to another, and
-    /// an empty key would look like one that protects.
+    /// What is wrong with the options of a call; nil if nothing is. A timeout of zero could mean no time or no limit,
+    /// and an empty key would seem to protect.
     var fault: String? {
         if case .value(let key) = idempotencyKey, key.isEmpty || !key.isHTTPFieldValue {
             return "the idempotency key is empty, or no value of a header"
@@ -47,13 +47,13 @@ extension RequestOptions {
 }
 
 extension BuiltRequest {
-    /// Whether the way through all hops may be gone again.
+    /// Whether the request may be sent again from the first hop on.
     var mayStartAgain: Bool {
         body.isReplayable && urlRequest.isIdempotent
     }
 
-    /// Writes the call's key into the request and the call, so that every attempt, hop and replay carries the same one
-    /// (the Idempotency-Key header). A key that the endpoint wrote itself stands.
+    /// Writes the call's idempotency key into the request and the call, so that every attempt, hop and replay carries
+    /// the same one. A key that the endpoint wrote itself stays.
     mutating func writeIdempotencyKey(of call: Call) {
         if let ownKey {
             call.idempotencyKey = ownKey
@@ -71,7 +71,7 @@ extension BuiltRequest {
 }
 
 extension PulseResponse.Origin {
-    /// The body is not fresh from the server.
+    /// Whether the body comes from a store and not from the server.
     var isStored: Bool {
         switch self {
         case .cache, .stale, .revalidated: true

@@ -9,12 +9,12 @@ struct BuiltRequest: Sendable {
     /// The URL of `urlRequest`.
     var url: URL
     var body: BodySource
-    /// Of `url`.
+    /// Where `url` leads.
     var destination: Destination
     /// The idempotency key that the endpoint wrote itself.
     var ownKey: String?
 
-    /// Credentials may go to `url`.
+    /// Whether credentials may go to `url`.
     var isHome: Bool { destination.isHome }
 }
 
@@ -27,14 +27,14 @@ final class RequestBuilder: Sendable {
     private let environment: CallEnvironment
     private let encoder: any RequestEncoder
     private let decoder: any ResponseDecoder
-    /// What goes to any origin, and what goes home: the same fields and the secret ones.
+    /// The default fields for any origin. Those for home have the secret ones too.
     private let publicDefaults: DefaultHeaders
     private let homeDefaults: DefaultHeaders
-    /// The secret ones alone.
+    /// The secret default fields alone.
     private let secretDefaults: [String: String]
     /// Where requests by a path alone go.
     private let base: Destination
-    /// A setting that no request can be built with; thrown by every one.
+    /// A setting with which no request can be built; every call throws it.
     private let defect: PulseError?
 
     init(_ configuration: PulseConfiguration, environment: CallEnvironment) {
@@ -71,7 +71,7 @@ final class RequestBuilder: Sendable {
         if let defect { throw defect }
         let url = try composer.url(path: path, query: Self.query(of: endpoint))
         var request = URLRequest(url: url)
-        // Setting what it is already costs as much as making the request.
+        // Setting the method that it already has costs as much as making the request.
         let method = endpoint.method
         if method != .get { request.httpMethod = method.rawValue }
         let accept = E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*"
@@ -99,7 +99,7 @@ final class RequestBuilder: Sendable {
         return try finish(&request, url, destination, headers, body, accept: "*/*", options)
     }
 
-    /// A request out of the offline queue, as it was built, with today's secret defaults where they may go.
+    /// A request out of the offline queue, as it was built, with the current secret defaults where they may go.
     func rebuild(_ replay: Replay, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
         guard let url = replay.request.url, let origin = Origin(url) else {
@@ -126,7 +126,7 @@ final class RequestBuilder: Sendable {
         for (name, value) in own {
             try HTTPHeaders.validate(name: name, value: value)
         }
-        // Without a home nothing is foreign: the client has one server per call, and its settings are meant for it.
+        // Without a home no origin is foreign: each call names its server, and the settings are meant for it.
         var headers = (destination.isHome || environment.home.isEmpty ? homeDefaults : publicDefaults)
             .fields(accept: accept).overridden(by: own)
         let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder)

@@ -4,8 +4,8 @@ import PulseCore
 
 /// Joins a client's base URL, an endpoint's path and its query items to the URL of a request.
 ///
-/// The base is taken apart once; the usual request costs one look at its path, one concatenation and one `URL`. What is
-/// handed to `URL(string:)` is strictly legal text already (RFC 3986), since older systems repair nothing and give nil.
+/// The base is parsed once; the usual request costs one look at its path, one concatenation and one `URL`.
+/// `URL(string:)` gets strictly legal text (RFC 3986), since older systems repair nothing and give nil.
 struct URLComposer: Sendable {
     private enum Base: Sendable {
         case none
@@ -31,9 +31,10 @@ struct URLComposer: Sendable {
     /// The request's URL: base path and `path` with one slash between, then the queries of the base, of the path and of
     /// the items. A `path` that begins with `http://` or `https://` stands alone.
     ///
-    /// `path` is percent-encoded text: valid escapes stay, other characters outside `pchar` and `/` are encoded, `?` starts
-    /// a query, which is kept as it is. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot segment (also as `%2e`),
-    /// another scheme, a missing host, and a relative path without a base. Its text shows no query and no user info.
+    /// `path` is percent-encoded text: valid escapes stay, other characters outside `pchar` and `/` are encoded, `?`
+    /// starts a query, which is kept as it is. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot segment (also as
+    /// `%2e`), another scheme, a missing host, and a relative path without a base. Its text shows no query and no user
+    /// info.
     func url(path: String, query items: [URLQueryItem]) throws -> URL {
         do throws(URLFault) {
             return try composed(path, items)
@@ -72,8 +73,8 @@ struct URLComposer: Sendable {
         return url
     }
 
-    /// `/users/42`: starts with one slash, needs no encoding, and has no segment that starts with a dot. The colon is left
-    /// out for the scheme's sake, the percent sign since its escapes have to be looked at.
+    /// Whether a path is like `/users/42`: it starts with one slash, needs no encoding, and no segment starts with a
+    /// dot. A colon does not pass, as it may belong to a scheme, nor a percent sign, whose escapes must be checked.
     private static func isPlain(_ path: String) -> Bool {
         var previous: UInt8 = 0
         for byte in path.utf8 {

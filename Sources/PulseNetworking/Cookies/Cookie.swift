@@ -4,21 +4,24 @@ public import PulseCore
 
 /// One cookie of a store (RFC 6265, section 5.3). Its texts never show the value.
 public struct Cookie: Sendable, Hashable, Codable {
+    /// The name, which is never empty.
     public let name: String
+    /// The value as the server wrote it, quotes included.
     public let value: String
-    /// In lower case, without a leading dot.
+    /// The domain it belongs to, in lower case and without a leading dot.
     public let domain: String
-    /// Only that very host gets it, not the hosts below.
+    /// Whether it goes to that very host only, not to the hosts below it.
     public let isHostOnly: Bool
+    /// The path at and below which it is sent (RFC 6265, section 5.1.4).
     public let path: String
-    /// Nil for a session's cookie, which a persistent store forgets when it is closed.
+    /// When it ends. Nil for a session cookie, which a persistent store forgets when it is closed.
     public let expires: Date?
-    /// Over https only.
+    /// Whether it goes over https only.
     public let isSecure: Bool
     /// When a cookie of this name, domain and path was first stored.
     public internal(set) var created: Date
 
-    /// Replaces whatever has the same.
+    /// What a cookie is known by: a new one replaces the old one with the same key.
     struct Key: Hashable {
         let name, domain, path: String
     }
@@ -47,8 +50,8 @@ extension Cookie {
     /// No cookie lives longer (RFC 6265bis, section 5.5).
     private static let longestLife: TimeInterval = 400 * 86_400
 
-    /// The cookie that a `Set-Cookie` line from that URL makes, or nil if it must be ignored (RFC 6265, sections 5.2 and
-    /// 5.3; prefixes and the rules about `Secure` as in RFC 6265bis).
+    /// The cookie that a `Set-Cookie` line from that URL makes, or nil if it must be ignored (RFC 6265, sections 5.2
+    /// and 5.3; prefixes and the rules about `Secure` as in RFC 6265bis).
     init?(setCookie line: String, from url: CookieOrigin, now: Date) {
         guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
         let parts = line.split(separator: ";", omittingEmptySubsequences: false)
@@ -86,7 +89,7 @@ extension Cookie {
         private var expiresAt: Date?
         private var maxAge: Date?
 
-        /// Max-Age stands above Expires.
+        /// Max-Age beats Expires.
         var expires: Date? { maxAge ?? expiresAt }
 
         mutating func read(_ text: Substring, now: Date, limit: Int) {
@@ -120,7 +123,7 @@ struct CookieOrigin {
     let path: String
     let isSecure: Bool
 
-    /// Nil for a URL that is no http or https URL.
+    /// Nil unless it is an http or https URL.
     init?(_ url: URL) {
         guard let origin = Origin(url) else { return nil }
         host = origin.host
@@ -137,18 +140,18 @@ struct CookieOrigin {
 }
 
 enum CookieRules {
-    /// RFC 6265, section 5.1.3.
+    /// Whether a host is the domain or below it (RFC 6265, section 5.1.3).
     static func domain(_ domain: String, matches host: String) -> Bool {
         host == domain || host.hasSuffix("." + domain) && !isAddress(host)
     }
 
-    /// RFC 6265, section 5.1.4.
+    /// Whether a requested path is the cookie's path or below it (RFC 6265, section 5.1.4).
     static func path(_ path: String, matches requested: String) -> Bool {
         requested == path
             || requested.hasPrefix(path) && (path.hasSuffix("/") || requested.dropFirst(path.count).hasPrefix("/"))
     }
 
-    /// An IP address has no hosts below it.
+    /// Whether the host is an IP address, which has no hosts below it.
     static func isAddress(_ host: String) -> Bool {
         host.contains(":") || host.split(separator: ".").last.map { $0.utf8.allSatisfy(\.isASCIIDigit) } ?? false
     }
@@ -207,7 +210,7 @@ enum CookieDate {
         return numbers
     }
 
-    /// The digits in front, if there are that many and no more.
+    /// The number that the text begins with, if it has that many digits.
     private static func number(_ token: String, digits: ClosedRange<Int>) -> Int? {
         let found = token.utf8.prefix(while: \.isASCIIDigit)
         return digits.contains(found.count) ? Int(String(Substring(found))) : nil

@@ -15,7 +15,7 @@ struct CookieJar: Sendable {
         for cookie in cookies { self.cookies[cookie.key] = cookie }
     }
 
-    /// Those that a request to that URL carries: longer paths first, then the older ones.
+    /// The cookies that a request to that URL carries: longer paths first, then the older ones.
     func cookies(for url: URL, now: Date) -> [Cookie] {
         guard let origin = CookieOrigin(url) else { return [] }
         return cookies.values
@@ -53,7 +53,8 @@ struct CookieJar: Sendable {
         cookies = [:]
     }
 
-    /// A cookie that came in the clear must not stand in for one that came over TLS (RFC 6265bis, section 5.7).
+    /// Whether a secure cookie of that name is there: one that came in the clear must not take its place (RFC 6265bis,
+    /// section 5.7).
     private func isOverlaid(_ cookie: Cookie, _ now: Date) -> Bool {
         cookies.values.contains { other in
             other.isSecure && other.name == cookie.name && !other.isExpired(at: now)

@@ -5,17 +5,19 @@ public import PulseCore
 /// Cookies that survive the process, in a file that its user alone may read. Those without an expiry end with the
 /// process, as in a browser.
 ///
-/// What an answer changed is in the file before its call ends: the new file takes the place of the old one at once, so
-/// that a crash leaves the one or the other. One store a file: what another process writes meanwhile is overwritten. A
-/// file that cannot be read as cookies is moved aside, with `.damaged` at the end of its name, and the store begins empty.
+/// What an answer changed is in the file before its call ends. The new file takes the place of the old one in one step,
+/// so that a crash leaves the one or the other. Use one store for each file: what another process writes meanwhile is
+/// overwritten. A file that cannot be read as cookies is moved aside, with `.damaged` at the end of its name, and the
+/// store begins empty.
 public actor FileCookieStore: CookieStore, EndsWithItsCall {
     private let file: URL
     private var jar: CookieJar?
     private var mustNotSave = false
-    /// Why the last change is not in the file, if it is not; the cookies are still used.
+    /// The error that kept the last change out of the file; nil if the file is up to date. The cookies are used either
+    /// way.
     public private(set) var failure: (any Error)?
 
-    /// - Parameter file: read at the first use; its directory is made if it is missing.
+    /// A store over a file, which is read at the first use. Its directory is made if it is missing.
     public init(file: URL) {
         self.file = file
     }
@@ -55,7 +57,7 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
         do {
             data = try Data(contentsOf: file)
         } catch {
-            // What is there and cannot be read now must not be overwritten with what came since.
+            // A file that is there and cannot be read now must not be overwritten with what came since.
             mustNotSave = FileManager.default.fileExists(atPath: file.path)
             if mustNotSave { failure = error }
             return []

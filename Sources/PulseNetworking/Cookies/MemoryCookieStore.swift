@@ -6,6 +6,7 @@ public import PulseCore
 public final class MemoryCookieStore: CookieStore, EndsWithItsCall {
     private let jar = Locked(CookieJar())
 
+    /// An empty store.
     public init() {}
 
     public func cookieHeader(for url: URL, now: Date) async -> String? {

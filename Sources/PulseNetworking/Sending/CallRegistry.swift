@@ -6,7 +6,7 @@ import PulseCore
 struct CallRegistry: Sendable {
     typealias Ticket = UInt64
 
-    /// What there is to cancel of a call.
+    /// How a call is cancelled.
     enum Work: Sendable {
         case none
         case task(Task<PulseResponse, any Error>)
@@ -46,7 +46,8 @@ struct CallRegistry: Sendable {
         state.withLock { $0.entries.count }
     }
 
-    /// Adds a call and gives its number; nil after shutdown. What begins it comes after, so that a shutdown waits for it.
+    /// Adds a call and gives its number; nil after shutdown. The call begins afterwards, so that a shutdown waits for
+    /// it.
     func add(tag: String?, _ work: Work = .none) -> Ticket? {
         state.withLock { state in
             guard !state.isShutDown else { return nil }
@@ -56,13 +57,13 @@ struct CallRegistry: Sendable {
         }
     }
 
-    /// From now on the call is cancelled in another way: its task runs, or its head is there and its stream goes on. At
-    /// once if it was cancelled before, when there was nothing yet, or nothing left, to cancel.
+    /// Says how the call is cancelled from now on: its task runs, or its head is there and its stream goes on. If it
+    /// was cancelled before, while there was nothing to cancel, that happens at once.
     func update(_ id: Ticket, _ work: Work) {
-        // What is replaced leaves the lock first: with it may go the last that holds a stream.
+        // What is replaced leaves the lock first: it may be the last owner of a stream.
         let replaced = state.withLock { state -> Entry? in
             guard let entry = state.entries[id] else { return nil }
-            // Put in as a whole: a change in place would cost three allocations.
+            // Replaced as a whole: a change in place would cost three allocations.
             state.entries[id] = Entry(tag: entry.tag, work: work, isCancelled: entry.isCancelled)
             return entry
         }

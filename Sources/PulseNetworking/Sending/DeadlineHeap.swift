@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// Runs something at the deadline of each call: one sleeping task for all of a client's calls, not one for each.
+/// Runs a closure at the deadline of each call, with one sleeping task for all calls of a client.
 ///
 /// A binary heap by deadline. The sleeper lives while there is something to wait for; it is replaced when an earlier
 /// deadline comes, and outlives a later one that goes, since waking once for nothing is cheaper than a task for each
 /// call. One alarm strikes at a time, the earliest first: two sleepers at work would strike in either order. Neither a
-/// strike nor the clock runs under the lock: both are code of others.
+/// strike nor the clock runs under the lock, since both are foreign code.
 final class DeadlineHeap: Sendable {
     final class Alarm: Sendable {
         let deadline: TimeInterval
         let strike: @Sendable () -> Void
-        /// Where in the heap it stands, nil outside; guarded by the heap's lock.
+        /// Its place in the heap, nil outside; guarded by the heap's lock.
         fileprivate let index = Locked<Int?>(nil)
 
         fileprivate init(deadline: TimeInterval, strike: @escaping @Sendable () -> Void) {
@@ -26,7 +26,7 @@ final class DeadlineHeap: Sendable {
         var sleeper: Task<Void, Never>?
         /// When the sleeper wakes.
         var wake = TimeInterval.infinity
-        /// Somebody strikes, and looks at the alarms again before it leaves: no sleeper is needed.
+        /// Whether a task is striking. It looks at the alarms again before it ends, so that no sleeper is needed.
         var isStriking = false
         var generation: UInt64 = 0
     }
@@ -65,7 +65,7 @@ final class DeadlineHeap: Sendable {
 
     /// Ends the sleeper; nothing strikes any more.
     func shutdown() {
-        // The alarms die outside the lock: what their closures hold is not the heap's.
+        // The alarms are freed outside the lock, since their closures hold foreign objects.
         let (sleeper, _) = state.withLock { state in
             state.alarms.forEach { $0.index.withLock { $0 = nil } }
             state.generation += 1
@@ -78,7 +78,7 @@ final class DeadlineHeap: Sendable {
         sleeper?.cancel()
     }
 
-    /// Sees to it that somebody wakes at the first deadline; gives the sleeper that was replaced.
+    /// Makes a sleeper that wakes at the first deadline, unless there is one; gives the sleeper that it replaces.
     private func wakeInTime(_ state: inout State) -> Task<Void, Never>? {
         guard !state.isStriking, let first = state.alarms.first?.deadline else { return nil }
         guard state.sleeper == nil || first < state.wake else { return nil }
@@ -100,7 +100,7 @@ final class DeadlineHeap: Sendable {
             return state.wake
         }
         guard let wake else { return }
-        // What the sleeper waited for is due, even if the clock's arithmetic is off by a rounding.
+        // What the sleeper waited for is due, even if the clock is off by a rounding error.
         var now = max(clock.uptime, wake)
         while let alarm = next(dueBy: now) {
             alarm.strike()
@@ -108,7 +108,7 @@ final class DeadlineHeap: Sendable {
         }
     }
 
-    /// The first alarm if it is due by then, no longer in the heap; without one the striker has done its work.
+    /// Takes the first alarm out of the heap if it is due by then; without one the striking is over.
     private func next(dueBy now: TimeInterval) -> Alarm? {
         state.withLock { state in
             if let first = state.alarms.first, first.deadline <= now {

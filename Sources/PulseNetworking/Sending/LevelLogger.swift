@@ -8,7 +8,7 @@ import PulseStorage
 import os
 #endif
 
-/// Writes one line an event for the configuration's `logLevel`, and passes each event on to the bus.
+/// Writes one line for each event that the configuration's `logLevel` asks for, and passes every event on to the bus.
 final class LevelLogger: EventSink {
     private let level: PulseConfiguration.LogLevel
     private let bus: any EventSink

@@ -3,16 +3,16 @@
 import PulseCore
 import PulseStorage
 
-/// Stands outside of all else of a call: one that ends without a connection, before any server has answered it, goes into
-/// the offline queue, and its caller learns its number there.
+/// The outermost layer of a call: one that ends without a connection, before any server has answered it, goes into the
+/// offline queue, and its caller gets the entry's id.
 final class OfflineGate: Sendable {
     private let queue: OfflineQueue
     private let policy: OfflineQueuePolicy
     private let environment: CallEnvironment
-    /// What the endpoint and its options set themselves.
+    /// The headers that the endpoint and its options set themselves.
     private let ownHeaders: [String: String]
-    /// The chain without a wire, for a call that joins what waits: its plugins still say who is logged in. Nil for a call
-    /// that does not ask for that.
+    /// The chain without a wire, for a call that joins the queue: its plugins still tell who is logged in. Nil for a
+    /// call that does not ask for that.
     private let wireless: PluginChain.Links?
 
     init(
@@ -49,13 +49,14 @@ final class OfflineGate: Sendable {
 
     private func account(of call: Call) -> String? { ContextStore(call: call)[AccountID.self] }
 
-    /// It failed before the plugin that knows accounts was asked: it would be sent under whoever is logged in then.
+    /// Whether it failed before the plugin that knows accounts was asked: later it would be sent under whichever
+    /// account is logged in then.
     private func hasFailedUnasked(_ call: Call) -> Bool {
         let store = ContextStore(call: call)
         return store[AccountIsAsked.self] == false && store[AccountID.self] == nil
     }
 
-    /// What of the request may lie on a disk.
+    /// The parts of the request that may lie on a disk.
     private func draft(_ built: BuiltRequest, of call: Call) throws -> QueueDraft {
         var request = built.urlRequest
         let marked = call.markedSecrets
@@ -67,7 +68,7 @@ final class OfflineGate: Sendable {
                     "the endpoint sets \(name), a secret, which the offline queue does not store unless its policy's "
                         + "storableSecretHeaders has it; let a plugin or the default headers set it")
             }
-            // A default is merged anew at the replay.
+            // A default is merged again at the replay.
             if !isOwn { request.setValue(nil, forHTTPHeaderField: name) }
         }
         return QueueDraft(
@@ -83,10 +84,10 @@ extension PluginChain.Links {
 }
 
 extension PulseError {
-    /// Of a call that joins its tag's queue: whatever a plugin failed with that may be over when its turn comes, such as an
-    /// open breaker, a limit or a refresh. Not what is wrong with the call itself, and not the caller's own end.
+    /// Whether a call that joins its tag's queue may be queued after this failure, since it may be over when its turn
+    /// comes: an open breaker, a limit, a refresh. Not a fault of the call itself, nor its cancellation.
     ///
-    /// - Parameter accountIsKnown: else a failure that nobody knows may have come before it was asked whose call it is.
+    /// - Parameter accountIsKnown: if false, an unknown failure may have come before the account was asked for.
     fileprivate func mayPass(accountIsKnown: Bool) -> Bool {
         switch self {
         case .noConnection, .timeout, .transport, .unauthorized, .sessionExpired, .rateLimited, .http, .circuitOpen:
@@ -97,7 +98,7 @@ extension PulseError {
         }
     }
 
-    /// The last attempt found no way to the network.
+    /// Whether the last attempt found no way to the network.
     fileprivate var isOffline: Bool {
         switch self {
         case .noConnection: true

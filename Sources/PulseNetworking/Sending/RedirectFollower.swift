@@ -36,7 +36,8 @@ final class RedirectFollower: Sendable {
         var redirects: [PulseResponse.Redirect] = []
     }
 
-    // Not inlined, nor is what judges the answer: their temporaries would take room in the frame of each call.
+    // Not inlined, nor is the function that judges the answer: their temporaries would take room in the frame of each
+    // call.
     @inline(never)
     private func context(
         of hop: Hop, _ outgoing: URLRequest, _ storedCookies: String?, from built: BuiltRequest, for call: Call,
@@ -50,7 +51,7 @@ final class RedirectFollower: Sendable {
             destination: hop.redirects.isEmpty ? built.destination : nil)
     }
 
-    /// Whether the answer is a redirect to follow: `hop` is the next one then.
+    /// Whether the answer is a redirect to follow; then `hop` becomes the next one.
     @inline(never)
     private func goOn(
         after response: inout PulseResponse, _ hop: inout Hop, _ context: PluginContext, from built: BuiltRequest
@@ -81,13 +82,15 @@ final class RedirectFollower: Sendable {
         }
     }
 
-    /// Whether the secrets that plugins set may go there; elsewhere the wire lets through only those that were built.
+    /// Whether the secrets that plugins set may go there; elsewhere the wire lets through only those of the built
+    /// request.
     private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
         if url == built.url { return built.isHome || environment.home.isEmpty }
         return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }
 
-    /// Whether the endpoint's own secrets may go along: home if the call began there, else where it began.
+    /// Whether the endpoint's own secrets may go there: to home if the call began there, else to the origin where it
+    /// began.
     private func keepsOwnSecrets(_ url: URL, from built: BuiltRequest) -> Bool {
         built.isHome ? environment.isHome(url) : Origin(url) == Origin(built.url)
     }

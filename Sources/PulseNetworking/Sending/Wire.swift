@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The end of the chain: what a request passes last, whichever plugin sent it here.
+/// The end of the chain, which every request passes last, whichever plugin sent it.
 final class Wire: Sendable {
     private let transport: any Transport
     private let environment: CallEnvironment
@@ -11,7 +11,7 @@ final class Wire: Sendable {
     private let pinning: SSLPinningPolicy?
     private let tls: TLSSettings
     private let proxy: ProxySettings
-    /// Those of a request without pins.
+    /// The policies of a request without pins.
     private let policies: TransportRequest.Policies
     private let cookies: (any CookieStore)?
 
@@ -29,7 +29,7 @@ final class Wire: Sendable {
         cookies = configuration.cookieStore
     }
 
-    /// Neither the transport nor the cookie store waits for anything but its call.
+    /// Whether both the transport and the cookie store end their waits with the call.
     var endsWithItsCall: Bool {
         let parts: [(any Sendable)?] = [transport, cookies]
         return parts.allSatisfy { part in
@@ -63,7 +63,8 @@ final class Wire: Sendable {
                     context.summary(sending: request), status: response.statusCode, byteCount: response.data.count))
             return response
         } catch {
-            // A wire that was cut may report anything: the reason is the cancellation, and behind that the deadline.
+            // A wire that was cut may report anything: the real reason is the cancellation, or the deadline that caused
+            // it.
             let error = context.call.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
             throw error.kind == .cancelled && context.call.isStruck ? .deadlineExceeded(last: nil) : error
         }
@@ -97,7 +98,7 @@ final class Wire: Sendable {
         }
         var stripped = request
         if let cookies = context.storedCookies, headers.header("Cookie") == cookies, hasMoved(to: url, context) {
-            // What the store gave for one origin is not for another, trusted or not.
+            // Cookies of one origin are not for another, trusted or not.
             stripped.setValue(nil, forHTTPHeaderField: "Cookie")
         }
         guard let permitted = permittedSecrets(at: url, for: context) else { return (stripped, url) }
@@ -118,7 +119,7 @@ final class Wire: Sendable {
     /// The secret headers that may go to that URL, or nil if any may.
     private func permittedSecrets(at url: URL, for context: PluginContext) -> [String: String]? {
         guard hasMoved(to: url, context) else { return context.builtHeaders }
-        // Nothing that was meant for the first origin goes along.
+        // Secrets that were meant for the first origin do not go along.
         let isUnderstood = environment.home.isEmpty ? context.builtHeaders == nil : environment.isHome(url)
         return isUnderstood ? nil : [:]
     }
@@ -142,8 +143,7 @@ final class Wire: Sendable {
             delivery: context.delivery,
             connectTimeout: options.connectTimeout ?? 10,
             idleTimeout: options.timeout ?? 30,
-            mayBeResent: context.body.isReplayable
-                && (context.method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey),
+            mayBeResent: context.body.isReplayable && context.mayRepeat(request),
             policies: pins.map { TransportRequest.Policies(pins: $0, tls: tls, proxy: proxy) } ?? policies,
             priority: options.priority ?? .normal,
             events: environment.events)

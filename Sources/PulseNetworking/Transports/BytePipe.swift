@@ -2,10 +2,11 @@
 
 import PulseCore
 
-/// Bytes on their way between a thread that must not wait and a task that may, bounded in both directions.
+/// A bounded pipe for bytes between a thread that must not wait and a task that may, in either direction.
 ///
-/// A thread offers and takes without waiting; when it was turned away (``offer(_:resume:)`` gave false, ``take(into:resume:)`` gave
-/// ``Portion/nothingYet``), `wake` is called once as soon as another try is worthwhile. One task reads or writes.
+/// The thread offers and takes without waiting. When it was turned away (``offer(_:resume:)`` gave false,
+/// ``take(into:resume:)`` gave ``Portion/nothingYet``), `wake` is called once, as soon as another try is worth it. One
+/// task reads or writes.
 final class BytePipe: Sendable {
     /// A wait that is over, for a thread that holds a lock and must go on with it later.
     enum Resumption: Sendable {
@@ -40,7 +41,7 @@ final class BytePipe: Sendable {
         var end: Result<Void, any Error>?
         var isTurnedAway = false
         var reader: CheckedContinuation<Data?, any Error>?
-        /// Somebody is on the way to resume the reader.
+        /// Whether somebody is about to resume the reader.
         var isReaderCalled = false
         var writer: CheckedContinuation<Void, any Error>?
 
@@ -73,7 +74,7 @@ final class BytePipe: Sendable {
                 chunks.removeAll(keepingCapacity: true)
                 head = 0
             } else if head > 1024, head > chunks.count / 2 {
-                // A pipe that is never quite empty would keep the place of every chunk.
+                // A pipe that is never quite empty would keep the places of all chunks.
                 chunks.removeFirst(head)
                 head = 0
             }
@@ -98,8 +99,8 @@ final class BytePipe: Sendable {
         self.wake = wake
     }
 
-    /// No more bytes will come: all are there, or nobody wants or has them any more. The first end counts. What came
-    /// before an error is read before it, and dropped if it is a cancellation.
+    /// Ends the pipe: all bytes are there, or no more are wanted or can be had. The first end counts. Bytes that came
+    /// before an error are read before it; before a cancellation they are dropped.
     func finish(_ error: (any Error)? = nil) {
         let waiters = state.withLock { state -> Waiters? in
             guard state.end == nil else { return nil }
@@ -109,7 +110,7 @@ final class BytePipe: Sendable {
                 (state.head, state.offset, state.count) = (0, 0, 0)
             }
             defer { (state.reader, state.writer, state.isTurnedAway) = (nil, nil, false) }
-            // A reader that was called and not resumed yet: what it was called for comes first.
+            // A reader that is about to be resumed gets what it was called for first.
             let last = state.reader == nil ? nil : state.popFirst(blocks)
             return Waiters(reader: state.reader, last: last, writer: state.writer, mustWake: state.isTurnedAway)
         }
@@ -236,10 +237,10 @@ final class BytePipe: Sendable {
     }
 }
 
-/// Memory for what is offered to a pipe. A block comes back when whoever got its bytes lets go of them: fresh pages would cost
-/// more than the copy into them.
+/// Memory for what is offered to a pipe. A block comes back when the owner of its bytes lets go of them: fresh pages
+/// would cost more than the copy into them.
 private final class ByteBlocks: Sendable {
-    /// Bytes on one piece of memory; it belongs to the pipe, under its lock, until they are handed out.
+    /// One piece of memory with bytes; it belongs to the pipe, under its lock, until they are handed out.
     final class Block: @unchecked Sendable {
         // Unchecked: it belongs to one of them at a time, as above.
 
@@ -255,7 +256,7 @@ private final class ByteBlocks: Sendable {
 
         var isFull: Bool { count == Self.size }
 
-        /// Takes what there is room for, and says how much that was.
+        /// Takes what there is room for, and tells how much that was.
         func append(_ bytes: UnsafeRawBufferPointer) -> Int {
             let length = min(bytes.count, Self.size - count)
             guard length > 0, let source = bytes.baseAddress else { return 0 }
@@ -264,7 +265,7 @@ private final class ByteBlocks: Sendable {
             return length
         }
 
-        /// So few bytes are copied out: who keeps many short chunks must not keep a block for each.
+        /// A copy of the bytes if they are few: a reader that keeps many short chunks must not keep a block for each.
         func takeCopy() -> Data? {
             guard count <= Self.size / 4 else { return nil }
             defer { count = 0 }
@@ -276,7 +277,7 @@ private final class ByteBlocks: Sendable {
         }
     }
 
-    /// More are given back to the system.
+    /// How many idle blocks are kept; more are given back to the system.
     private static let idleLimit = 4
 
     private let idle = Locked<[Block]>([])

@@ -9,7 +9,7 @@ struct ContentLengths {
     private var isCoded = false
     private var isChunked = false
 
-    /// With a length that is no number, or several that differ, the end of the body cannot be told.
+    /// False for a length that is not a number, or several that differ: then the end of the body cannot be told.
     var isValid: Bool { isChunked || !isContradictory }
     /// Nil if nothing tells how much memory the body takes.
     var uncodedLength: Int64? { isChunked || isCoded ? nil : value }

@@ -2,8 +2,7 @@
 
 import PulseCore
 
-/// Lets at most so many requests to one origin start at a time; the rest wait, urgent ones before others, each kind in its
-/// order.
+/// Limits how many requests to one origin are under way at a time. The rest wait in their order, urgent ones first.
 ///
 /// Waiting here and not inside `URLSession` keeps it out of the idle timeout, which `URLSession` counts from the moment
 /// a task is resumed.
@@ -25,7 +24,7 @@ struct HostSlots: Sendable {
         }
     }
 
-    /// Nobody waits any more: who does is cancelled, and so is whoever would.
+    /// Cancels those who wait, and from now on everybody who would have to wait.
     func shutdown() {
         permits.shutdown()
     }
@@ -50,17 +49,17 @@ struct HostSlots: Sendable {
         }
     }
 
-    /// How many wait for a slot now.
+    /// How many requests wait for a slot now.
     func waiterCount(_ origin: Origin) -> Int {
         permits.waiterCount(origin)
     }
 
-    /// How many places the line takes in memory: those of the waiters, and of some who have left.
+    /// How many places the line takes in memory: those of the waiters, and of some that have left.
     func placeCount(_ origin: Origin) -> Int {
         permits.placeCount(origin)
     }
 
-    /// Gives the slot to the first who waits.
+    /// Gives the slot to the first that waits.
     func release(_ origin: Origin) {
         permits.release(origin)
     }

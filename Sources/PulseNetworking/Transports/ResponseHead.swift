@@ -7,7 +7,7 @@ struct ResponseHead: Sendable {
     let statusCode: Int
     let headers: HTTPHeaders
 
-    /// Nil if the first line is no status line. Lines end with LF, before which a CR may stand.
+    /// Nil if the first line is not a status line. Lines end with LF, before which a CR may stand.
     init?(_ bytes: [UInt8]) {
         var fields: [HTTPHeaders.Field] = []
         fields.reserveCapacity(16)
@@ -46,7 +46,7 @@ struct ResponseHead: Sendable {
     private static func add(_ line: UnsafeRawBufferPointer, to fields: inout [HTTPHeaders.Field]) {
         guard let first = line.first else { return }
         if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-            // A folded line goes on with the value before it, as if a space stood there (RFC 9112, section 5.2).
+            // A folded line continues the value before it, as if after a space (RFC 9112, section 5.2).
             guard let last = fields.indices.last else { return }
             fields[last].value += " " + text(trimmed(line[...]))
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
@@ -62,7 +62,7 @@ struct ResponseHead: Sendable {
         return UnsafeRawBufferPointer(rebasing: bytes)
     }
 
-    /// UTF-8, or else Latin-1, in which every byte is a character: a value is never lost.
+    /// The text in UTF-8, or else in Latin-1, in which every byte is a character, so that no value is lost.
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(bytes: bytes, encoding: .utf8) { return text }

@@ -9,7 +9,7 @@ struct StandardTransport {
     /// What a developer should know about the choice; it is the same for every client of a process.
     let warning: String?
 
-    /// Whether this process has been told.
+    /// Whether the warning was told in this process.
     private static let isTold = Locked(false)
 
     init(_ configuration: PulseConfiguration) {
@@ -21,12 +21,12 @@ struct StandardTransport {
         #endif
     }
 
-    /// Tells the warning, if there is one, to the first sink of the process that listens.
+    /// Tells the warning, if there is one, to the first sink in the process that listens.
     func warn(_ sink: any EventSink) {
         warn(sink, isTold: Self.isTold)
     }
 
-    /// - Parameter isTold: who shares it is told once.
+    /// - Parameter isTold: those that share it are told once.
     func warn(_ sink: any EventSink, isTold: Locked<Bool>) {
         guard let warning, sink.isActive else { return }
         let isFirst = isTold.withLock { isTold in

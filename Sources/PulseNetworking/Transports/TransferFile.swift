@@ -3,12 +3,12 @@
 import PulseCore
 import PulseStorage
 
-/// A file that is sent.
+/// A file whose content is sent.
 struct FileSource: Sendable {
     let length: Int64
     private let handle: FileHandle
 
-    /// Opens it, so that what is missing fails before anything is sent. Throws ``TransportFailure``.
+    /// Opens the file, so that a missing one fails before anything is sent. Throws ``TransportFailure``.
     init(_ url: URL) throws {
         do {
             handle = try FileHandle(forReadingFrom: url)
@@ -22,7 +22,7 @@ struct FileSource: Sendable {
         }
     }
 
-    /// Nil at the end.
+    /// The next bytes; nil at the end.
     func read(upTo count: Int) async throws -> Data? {
         try await WorkLanes.files.result { [handle] in
             guard let data = try handle.read(upToCount: count), !data.isEmpty else { return nil }
@@ -31,16 +31,16 @@ struct FileSource: Sendable {
     }
 }
 
-/// A file that takes an answer's body. No thread of Swift's waits for its disk.
+/// A file that takes an answer's body. No thread of Swift's pool waits for its disk.
 struct FileSink {
-    /// Smaller pieces are written together: each write is a way to another thread and back.
+    /// Smaller pieces are written together, since each write costs two switches of threads.
     private static let pieceSize = 256 << 10
 
     private let handle: FileHandle
     private let offset: Int64
 
-    /// Opens the file, or makes it for its user alone, and cuts it at the offset. Throws ``TransportFailure``, also if the
-    /// file ends before the offset: nobody would ever fetch what lies between.
+    /// Opens the file, or makes it readable for its user alone, and cuts it at the offset. Throws ``TransportFailure``,
+    /// also if the file ends before the offset: the bytes between would never be fetched.
     init(_ url: URL, offset: Int64) async throws {
         self.offset = offset
         do {
@@ -103,7 +103,8 @@ struct FileSink {
 }
 
 extension TransferProgress {
-    /// That of a body behind bytes that were there before. A total beyond 64 bits, as a server may claim, is none.
+    /// The progress of a body that follows bytes that were there before. A total beyond 64 bits, as a server may claim,
+    /// counts as unknown.
     init(completed: Int64, total: Int64?, behind offset: Int64) {
         let (sum, isBeyond) = offset.addingReportingOverflow(completed)
         let whole = total.map { offset.addingReportingOverflow($0) }
@@ -117,7 +118,8 @@ extension TransferProgress {
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 
 extension PulseResponse {
-    /// Where the body belongs in a file: a part where it was asked for, a whole body at the start (RFC 9110, section 14.4).
+    /// Where the body belongs in a file: a part at the offset that was asked for, a whole body at the start (RFC 9110,
+    /// section 14.4).
     func fileOffset(asked offset: Int64) throws -> Int64 {
         guard statusCode == 206 else { return 0 }
         let range = headers["Content-Range"]?.asciiLowercased.split(separator: " ").last ?? ""

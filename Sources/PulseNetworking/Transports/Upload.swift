@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A body that a task feeds into a pipe while it is sent: a file, a stream, or bytes whose progress somebody follows.
+/// A body that a task feeds into a pipe while it is sent: a file, a stream, or bytes with a progress closure.
 struct Upload: Sendable {
     private static let chunkSize = 256 << 10
 
@@ -36,19 +36,19 @@ struct Upload: Sendable {
         pipe = BytePipe(capacity: 2 * Self.chunkSize, wake: wake)
     }
 
-    /// What feeds the pipe.
+    /// The task that feeds the pipe.
     struct Feeding: Sendable {
         fileprivate let task: Task<Void, Never>
         fileprivate let pipe: BytePipe
 
-        /// Nobody takes any more. Without the pipe's end a task that waits for room in it would wait for good.
+        /// Stops feeding. The pipe is ended too, since a task that waits for room in it would otherwise wait for ever.
         func end() {
             task.cancel()
             pipe.finish(CancellationError())
         }
     }
 
-    /// Feeds the pipe until all is in it, or its end.
+    /// Feeds the pipe until all is in it, or until it ends.
     func start() -> Feeding {
         let task = Task {
             do {
@@ -61,8 +61,8 @@ struct Upload: Sendable {
         return Feeding(task: task, pipe: pipe)
     }
 
-    /// What the body's source fails with tells nothing of the request that it is for, a part of which may have left: not
-    /// that it was never sent, at least.
+    /// The error of a body's source, without its claim about sending: it knows nothing of the request, of which a part
+    /// may have left.
     private static func failure(of error: any Error) -> any Error {
         let known = PulseError(wrapping: error)
         guard known.phase == .beforeSend, known.kind != .invalidRequest, known.kind != .cancelled else { return error }
@@ -75,11 +75,11 @@ struct Upload: Sendable {
         defer { stream.cancel() }
         for try await chunk in stream {
             completed += Int64(chunk.count)
-            // With more than was told, the rest would be taken for the next request on the connection.
+            // Bytes beyond the told length would be taken for the next request on the connection.
             if let length, completed > length { throw Self.wrongLength }
-            // Whoever has the result hears no more of its sending.
+            // No progress is told after the result.
             try Task.checkCancellation()
-            // Before, so that the last step is told before the server can have answered; the pipe is short.
+            // Told before writing, so that the last step comes before the server's answer; the pipe is short.
             progress?(TransferProgress(completed: completed, total: length))
             try await pipe.write(chunk)
         }

@@ -2,19 +2,22 @@
 
 public import PulseCore
 
-/// Takes what events say, for a logging system such as swift-log.
+/// An output for what events say: an adapter to a logging system such as swift-log.
 ///
 /// Called in place by the code that an event tells about, on any thread and concurrently: it must be short and wait for
 /// nothing but a lock.
 public protocol EventLogOutput: Sendable {
+    /// Takes one record, in place.
     func write(_ record: EventLogRecord)
 }
 
-/// One event as a line for a log: no header, query, body or secret is in it, and no control character.
+/// One event as a line for a log: without headers, query, body, secrets and control characters.
 public struct EventLogRecord: Sendable {
+    /// How severe the event is.
     public let level: PulseConfiguration.LogLevel
+    /// The event as text: on one line, of at most 1000 bytes.
     public let message: String
-    /// What the message is made of, for logs that can be searched: `call`, `method`, `host`, `route`, `attempt`, `trace`,
+    /// The parts of the message, for logs that can be searched: `call`, `method`, `host`, `route`, `attempt`, `trace`,
     /// as far as the event has them.
     public let metadata: [String: String]
 }
@@ -24,8 +27,10 @@ public final class EventLogSink: EventSink {
     private let level: PulseConfiguration.LogLevel
     private let output: any EventLogOutput
 
-    /// - Parameter level: writes how calls end (`.info`, the default), failures only (`.error`), with retries and warnings
-    ///   (`.warning`), or each step (`.debug`).
+    /// A sink that writes to that output.
+    ///
+    /// - Parameter level: writes how calls end (`.info`, the default), failures only (`.error`), with retries and
+    ///   warnings (`.warning`), or each step (`.debug`).
     public init(level: PulseConfiguration.LogLevel = .info, output: any EventLogOutput) {
         self.level = level
         self.output = output

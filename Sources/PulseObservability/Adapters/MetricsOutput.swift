@@ -2,16 +2,18 @@
 
 public import PulseCore
 
-/// Takes single measurements as they come, for a metrics system such as swift-metrics.
+/// An output for single measurements as they come: an adapter to a metrics system such as swift-metrics.
 ///
 /// Called in place by the code that an event tells about, on any thread and concurrently: it must be short and wait for
 /// nothing but a lock. Names are words joined by dots; labels are in a fixed order.
 public protocol MetricsOutput: Sendable {
+    /// Adds `count`, which is never negative, to the counter of that name and those labels.
     func increment(_ counter: String, by count: Int64, labels: [(String, String)])
+    /// Records one duration, in seconds: from 0 to 24 hours, never NaN.
     func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)])
 }
 
-/// A sink that hands on what happens to calls as single measurements.
+/// A sink that turns what happens to calls into single measurements.
 ///
 /// Labels are few: routes and hosts beyond a bound share the name `other`, as in ``PulseMetricsCollector``.
 public final class MetricsOutputSink: EventSink {
@@ -23,6 +25,10 @@ public final class MetricsOutputSink: EventSink {
     private let output: any MetricsOutput
     private let names: Locked<Names>
 
+    /// A sink that hands measurements to that output.
+    ///
+    /// - Parameter maximumRoutes: routes with labels of their own, the first to come.
+    /// - Parameter maximumHosts: hosts with labels of their own, the first to come.
     public init(output: any MetricsOutput, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
         self.output = output
         names = Locked(
@@ -79,7 +85,7 @@ extension Result<ResponseSummary, ErrorSummary> {
 }
 
 extension TimeInterval {
-    /// A time that every metrics system can take: one may trap on NaN, or on more nanoseconds than an integer holds.
+    /// A time that every metrics system accepts: some trap on NaN, or on more nanoseconds than an integer holds.
     fileprivate var asDuration: TimeInterval {
         self > 0 ? Swift.min(self, LatencyHistogram.longest * 24) : 0
     }

@@ -4,13 +4,13 @@ import PulseCore
 
 /// A subscription: its filter, the events that wait for its reader, what it has lost, and a reader that waits.
 ///
-/// Of its own, since an `AsyncStream` with a buffer that is full takes half a microsecond for each event more.
+/// Not an `AsyncStream` with a buffer: once that is full, it takes half a microsecond more for each event.
 final class EventBuffer: Sendable {
     private typealias Reader = CheckedContinuation<NetworkEvent?, Never>
 
     private struct State {
         var ring: EventRing
-        /// While the ring is empty; one as a rule, but nobody keeps two tasks from reading.
+        /// The readers that wait while the ring is empty; usually one, but nothing keeps two tasks from reading.
         var readers: [Reader] = []
         var dropped = 0
         var isFinished = false
@@ -37,7 +37,7 @@ final class EventBuffer: Sendable {
         reader?.resume(returning: event)
     }
 
-    /// Nothing more comes in; what is in it may still be read.
+    /// Closes the buffer: nothing more comes in, but what it holds may still be read.
     func finish() {
         let readers = state.withLock { state in
             state.isFinished = true
@@ -71,7 +71,7 @@ final class EventReading: Sendable {
         self.close = close
     }
 
-    /// Its reader's task is cancelled, or somebody has ended the subscription.
+    /// Ends the subscription: its reader's task was cancelled, or somebody has cancelled it.
     func end() {
         // First: what a finished buffer has lost does not change any more, and the bus counts it.
         buffer.finish()
@@ -82,7 +82,7 @@ final class EventReading: Sendable {
         end()
     }
 
-    /// It and its iterators keep this, and nobody else does.
+    /// A stream that, with its iterators, is all that keeps this object.
     func stream() -> AsyncStream<NetworkEvent> {
         AsyncStream {
             await self.buffer.next()

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Which events a subscription gets.
+/// A test that decides which events a subscription gets.
 ///
 /// ```swift
 /// bus.events(matching: .failures.or(.kinds(.warning, .pinningFailed)))
@@ -10,11 +10,11 @@ public import PulseCore
 /// bus.events(matching: EventFilter { $0.call?.attempt ?? 0 > 1 })
 /// ```
 ///
-/// It is asked in place by the code that emits the event, on any thread: a filter of one's own must be short and must not
-/// wait.
+/// The test runs in place, in the code that emits the event and on any thread: it must be short and must not wait.
 public struct EventFilter: Sendable {
     private let test: (@Sendable (NetworkEvent) -> Bool)?
 
+    /// A filter of your own. `test` must be short and must not wait: see above for where it runs.
     public init(_ test: @escaping @Sendable (NetworkEvent) -> Bool) {
         self.test = test
     }
@@ -23,18 +23,21 @@ public struct EventFilter: Sendable {
         test = nil
     }
 
+    /// Whether an event passes the filter.
     public func matches(_ event: NetworkEvent) -> Bool {
         test?(event) ?? true
     }
 
+    /// Every event.
     public static let all = EventFilter()
 
+    /// The events of these kinds.
     public static func kinds(_ kinds: NetworkEvent.Kind...) -> EventFilter {
         let kinds = Set(kinds)
         return EventFilter { kinds.contains($0.kind) }
     }
 
-    /// All events of one call, those of requests that plugins made apart from it too.
+    /// All events of one call, with those of requests that plugins made apart from it.
     public static func call(_ id: UUID) -> EventFilter {
         EventFilter { event in
             guard let call = event.call else { return false }
@@ -42,12 +45,12 @@ public struct EventFilter: Sendable {
         }
     }
 
-    /// The events of calls under that name in the metrics.
+    /// The events of calls with that route, the name under which metrics count them.
     public static func route(_ route: String) -> EventFilter {
         EventFilter { $0.call?.route == route }
     }
 
-    /// The events of calls to that host, letters in either case, and its failed pins.
+    /// The events of calls to that host, and its failed pins; upper and lower case are the same.
     public static func host(_ host: String) -> EventFilter {
         let host = host.lowercased()
         return EventFilter { event in
@@ -56,20 +59,23 @@ public struct EventFilter: Sendable {
         }
     }
 
-    /// Calls that end in an error, a cancellation apart.
+    /// The ends of calls that failed; a cancellation is no failure.
     public static let failures = EventFilter { event in
         guard case .requestCompleted(.failure(let error), _, _) = event else { return false }
         return error.kind != .cancelled
     }
 
+    /// The events that pass both filters.
     public func and(_ other: EventFilter) -> EventFilter {
         EventFilter { self.matches($0) && other.matches($0) }
     }
 
+    /// The events that pass at least one of the filters.
     public func or(_ other: EventFilter) -> EventFilter {
         EventFilter { self.matches($0) || other.matches($0) }
     }
 
+    /// The events that do not pass this filter.
     public var inverted: EventFilter {
         EventFilter { !self.matches($0) }
     }

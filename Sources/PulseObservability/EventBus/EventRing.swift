@@ -14,7 +14,7 @@ struct EventRing: Sendable {
         self.capacity = max(1, capacity)
     }
 
-    /// Gives false if the oldest had to go for it.
+    /// Adds an event; false if the oldest had to go for it.
     mutating func append(_ event: NetworkEvent) -> Bool {
         guard count < capacity else {
             slots[head] = event

@@ -2,11 +2,11 @@
 
 public import PulseCore
 
-/// Events as an asynchronous sequence that knows what it has lost. Made by
+/// Events as an asynchronous sequence that counts what it has lost. Made by
 /// ``PulseEventBus/subscribe(matching:bufferingNewest:)``.
 ///
-/// For one reader: of two, each would get a part of the events. It ends when its reader leaves, its task is cancelled,
-/// ``cancel()`` is called, or the bus goes away.
+/// It is for one reader: two would each get a part of the events. It ends when its reader leaves, its task is
+/// cancelled, ``cancel()`` is called, or the bus goes away.
 public final class EventSubscription: AsyncSequence, Sendable {
     public typealias Element = NetworkEvent
     public typealias AsyncIterator = AsyncStream<NetworkEvent>.Iterator
@@ -23,7 +23,7 @@ public final class EventSubscription: AsyncSequence, Sendable {
         stream.makeAsyncIterator()
     }
 
-    /// Events that found the buffer full, each of which has pushed out the oldest one.
+    /// The number of events that were pushed out of a full buffer before they were read, the oldest first.
     public var droppedEventCount: Int { reading.buffer.droppedEventCount }
 
     /// Ends the sequence after what its buffer holds.

@@ -13,11 +13,12 @@ extension PulseEventBus: Publisher {
     public typealias Output = NetworkEvent
     public typealias Failure = Never
 
+    /// Subscribes to the events from now on. They come in place, on the thread that emits them.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == NetworkEvent, S.Failure == Never {
         let sink = SubjectSink()
         // First: a subscriber may cancel while it is subscribed, and the sink would come to the bus after it was ended.
         addSink(sink)
-        // The subscription that the subscriber holds ends the sink; the bus keeps it till then.
+        // The subscriber's subscription ends the sink; until then the bus keeps it.
         sink.subject
             .handleEvents(receiveCancel: { [weak self, weak sink] in
                 if let sink { self?.removeSink(sink) }
@@ -25,7 +26,7 @@ extension PulseEventBus: Publisher {
             .subscribe(subscriber)
     }
 
-    /// Passes what it is given to a subject.
+    /// A sink that passes events to a subject.
     private final class SubjectSink: EventSink, @unchecked Sendable {
         // Unchecked: the subject may be sent to from any thread, and is never replaced.
         let subject = PassthroughSubject<NetworkEvent, Never>()

@@ -2,16 +2,17 @@
 
 public import PulseCore
 
-/// Hands events to whoever listens: streams, each with a buffer of its own, and sinks that are called in place.
+/// A bus that hands events to its listeners: to streams, each with a buffer of its own, and to sinks that are called in
+/// place.
 ///
 /// Publishing never suspends and never waits for a listener. While nobody listens no event is built. Safe to use from
 /// any thread.
 public final class PulseEventBus: EventSink, LazyEventSink {
-    /// Who listens, made anew at every change, so that publishing takes one reference out of the lock.
+    /// The listeners, made anew at every change, so that publishing takes one reference out of the lock.
     private final class Listeners: Sendable {
         let sinks: [any EventSink]
         let buffers: [EventBuffer]
-        /// The one sink, if nobody else listens: as a rule a collector.
+        /// The one sink, if nobody else listens: usually a collector.
         private let only: (any EventSink)?
 
         init(sinks: [any EventSink], buffers: [EventBuffer]) {
@@ -41,9 +42,9 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     private struct State {
-        /// Nil while nobody listens.
+        /// The listeners; nil while there are none.
         var listeners: Listeners?
-        /// Of the subscriptions that have ended.
+        /// The events lost by subscriptions that have ended.
         var formerlyDropped = 0
 
         mutating func update(_ change: (inout [any EventSink], inout [EventBuffer]) -> Void) {
@@ -54,35 +55,36 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     private let state = Locked(State())
-    /// Whether anybody does: changed under the lock, and asked without it, many times a call.
+    /// Whether anybody listens: changed under the lock, and asked without it, many times a call.
     private let hasListeners = AtomicFlag()
 
-    /// The bus of every client that is given no other.
+    /// The bus of every client that is not given another.
     public static let shared = PulseEventBus()
 
+    /// A bus without listeners.
     public init() {}
 
     deinit {
         state.withLock { $0.listeners }?.buffers.forEach { $0.finish() }
     }
 
-    /// Each read is a subscription of its own from that moment on, with a buffer of 512 events; a reader that falls
-    /// further behind loses the oldest, counted in ``droppedEventCount``.
+    /// A new subscription with every read, from that moment on, with a buffer of 512 events. A reader that falls
+    /// further behind loses the oldest, which ``droppedEventCount`` counts.
     public var events: AsyncStream<NetworkEvent> {
         events(matching: .all)
     }
 
-    /// A subscription with a buffer of that many events.
+    /// A subscription with a buffer of that many events. If it is full, the oldest are dropped and counted.
     public func events(bufferingNewest capacity: Int) -> AsyncStream<NetworkEvent> {
         events(matching: .all, bufferingNewest: capacity)
     }
 
-    /// A subscription to some events alone: the others take no room in its buffer.
+    /// A subscription to the events that pass a filter: the others take no room in its buffer.
     public func events(matching filter: EventFilter, bufferingNewest capacity: Int = 512) -> AsyncStream<NetworkEvent> {
         open(filter, capacity).stream()
     }
 
-    /// A subscription that tells how many events it has lost.
+    /// A subscription that tells how many events it has lost, by default to every event with a buffer of 512.
     public func subscribe(
         matching filter: EventFilter = .all, bufferingNewest capacity: Int = 512
     ) -> EventSubscription {
@@ -95,7 +97,7 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         return EventReading(buffer) { [weak self] in self?.close(buffer) }
     }
 
-    /// Twice is once.
+    /// Ends a subscription; a second time changes nothing.
     private func close(_ buffer: EventBuffer) {
         state.withLock { state in
             guard state.listeners?.buffers.contains(where: { $0 === buffer }) == true else { return }
@@ -104,13 +106,14 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         }
     }
 
-    /// Calls the sink in place for every event from now on; the bus keeps it. Adding it twice is adding it once.
+    /// Calls the sink in place for every event from now on; the bus keeps it. Adding a sink again changes nothing.
     public func addSink(_ sink: any EventSink) {
         update { sinks, _ in
             if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) }
         }
     }
 
+    /// Removes a sink, by identity. An event that is just being emitted may still reach it.
     public func removeSink(_ sink: any EventSink) {
         update { sinks, _ in sinks.removeAll { $0 === sink } }
     }
@@ -124,7 +127,7 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         hasListeners.set(state.listeners != nil)
     }
 
-    /// Events that full buffers have lost, over all subscriptions, those that have ended too.
+    /// The number of events that full buffers have lost, over all subscriptions, ended ones included.
     public var droppedEventCount: Int {
         state.withLock { state in
             state.listeners?.buffers.reduce(state.formerlyDropped) { $0 + $1.droppedEventCount }

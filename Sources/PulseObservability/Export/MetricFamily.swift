@@ -2,38 +2,54 @@
 
 import PulseCore
 
-/// One thing that is counted, with its value under each set of labels: what every exporter writes, in a form of its own.
+/// One metric with its value under each set of labels: the common form from which every exporter writes its own.
 public struct MetricFamily: Sendable {
+    /// How the values of a metric behave over time.
     public enum Kind: String, Sendable, Hashable {
-        /// Grows until a reset.
+        /// A count that grows until a reset.
         case counter
+        /// A value that may rise and fall.
         case gauge
+        /// A distribution of durations.
         case histogram
-        /// How many and the sum of all.
+        /// The number of measurements and their sum.
         case summary
     }
 
+    /// What the values are measured in.
     public enum Unit: Sendable, Hashable {
+        /// None for plain counts; else seconds or bytes.
         case none, seconds, bytes
     }
 
+    /// The value of a sample.
     public enum Value: Sendable {
+        /// A count, or a gauge of whole numbers.
         case integer(Int64)
+        /// A gauge of any number.
         case number(Double)
+        /// A distribution, in seconds.
         case histogram(LatencyHistogram)
+        /// The number of measurements and their sum, in the metric's unit.
         case total(count: Int, sum: Double)
     }
 
+    /// A value under one set of labels.
     public struct Sample: Sendable {
-        /// In a fixed order, each name once.
+        /// The labels in a fixed order, each name once.
         public let labels: [(name: String, value: String)]
+        /// The value under these labels.
         public let value: Value
     }
 
-    /// Words joined by dots, without unit: `request.duration`.
+    /// The name: words joined by dots, without a unit, such as `request.duration`.
     public let name: String
+    /// What the metric counts, in one sentence.
     public let help: String
+    /// How its values behave over time.
     public let kind: Kind
+    /// What its values are measured in.
     public let unit: Unit
+    /// Its values, in a fixed order, each under other labels.
     public let samples: [Sample]
 }

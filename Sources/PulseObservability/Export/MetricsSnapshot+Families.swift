@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MetricsSnapshot {
-    /// All that was counted, for an exporter: in a fixed order, families without a sample left out.
+    /// All that was counted, for an exporter: in a fixed order, without the families that have no sample.
     public var families: [MetricFamily] {
         (routeFamilies + hostFamilies + sharedFamilies).filter { !$0.samples.isEmpty }
     }

@@ -2,21 +2,23 @@
 
 public import PulseCore
 
-/// Writes a snapshot as OpenTelemetry's `ExportMetricsServiceRequest` in JSON, for a collector's `/v1/metrics`.
+/// A writer of snapshots as OpenTelemetry's `ExportMetricsServiceRequest` in JSON, for a collector's `/v1/metrics`.
 ///
-/// Counters are cumulative, from ``MetricsSnapshot/countingSince`` on. Names begin with `pulse.`; labels have the names of
-/// OpenTelemetry's conventions for HTTP where there is one, such as `server.address`.
+/// Counters are cumulative, from ``MetricsSnapshot/countingSince`` on. Names begin with `pulse.`; labels have the names
+/// of OpenTelemetry's conventions for HTTP where there is one, such as `server.address`.
 public struct OTLPMetrics: Sendable {
     private let resource: TelemetryResource
     private let buckets: [TimeInterval]
 
-    /// - Parameter buckets: upper bounds in seconds; what is no number, infinite or not above 0 is left out.
+    /// A writer for that resource.
+    ///
+    /// - Parameter buckets: upper bounds in seconds; what is NaN, infinite or not above 0 is left out.
     public init(resource: TelemetryResource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
         self.resource = resource
         self.buckets = HistogramBounds.sound(buckets)
     }
 
-    /// Throws ``PulseError/encodingFailed(underlying:)``.
+    /// The snapshot as JSON. Throws ``PulseError/encodingFailed(underlying:)``.
     public func json(of snapshot: MetricsSnapshot) throws -> Data {
         try OTLPValue.data(value(of: snapshot))
     }

@@ -2,18 +2,19 @@
 
 public import PulseCore
 
-/// Writes traces of calls as OpenTelemetry's `ExportTraceServiceRequest` in JSON, for a collector's `/v1/traces`.
+/// A writer of traces as OpenTelemetry's `ExportTraceServiceRequest` in JSON, for a collector's `/v1/traces`.
 ///
-/// A call is a span of kind internal; each of its attempts is a client's span below it. Names and attributes are those of
-/// OpenTelemetry's conventions for HTTP. A path may hold a secret, so the spans have the route and no URL.
+/// A call is a span of kind internal; each of its attempts is a span of kind client below it. Names and attributes are
+/// those of OpenTelemetry's conventions for HTTP. A path may hold a secret, so the spans have the route and no URL.
 public struct OTLPTraces: Sendable {
     private let resource: TelemetryResource
 
+    /// A writer for that resource.
     public init(resource: TelemetryResource) {
         self.resource = resource
     }
 
-    /// Throws ``PulseError/encodingFailed(underlying:)``.
+    /// The traces as JSON. Throws ``PulseError/encodingFailed(underlying:)``.
     public func json(of traces: [CallTrace]) throws -> Data {
         let spans = traces.flatMap { [Self.span(of: $0)] + $0.attempts.enumerated().map(Self.span(of: $0)) }
         return try OTLPValue.data([
@@ -106,7 +107,7 @@ public struct OTLPTraces: Sendable {
 }
 
 extension Result<ResponseSummary, ErrorSummary> {
-    /// As it may be shown; nil for a success.
+    /// The error as it may be shown; nil for a success.
     fileprivate var failure: String? {
         guard case .failure(let error) = self else { return nil }
         return EventText.shown(error.message)
@@ -114,7 +115,7 @@ extension Result<ResponseSummary, ErrorSummary> {
 }
 
 extension CallTrace.Attempt {
-    /// As it may be shown; nil for an answer that is no error.
+    /// The error as it may be shown; nil for an answer that is not an error.
     fileprivate var failure: String? {
         if let error { return EventText.shown(error.message) }
         return statusCode.flatMap { $0 >= 400 ? "HTTP status \($0)" : nil }

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The pieces that OTLP's JSON is made of: proto3's JSON mapping, in which integers of 64 bits are strings, with OTLP's own
-/// rules, by which enumerations are numbers and the ids of traces and spans hexadecimal.
+/// The pieces that OTLP's JSON is made of: proto3's JSON mapping, in which integers of 64 bits are strings, with OTLP's
+/// own rules, by which enumerations are numbers and the ids of traces and spans hexadecimal.
 enum OTLPValue {
     static let scope: JSONValue = ["name": "PulseKit"]
 
@@ -21,7 +21,7 @@ enum OTLPValue {
 
     static func number(_ value: Double) -> JSONValue { ["doubleValue": double(value)] }
 
-    /// As proto3's JSON mapping writes those that JSON does not have.
+    /// Numbers that JSON does not have, as proto3's JSON mapping writes them.
     static func double(_ value: Double) -> JSONValue {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "Infinity" : "-Infinity" }
@@ -33,7 +33,7 @@ enum OTLPValue {
         .string("\(clamped(date.timeIntervalSince1970))")
     }
 
-    /// The moment so many seconds after a date. Added as integers: a double of today's nanoseconds steps by 256 of them.
+    /// The moment that many seconds after a date. Added as integers: a double of today's nanoseconds has steps of 256.
     static func nanoseconds(_ date: Date, plus seconds: TimeInterval) -> JSONValue {
         let (sum, overflows) = clamped(date.timeIntervalSince1970).addingReportingOverflow(clamped(seconds))
         return .string("\(overflows ? UInt64.max : sum)")

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Writes a snapshot in Prometheus' text format, version 0.0.4, for a server to scrape or a gateway to take.
+/// A writer of snapshots in Prometheus' text format, version 0.0.4, for a server to scrape or a gateway to take.
 ///
 /// ```swift
 /// let page = PrometheusText().text(of: await metrics.snapshot())    // as PrometheusText.contentType
@@ -10,18 +10,20 @@ public import PulseCore
 public struct PrometheusText: Sendable {
     /// The page's `Content-Type`.
     public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
-    /// Upper bounds in seconds, from 5 ms to 10 s.
+    /// The default upper bounds of histogram buckets, in seconds, from 5 ms to 10 s.
     public static let defaultBuckets: [TimeInterval] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private let prefix: String
     private let buckets: [TimeInterval]
     private let labels: [(name: String, value: String)]
 
+    /// A writer with that prefix, those labels and buckets.
+    ///
     /// - Parameter prefix: in front of every name, `pulse` by default; empty for none.
-    /// - Parameter labels: on every sample besides its own, which win: an instance, a version. Characters that a name must
-    ///   not have become `_`; values are cut at 120 bytes.
-    /// - Parameter buckets: upper bounds in seconds; what is no number, infinite or not above 0 is left out. A bound is
-    ///   met to within 1 %.
+    /// - Parameter labels: on every sample besides its own, which win: an instance, a version. Characters that a name
+    ///   must not have become `_`; values are cut at 120 bytes.
+    /// - Parameter buckets: upper bounds in seconds; what is NaN, infinite or not above 0 is left out. A bound is met
+    ///   to within 1 %.
     public init(
         prefix: String = "pulse", labels: [String: String] = [:],
         buckets: [TimeInterval] = PrometheusText.defaultBuckets
@@ -35,6 +37,7 @@ public struct PrometheusText: Sendable {
         }
     }
 
+    /// The snapshot as a page of text, to be served as ``contentType``.
     public func text(of snapshot: MetricsSnapshot) -> String {
         snapshot.families.reduce(into: "") { text, family in write(family, to: &text) }
     }

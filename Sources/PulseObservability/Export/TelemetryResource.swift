@@ -2,11 +2,13 @@
 
 import PulseCore
 
-/// Who sends telemetry: OpenTelemetry's resource.
+/// The sender of telemetry: OpenTelemetry's resource.
 public struct TelemetryResource: Sendable {
     let attributes: [String: String]
 
-    /// - Parameter attributes: further ones by OpenTelemetry's names, `deployment.environment.name` for one.
+    /// A resource with that service name, and a version if there is one.
+    ///
+    /// - Parameter attributes: further ones under OpenTelemetry's names, such as `deployment.environment.name`.
     public init(serviceName: String, serviceVersion: String? = nil, attributes: [String: String] = [:]) {
         var all = attributes
         all["service.name"] = serviceName

@@ -3,11 +3,11 @@
 public import PulseCore
 
 extension PulseRecording {
-    /// The requests of all calls as a HAR 1.2 file, which browsers and proxies open: with real times, every known secret
-    /// masked, in the order in which they began.
+    /// The requests of all calls as a HAR 1.2 file, which browsers and proxies open: with real times, in the order in
+    /// which they began, every known secret masked.
     ///
-    /// What never went to the wire, such as an answer of the cache, is not in it. A request without an answer has status 0
-    /// and `_error`. Which call an entry belongs to, and which attempt and redirect of it, is in `_pulse`.
+    /// What never went to the wire, such as an answer of the cache, is left out. A request without an answer has status
+    /// 0 and `_error`. An entry's `_pulse` names its call, attempt and redirect.
     public func har() -> Data {
         document.json
     }
@@ -19,7 +19,7 @@ extension PulseRecording {
                 HARDocument.Entry(exchange, of: call)
             }
             .enumerated()
-            // A text of fixed length sorts as the time does; equal ones stay in their order.
+            // A text of fixed length sorts as the time does; equal times keep their order.
             .sorted { ($0.element.startedDateTime ?? "", $0.offset) < ($1.element.startedDateTime ?? "", $1.offset) }
             .map(\.element))
     }
@@ -91,7 +91,7 @@ extension HARDocument.Response {
 }
 
 extension HARDocument.Timings {
-    /// Every number is milliseconds; -1 for what the transport did not measure. `connect` has `ssl` in it.
+    /// The phases in milliseconds; -1 for what the transport did not measure. `connect` includes `ssl`.
     init(_ phases: [PhaseTiming]) {
         func milliseconds(_ phase: CallPhase) -> Double? {
             phases.first { $0.phase == phase }.map { HARDocument.milliseconds($0.duration) }
@@ -141,7 +141,8 @@ extension HARDocument {
         }
     }
 
-    /// A URL as RFC 3986 writes it, without its fragment: one that was cut has a character at its end that none may have.
+    /// A URL as RFC 3986 writes it, without its fragment. One that was cut ends with a character that URLs must not
+    /// have.
     package static func url(_ text: String) -> String {
         let whole = text[..<(text.firstIndex(of: "#") ?? text.endIndex)]
         let mark = whole.firstIndex(of: "?") ?? whole.endIndex

@@ -4,8 +4,8 @@ import PulseCore
 
 /// A log of HTTP exchanges as browsers and proxies write it: HTTP Archive 1.2.
 ///
-/// What other programs may leave out is optional here, so that their files can be read; what this one writes has all of it.
-/// Names with an underscore are its own, which the format allows.
+/// What other programs may leave out is optional here, so that their files can be read; files written here have all of
+/// it. Names with an underscore are PulseKit's own, which the format allows.
 package struct HARDocument: Codable, Sendable {
     package struct Log: Codable, Sendable {
         package var version: String?
@@ -21,7 +21,7 @@ package struct HARDocument: Codable, Sendable {
 
     package struct Entry: Codable, Sendable {
         package var startedDateTime: String?
-        /// Milliseconds, as are all times here.
+        /// The time in milliseconds, as all times here.
         package var time: Double?
         package var request: Request
         package var response: Response
@@ -70,7 +70,7 @@ package struct HARDocument: Codable, Sendable {
         package var comment: String?
     }
 
-    /// Of a form, as browsers write it besides or instead of its text.
+    /// The fields of a form, as browsers write them besides or instead of its text.
     package struct Parameter: Codable, Sendable {
         package var name: String
         package var value: String?
@@ -96,7 +96,7 @@ package struct HARDocument: Codable, Sendable {
         package var receive: Double?
     }
 
-    /// Which exchange of which call it was.
+    /// The call and the exchange that an entry belongs to.
     package struct Origin: Codable, Sendable {
         package var call: String
         package var route: String
@@ -105,7 +105,7 @@ package struct HARDocument: Codable, Sendable {
         package var origin: String?
     }
 
-    /// Why there is no answer, or why it broke off.
+    /// The reason why there is no answer, or why it broke off.
     package struct Failure: Codable, Sendable {
         package var kind: String
         package var message: String
@@ -137,7 +137,7 @@ package struct HARDocument: Codable, Sendable {
 
     package var log: Log
 
-    /// Throws ``PulseError/decodingFailed(type:underlying:)`` for what is no HAR.
+    /// Reads a file. Throws ``PulseError/decodingFailed(type:underlying:)`` if it is not HAR.
     package init(json: Data) throws {
         // Some programs begin the file with a byte order mark.
         let json = json.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(json.dropFirst(3)) : json
@@ -157,7 +157,7 @@ package struct HARDocument: Codable, Sendable {
     package var json: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Nothing in it can fail to be encoded: no number is infinite or none.
+        // Encoding cannot fail: every number is finite.
         return (try? encoder.encode(self)) ?? Data()
     }
 }

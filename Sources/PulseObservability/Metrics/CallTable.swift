@@ -4,9 +4,9 @@ import PulseCore
 
 /// Values by the ids of calls, while these are under way.
 ///
-/// A dictionary spends more on hashing an id, four times a call, than all else here takes together. Ids are random and made
-/// by this side, so that nobody can choose ones that collide: a multiplication spreads them. Open addressing with linear
-/// probing, at most half full; a removal moves up what stands behind it.
+/// A dictionary spends more on hashing an id, four times a call, than all else here takes together. Ids are random and
+/// made by this side, so that nobody can choose ones that collide: a multiplication spreads them. Open addressing with
+/// linear probing, at most half full; a removal moves up what stands behind it.
 struct CallTable<Value: Sendable>: Sendable {
     private struct Slot: Sendable {
         let key: CallKey
@@ -20,7 +20,7 @@ struct CallTable<Value: Sendable>: Sendable {
         count == 0 ? nil : slots[place(of: CallKey(id))]?.value
     }
 
-    /// Gives the value that had this id before.
+    /// Sets a value, and returns the one that had this id before.
     mutating func insert(_ value: Value, for id: UUID) -> Value? {
         if (count + 1) * 2 > slots.count { grow() }
         let key = CallKey(id)
@@ -73,7 +73,7 @@ struct CallTable<Value: Sendable>: Sendable {
         Int(truncatingIfNeeded: key.spread >> UInt64(64 - slots.count.trailingZeroBitCount))
     }
 
-    /// Where the key is, or would be.
+    /// The slot where the key is, or would be.
     private func place(of key: CallKey) -> Int {
         var place = home(of: key)
         while let slot = slots[place], slot.key != key { place = next(place) }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// How many events of each kind came.
+/// Counts of events by kind.
 struct EventCounts: Sendable {
     // The four of every call have a field each: looking a kind up costs more than all else about counting it.
     private var started = 0
@@ -21,7 +21,7 @@ struct EventCounts: Sendable {
         }
     }
 
-    /// Without those that never came.
+    /// The counts of the kinds that came.
     var dictionary: [NetworkEvent.Kind: Int] {
         others.merging(
             [

@@ -2,39 +2,41 @@
 
 public import PulseCore
 
-/// How often which duration was seen, in little memory: a value whose quantiles are right to within 1 %.
+/// A distribution of durations in little memory: a value whose quantiles are right to within 1 %.
 ///
-/// As in an HDR histogram, each power of two is cut into 64 equal buckets, from 1 µs to 1 h. Memory follows the range of
-/// what was recorded: 64 bytes for each power of two between the shortest and the longest, and up to eight times that as the
-/// counts grow; 16 KiB at most. Times outside the range count in its first and last bucket; ``sum`` and ``maximum`` have
-/// them as they were.
+/// As in an HDR histogram, each power of two is cut into 64 equal buckets, from 1 µs to 1 h. Memory follows the range
+/// of what was recorded: 64 bytes for each power of two between the shortest and the longest, and up to eight times
+/// that as the counts grow; 16 KiB at most. Times outside the range count in the first and the last bucket; ``sum`` and
+/// ``maximum`` have them as they were.
 public struct LatencyHistogram: Sendable {
-    /// Seconds; whatever is shorter counts as that.
+    /// The shortest duration that is told apart, in seconds; a shorter one counts as this.
     public static let shortest: TimeInterval = 1e-6
-    /// Seconds; whatever is longer counts as that.
+    /// The longest duration that is told apart, in seconds; a longer one counts as this.
     public static let longest: TimeInterval = 3600
 
     private static let bucketsPerOctave = 64
-    /// 1 h is in the last one.
+    /// The last bucket, which holds 1 h.
     private static let lastBucket = bucket(of: longest)
 
     /// The first bucket that is held, the first of its power of two.
     private var start = 0
-    /// Of whole powers of two.
+    /// The counts of whole powers of two.
     private var counts = PackedCounts()
 
+    /// The number of durations that were recorded.
     public private(set) var count = 0
-    /// Seconds, of all that was recorded.
+    /// The sum of all durations, in seconds.
     public private(set) var sum: TimeInterval = 0
-    /// Seconds; 0 if nothing was recorded.
+    /// The shortest duration that was recorded, in seconds; 0 if there is none.
     public private(set) var minimum: TimeInterval = 0
-    /// Seconds; 0 if nothing was recorded.
+    /// The longest duration that was recorded, in seconds; 0 if there is none.
     public private(set) var maximum: TimeInterval = 0
 
+    /// A histogram without durations.
     public init() {}
 
-    /// Counts one duration, in seconds. A negative one and NaN count as 0, an infinite one as ``longest``: a broken clock
-    /// must not lose a call.
+    /// Records one duration, in seconds. A negative one and NaN count as 0, an infinite one as ``longest``: a broken
+    /// clock must not lose a call.
     public mutating func record(_ seconds: TimeInterval) {
         let seconds = seconds > 0 ? (seconds.isFinite ? seconds : Self.longest) : 0
         minimum = count == 0 ? seconds : min(minimum, seconds)
@@ -58,15 +60,16 @@ public struct LatencyHistogram: Sendable {
         counts.add(other.counts, at: other.start - start, total: count)
     }
 
+    /// The mean duration in seconds; 0 if there is none.
     public var mean: TimeInterval {
         count == 0 ? 0 : sum / Double(count)
     }
 
-    /// The duration that this part of all was not longer than, in seconds: 0.99 for the 99th percentile (nearest rank).
-    /// 0 if nothing was recorded; a part outside 0...1 counts as the nearer end.
+    /// The duration that this share of all did not exceed, in seconds: 0.99 gives the 99th percentile (nearest rank). 0
+    /// if nothing was recorded; a share outside 0...1 counts as the nearer end.
     public func quantile(_ part: Double) -> TimeInterval {
         guard count > 0 else { return 0 }
-        // Of the doubles below 1 none rounds to more than `count`.
+        // No double below 1 rounds to more than `count`.
         let rank = part > 0 ? max(1, UInt64((min(part, 1) * Double(count)).rounded(.up))) : 1
         var seen: UInt64 = 0
         for place in 0..<counts.count {
@@ -76,10 +79,10 @@ public struct LatencyHistogram: Sendable {
         return maximum
     }
 
-    /// How many were not longer than that, to within the width of a bucket; of those that are longer than ``longest``, which
-    /// share a bucket, all or none. Never falls as `seconds` grows, nor as more is recorded.
+    /// How many durations were at most that long, to within the width of a bucket. Those beyond ``longest`` share a
+    /// bucket: all of them count or none. Never falls as `seconds` grows, nor as more is recorded.
     public func count(atMost seconds: TimeInterval) -> Int {
-        // A comparison that NaN fails.
+        // NaN fails this comparison.
         guard seconds >= 0 else { return 0 }
         var total: UInt64 = 0
         for place in 0..<counts.count {

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The part of a collector that buses keep: it does not know the collector, which can so go away.
+/// The part of a collector that buses keep: it does not refer to the collector, which can go away.
 final class MetricsCore: EventSink {
     private struct State {
         var ledger: MetricsLedger

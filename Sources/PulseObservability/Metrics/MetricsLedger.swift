@@ -6,8 +6,8 @@ import PulseCore
 ///
 /// A call is counted where it began: its route and host are looked up once, and by its id from then on.
 struct MetricsLedger: Sendable {
-    /// What a snapshot is made of. Without the calls in flight, of which there may be many: whoever counts on while a
-    /// snapshot is made of this has to copy what it shares.
+    /// The counts that a snapshot is made of, without the calls in flight, of which there may be many: counting during
+    /// a snapshot copies what is shared.
     struct Counts: Sendable {
         fileprivate(set) var series: PairedSeries
         fileprivate(set) var objectives: ObjectiveLedger
@@ -18,7 +18,7 @@ struct MetricsLedger: Sendable {
         fileprivate(set) var events = EventCounts()
     }
 
-    /// Of calls; as many would be a leak anyway, and each costs some 60 bytes.
+    /// The bound of calls in flight: as many would be a leak anyway, and each costs some 60 bytes.
     private static let maximumInFlight = 100_000
     static let maximumCircuits = 200
 
@@ -31,7 +31,7 @@ struct MetricsLedger: Sendable {
             objectives: ObjectiveLedger(objectives))
     }
 
-    /// - Parameter tick: asked for only by events that are ``NetworkEvent/isCountedByTime``.
+    /// - Parameter tick: used only by events that are ``NetworkEvent/isCountedByTime``.
     mutating func apply(_ event: NetworkEvent, at tick: Int) {
         switch event {
         case .requestStarted(let call):
@@ -97,7 +97,7 @@ struct MetricsLedger: Sendable {
         counts.series.update(place, at: tick) { $0.end(result, latency) }
     }
 
-    /// What plugins do apart from a call is counted with it, where it began.
+    /// Counts for a call where it began, also what plugins do apart from it.
     private mutating func count(_ call: CallSummary, at tick: Int, _ body: (inout CallMetrics) -> Void) {
         let place = inFlight[call.rootID] ?? counts.series.place(route: call.route, host: call.host)
         counts.series.update(place, at: tick, body)
@@ -121,7 +121,7 @@ struct MetricsLedger: Sendable {
         (counts.offlineDelivered, counts.offlineFailed) = (0, 0)
     }
 
-    /// For a collector that will not hear how they end.
+    /// Forgets the calls in flight, for a collector that will not hear how they end.
     mutating func forgetInFlight() {
         inFlight.removeAll()
         counts.series.forgetInFlight()

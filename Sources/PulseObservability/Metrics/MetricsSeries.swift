@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What is counted of one route and host.
+/// The counts of one route and host.
 struct MetricsSeries: Sendable {
     var calls = TimeSlices<CallMetrics>()
     var inFlight = 0

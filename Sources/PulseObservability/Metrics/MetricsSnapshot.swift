@@ -2,57 +2,63 @@
 
 public import PulseCore
 
-/// What a collector has counted up to a moment: a consistent cut, in which every call is counted in ``total``, in one of
+/// The counts of a collector at one moment: a consistent cut, in which every call is counted in ``total``, in one of
 /// ``routes`` and in one of ``hosts``.
 public struct MetricsSnapshot: Sendable {
-    /// By the collector's wall clock.
+    /// When it was taken, by the collector's wall clock.
     public let takenAt: Date
-    /// Since when it counts: its start, or its last reset; never later than ``takenAt``.
+    /// When counting began: at the collector's start or its last reset; never later than ``takenAt``.
     public let countingSince: Date
-    /// All calls.
+    /// The counts of all calls.
     public let total: SeriesMetrics
-    /// By ``CallSummary/route``. Names are cut at 120 bytes and have secrets masked; those beyond the collector's bound
-    /// are under `other`.
+    /// The counts by ``CallSummary/route``. Names are cut at 120 bytes and have secrets masked; those beyond the
+    /// collector's bound are under `other`.
     public let routes: [String: SeriesMetrics]
-    /// By the host that a call began with.
+    /// The counts by the host that a call began with.
     public let hosts: [String: SeriesMetrics]
+    /// How each of the collector's objectives is met.
     public let objectives: [ObjectiveMetrics]
-    /// By the breaker's key, an origin as a rule.
+    /// The circuits by the breaker's key, as a rule an origin.
     public let circuits: [String: CircuitMetrics]
-    /// Every event, by its kind.
+    /// The number of events by their kind.
     public let eventCounts: [NetworkEvent.Kind: Int]
     /// Entries of the offline queue that were sent and accepted.
     public let offlineDelivered: Int
-    /// Entries that left the queue otherwise.
+    /// Entries that left the offline queue otherwise.
     public let offlineFailed: Int
-    /// As last heard; nil if nothing was.
+    /// The connectivity as last reported; nil if it never was.
     public let connectivity: ConnectivityStatus?
 
-    /// The part of calls that succeeded, of those that succeeded or failed; 1 if there was none.
+    /// The share of successes among the calls that succeeded or failed, from 0 to 1; 1 if there was none.
     public var successRate: Double { total.successRate }
-    /// Seconds, as all of these, over all calls that succeeded or failed; 0 if there was none.
+    /// The median duration of calls that succeeded or failed, in seconds; 0 if there was none.
     public var p50Latency: TimeInterval { total.p50Latency }
+    /// The 90th percentile of these durations, in seconds; 0 if there was none.
     public var p90Latency: TimeInterval { total.p90Latency }
+    /// The 95th percentile of these durations, in seconds; 0 if there was none.
     public var p95Latency: TimeInterval { total.p95Latency }
+    /// The 99th percentile of these durations, in seconds; 0 if there was none.
     public var p99Latency: TimeInterval { total.p99Latency }
-    /// The part of answers that came from the cache's store; 0 if no call asked it.
+    /// The share of answers that came from the cache's store, from 0 to 1; 0 if no call asked it.
     public var cacheHitRatio: Double { total.cacheHitRatio }
     /// Calls that have begun and not ended.
     public var inFlight: Int { total.inFlight }
 }
 
-/// The calls of a route, of a host, or all. The members of ``overall`` are reached directly: `series.p99Latency`.
+/// The counts of a route's calls, of a host's, or of all. The members of ``overall`` are reached directly:
+/// `series.p99Latency`.
 @dynamicMemberLookup
 public struct SeriesMetrics: Sendable {
-    /// Since the collector's start, or its last reset.
+    /// The counts since the collector's start, or its last reset.
     public internal(set) var overall: CallMetrics
-    /// The last 60 to 70 seconds: whole slices of ten, and the one that has begun.
+    /// The counts of the last 60 to 70 seconds: six whole slices of ten seconds, and the one that has begun.
     public internal(set) var lastMinute: CallMetrics
-    /// The last 300 to 310 seconds.
+    /// The counts of the last 300 to 310 seconds.
     public internal(set) var lastFiveMinutes: CallMetrics
     /// Calls that have begun and not ended.
     public internal(set) var inFlight: Int
 
+    /// A count or figure of ``overall``.
     public subscript<Value>(dynamicMember member: KeyPath<CallMetrics, Value>) -> Value {
         overall[keyPath: member]
     }
@@ -60,7 +66,7 @@ public struct SeriesMetrics: Sendable {
     static let zero = SeriesMetrics(
         overall: CallMetrics(), lastMinute: CallMetrics(), lastFiveMinutes: CallMetrics(), inFlight: 0)
 
-    /// Nothing was counted, and nothing is under way.
+    /// Whether nothing was counted and nothing is under way.
     var isEmpty: Bool {
         inFlight == 0 && overall.isEmpty
     }
@@ -73,34 +79,44 @@ public struct SeriesMetrics: Sendable {
     }
 }
 
-/// How an objective is met.
+/// An objective, and how the calls met it.
 public struct ObjectiveMetrics: Sendable, Hashable {
+    /// The objective that is counted.
     public let objective: ServiceLevelObjective
+    /// The counts since the collector's start, or its last reset.
     public let overall: ObjectiveCounts
+    /// The counts of the last 60 to 70 seconds.
     public let lastMinute: ObjectiveCounts
+    /// The counts of the last 300 to 310 seconds.
     public let lastFiveMinutes: ObjectiveCounts
 
     /// Whether the share of good calls is what was promised.
     public var isMet: Bool { overall.ratio >= objective.target }
 
-    /// The part of what may be bad that is left, over all that counted: 1 is all, 0 none, less is overdrawn.
+    /// The share of the allowed bad calls that is left, over all that counted: 1 is all, 0 none, less than 0 overdrawn.
     public var budgetLeft: Double {
         1 - overall.burnRate(target: objective.target)
     }
 }
 
-/// A breaker's circuit, as its events tell.
+/// The state of a breaker's circuit, as its events tell.
 public struct CircuitMetrics: Sendable, Hashable {
+    /// The states of a circuit.
     public enum State: String, Sendable, Hashable, CaseIterable {
+        /// Calls pass.
         case closed
+        /// A few calls pass as probes.
         case halfOpen = "half_open"
+        /// Calls fail without being sent.
         case open
     }
 
+    /// The state that was last reported.
     public internal(set) var state: State
-    /// How often it opened.
+    /// How often the circuit opened.
     public internal(set) var openings: Int
 
+    /// A circuit in that state; closed and never opened by default.
     public init(state: State = .closed, openings: Int = 0) {
         self.state = state
         self.openings = openings

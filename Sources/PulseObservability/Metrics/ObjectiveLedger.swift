@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Counts what calls are worth to each objective.
+/// Counts of good and valid calls for each objective.
 struct ObjectiveLedger: Sendable {
     private struct Entry: Sendable {
         let objective: ServiceLevelObjective

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Counts in a row that take as many bytes each as the largest of them needs: of ten seconds most are small, and each route
-/// keeps half a minute's worth of such slices ten times over.
+/// Counts in a row that each take as many bytes as the largest needs: in a slice of ten seconds most are small, and
+/// each route keeps some thirty slices.
 struct PackedCounts: Sendable {
     private var bytes: [UInt8] = []
     /// A count takes 1, 2, 4 or 8 bytes: this power of two.

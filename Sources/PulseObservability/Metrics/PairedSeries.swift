@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-/// What is counted by route and by host, each event once: there is a series for each pair of the two, since a route has one
-/// host as a rule, and what a snapshot shows of either is a sum.
+/// Counts by route and by host, each event once: each pair of the two has a series, since a route usually has one host.
+/// What a snapshot shows of either is a sum.
 ///
-/// Pairs are bounded as well, by the routes and hosts that may have names. What belongs to a further one is counted twice,
-/// for its route and for its host.
+/// Pairs are bounded as well, by the routes and hosts that may have names. What belongs to a further one is counted
+/// twice, for its route and for its host.
 struct PairedSeries: Sendable {
-    /// Where a call is counted.
+    /// The place where a call is counted.
     struct Place: Sendable {
         fileprivate var series: Int32
-        /// For the host, if the first is for the route alone; else -1.
+        /// The series of the host, if the first is of the route alone; else -1.
         fileprivate var second: Int32 = -1
     }
 
     private struct Pair: Hashable, Sendable {
-        /// -1 if it is not counted by that.
+        /// The index; -1 if it is not counted by that.
         let route: Int
         let host: Int
     }
@@ -30,10 +30,11 @@ struct PairedSeries: Sendable {
     private var entries: [Entry] = []
     private var places: [Pair: Int] = [:]
     private var pairCount = 0
-    /// Asked for again as a rule.
+    /// The last place, which is usually asked for again.
     private var last: (pair: Pair, place: Place)?
 
-    /// - Parameter maximumRoutes: with a name, besides those that share one; negative ones count as 0, here and for hosts.
+    /// - Parameter maximumRoutes: with a name, besides those that share one; negative ones count as 0, here and for
+    ///   hosts.
     init(maximumRoutes: Int, maximumHosts: Int) {
         routes = BoundedPlaces(maximum: maximumRoutes)
         hosts = BoundedPlaces(maximum: maximumHosts)
@@ -101,7 +102,7 @@ struct PairedSeries: Sendable {
         for place in entries.indices { entries[place].series.inFlight = 0 }
     }
 
-    /// Those in which something was counted, by route and by host.
+    /// The series in which something was counted, by route and by host.
     func summaries(at tick: Int) -> (routes: [String: SeriesMetrics], hosts: [String: SeriesMetrics]) {
         var (byRoute, byHost): ([Int: SeriesMetrics], [Int: SeriesMetrics]) = ([:], [:])
         for entry in entries {

@@ -2,14 +2,16 @@
 
 public import PulseCore
 
-/// Where the time of exchanges went: for each phase how often it was measured and the seconds of all together.
+/// Totals of where the time of exchanges went: for each phase, how often it was measured and the sum of its seconds.
 public struct PhaseTotals: Sendable {
+    /// The total of one phase.
     public struct Total: Sendable, Hashable {
+        /// How often the phase was measured.
         public internal(set) var count = 0
-        /// Seconds.
+        /// The sum of all measurements, in seconds.
         public internal(set) var sum: TimeInterval = 0
 
-        /// Seconds; 0 if it was never measured.
+        /// The mean duration in seconds; 0 if the phase was never measured.
         public var mean: TimeInterval { count == 0 ? 0 : sum / Double(count) }
 
         mutating func add(_ seconds: TimeInterval) {
@@ -34,6 +36,7 @@ public struct PhaseTotals: Sendable {
 
     init() {}
 
+    /// The total of a phase.
     public subscript(phase: CallPhase) -> Total {
         switch phase {
         case .queued: queued

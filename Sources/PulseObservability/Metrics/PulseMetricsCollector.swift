@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Counts what the events of a bus tell: by route, by host and in all, in little and bounded memory.
+/// A collector that counts what the events of a bus tell: by route, by host and in all, in little and bounded memory.
 ///
 /// ```swift
 /// let metrics = PulseMetricsCollector()
@@ -12,16 +12,19 @@ public import PulseCore
 /// print(snapshot.successRate, snapshot.p99Latency)
 /// ```
 ///
-/// It needs no task and misses no event: it listens in place. The four events of a call over a mock, built and counted, take
-/// one to two microseconds; Docs/Benchmarks.md has the figures. It ends with its last reference: the bus does not keep it.
-/// Safe to use from any thread.
+/// It needs no task and misses no event: it listens in place. The four events of a call over a mock, built and counted,
+/// take about one microsecond; Docs/Benchmarks.md has the figures. It ends with its last reference: the bus does not
+/// keep it. Safe to use from any thread.
 public final class PulseMetricsCollector: Sendable {
     private let core: MetricsCore
     private let buses = Locked<[PulseEventBus]>([])
 
-    /// - Parameter objectives: what is promised of the calls, counted besides.
-    /// - Parameter maximumRoutes: that are counted by name, the first to come; further ones share the name `other`.
-    /// - Parameter maximumHosts: likewise.
+    /// A collector that is attached to no bus yet.
+    ///
+    /// - Parameter objectives: what is promised of the calls, counted besides; none by default.
+    /// - Parameter maximumRoutes: routes that are counted by name, the first to come; further ones share the name
+    ///   `other`.
+    /// - Parameter maximumHosts: hosts that are counted by name, likewise.
     /// - Parameter clock: what "the last minute" is counted by.
     public init(
         objectives: [ServiceLevelObjective] = [], maximumRoutes: Int = 100, maximumHosts: Int = 50,
@@ -36,7 +39,7 @@ public final class PulseMetricsCollector: Sendable {
         detach()
     }
 
-    /// Counts the bus's events from now on. Several may be attached; the same twice counts once.
+    /// Counts the bus's events from now on. Several buses may be attached; attaching one again changes nothing.
     public func attach(to bus: PulseEventBus) {
         buses.withLock { buses in
             guard !buses.contains(where: { $0 === bus }) else { return }
@@ -55,8 +58,8 @@ public final class PulseMetricsCollector: Sendable {
         }
     }
 
-    /// All that is counted up to now. Calls go on being counted meanwhile: only taking the cut holds them up, not making
-    /// sums of it.
+    /// A snapshot of all that is counted up to now. Counting goes on meanwhile: calls are held up only while the cut is
+    /// taken, not while the sums are made.
     public func snapshot() async -> MetricsSnapshot {
         core.snapshot()
     }

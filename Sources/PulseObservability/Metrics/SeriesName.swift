@@ -4,10 +4,10 @@ import PulseCore
 
 /// The names under which things are counted, as they may be shown and exported.
 enum SeriesName {
-    /// What has no name of its own any more.
+    /// The name of everything beyond the bound.
     static let other = "other"
     static let maximumLength = 120
-    /// Of a name as it came: what differs only behind that is one.
+    /// The bytes of a name that are compared: names that differ only behind them are one.
     static let maximumKeyLength = 1000
 
     /// One line, without secrets, of a bounded length; never empty.
@@ -16,7 +16,7 @@ enum SeriesName {
         return masked.isEmpty ? "unknown" : bounded(masked, to: maximumLength)
     }
 
-    /// Cut at a character; its length counts in UTF-8.
+    /// Text cut at a character, to that many bytes of UTF-8.
     static func bounded(_ text: String, to length: Int) -> String {
         guard text.utf8.count > length else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: length)

@@ -2,26 +2,28 @@
 
 public import PulseCore
 
-/// What share of calls has to succeed, and how fast.
+/// A promise of what share of calls succeeds, and how fast.
 ///
 /// ```swift
 /// ServiceLevelObjective("checkout", route: "PlaceOrder", latency: 0.8, target: 0.999)
 /// ```
 ///
-/// A call is **good** if it succeeds within the latency. It does not count at all if it was cancelled or queued offline, or
-/// if it failed by what the caller asked for: a request that could not be built, an answer from the cache alone that is not
-/// there, a session that is over, or a status from 400 to 499 other than 408, 425 and 429.
+/// A call is **good** if it succeeds within the latency. It does not count at all if it was cancelled or queued
+/// offline, or if it failed because of what the caller asked for: a request that could not be built, an answer from the
+/// cache alone that is not there, a session that is over, or a status from 400 to 499 other than 408, 425 and 429.
 public struct ServiceLevelObjective: Sendable, Hashable {
-    /// Names it in snapshots and exports; of two with one name the first counts.
+    /// The name in snapshots and exports; of two objectives with one name the first counts.
     public let name: String
-    /// Nil for all.
+    /// The route whose calls count; nil for all.
     public let route: String?
-    /// Seconds from the call's start to its end; infinite for no bound.
+    /// The longest time of a good call from start to end, in seconds; infinite for no bound.
     public let latency: TimeInterval
     /// The share of good calls that is promised, from 0 to 1.
     public let target: Double
 
-    /// - Parameter latency: NaN counts as no bound.
+    /// An objective for the calls of a route, or of all by default.
+    ///
+    /// - Parameter latency: seconds, without bound by default; NaN counts as no bound.
     /// - Parameter target: outside 0...1 it counts as the nearer end, NaN as 1.
     public init(_ name: String, route: String? = nil, latency: TimeInterval = .infinity, target: Double) {
         self.name = name
@@ -49,19 +51,21 @@ public struct ServiceLevelObjective: Sendable, Hashable {
     }
 }
 
-/// How an objective was met in a span of time.
+/// The counts of an objective in a span of time.
 public struct ObjectiveCounts: Sendable, Hashable {
+    /// Calls that were good.
     public internal(set) var good = 0
-    /// All that count, the good ones included.
+    /// Calls that count, the good ones included.
     public internal(set) var valid = 0
 
+    /// Counts that are 0.
     public init() {}
 
-    /// The share of good calls; 1 if none counted.
+    /// The share of good calls among those that count; 1 if none counted.
     public var ratio: Double { valid == 0 ? 1 : Double(good) / Double(valid) }
 
-    /// How fast the calls use up what the target allows to be bad: 1 is exactly as fast as allowed, 10 ten times that.
-    /// 0 if all was good; infinite if some was bad and nothing is allowed to be.
+    /// How fast the calls use up the share that the target allows to be bad: 1 is exactly as fast as allowed, 10 ten
+    /// times that. 0 if all were good; infinite if some were bad and none is allowed to be.
     public func burnRate(target: Double) -> Double {
         guard valid > good else { return 0 }
         let allowed = 1 - target

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// How often each of a few things was seen, in the order in which they came: a dictionary would cost more for the one or
-/// two that there are as a rule.
+/// Counts of a few things in the order in which they came: a dictionary would cost more for the usual one or two.
 struct Tally<Key: Hashable & Sendable>: Sendable {
     private var entries: [(key: Key, count: Int)] = []
 

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What can be added up.
+/// A value that can be added up.
 protocol Mergeable: Sendable {
     init()
     mutating func merge(_ other: Self)
@@ -11,16 +11,16 @@ protocol Mergeable: Sendable {
 extension CallMetrics: Mergeable {}
 extension ObjectiveCounts: Mergeable {}
 
-/// A sum over all time and over its last minutes: what happened lately is kept in slices of ten seconds, what is older in
-/// one value, so that each event is counted once.
+/// A sum over all time and over its last minutes: what happened lately is kept in slices of ten seconds, what is older
+/// in one value, so that each event is counted once.
 struct TimeSlices<Value: Mergeable>: Sendable {
     private struct Slice: Sendable {
         let tick: Int
         var value = Value()
     }
 
-    /// In order of time, without those in which nothing happened; the first is all that is older. One array, so that a copy
-    /// of it is one reference: a snapshot takes one of each series.
+    /// The slices in order of time, without empty ones; the first holds all that is older. One array, so that a copy is
+    /// one reference: a snapshot copies each series.
     private var slices: [Slice] = []
 
     /// Changes the value of the slice that this tick is in. A tick before the last one counts as the last.
@@ -65,7 +65,7 @@ enum SliceClock {
     static let slicesInAMinute = 7
     static let slicesInFiveMinutes = 31
 
-    /// The slice that a moment is in; a clock that gives no number, or one beyond all reason, stands still at 0.
+    /// The slice that a moment is in; 0 for a clock that gives NaN or a time out of range.
     static func tick(at uptime: TimeInterval) -> Int {
         let slices = (uptime / seconds).rounded(.down)
         return slices.magnitude < 1e15 ? Int(exactly: slices) ?? 0 : 0

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// The calls that went last, so that what comes late for one of them does not bring it back as a new one.
+/// The calls that were dropped last, so that a late event does not bring one back as a new call.
 struct DroppedCalls: Sendable {
-    /// Some 200 KB. A call that waits while more than so many others go is taken for a new one.
+    /// Some 200 KB. A call that waits while more calls than this are dropped is taken for a new one.
     static let maximumCount = 4096
 
     private var ids: Set<UUID> = []

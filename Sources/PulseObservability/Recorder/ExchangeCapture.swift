@@ -2,7 +2,7 @@
 
 package import PulseCore
 
-/// Makes what is kept of requests and answers: masked, and cut to what there is room for.
+/// Turns requests and answers into what is kept of them: masked, and cut to the limits.
 package struct ExchangeCapture: Sendable {
     package private(set) var redaction: Redaction
     private let maximumBodyLength: Int
@@ -11,7 +11,7 @@ package struct ExchangeCapture: Sendable {
     private let keepsBinaryBodies: Bool
     private let keepsExactAnswers: Bool
 
-    /// - Parameter maximumTextLength: bytes of a URL and of a header's value.
+    /// - Parameter maximumTextLength: the bytes kept of a URL and of a header's value.
     /// - Parameter keepsExactAnswers: keeps an answer's text that is no UTF-8 as masked bytes, and none of which parts
     ///   would be shown by their size: for those who play it, and would play another.
     package init(
@@ -26,14 +26,14 @@ package struct ExchangeCapture: Sendable {
         self.keepsExactAnswers = keepsExactAnswers
     }
 
-    /// Masks that as well.
+    /// Adds a secret to mask.
     package func masking(_ redaction: Redaction) -> ExchangeCapture {
         var copy = self
         copy.redaction = self.redaction.adding(redaction)
         return copy
     }
 
-    /// What is known before anything is sent, at little cost: no headers, no body.
+    /// The request before it is sent, at little cost: without headers and body.
     func outline(of request: URLRequest) -> RecordedExchange.Request {
         RecordedExchange.Request(method: method(of: request), url: url(of: request))
     }
@@ -54,7 +54,7 @@ package struct ExchangeCapture: Sendable {
             method: method(of: request), url: url(of: request), headers: masked(headers), body: body)
     }
 
-    /// - Parameter data: of a streamed or downloaded answer, if somebody has it.
+    /// - Parameter data: the body of a streamed or downloaded answer, if it is known.
     package func response(
         _ response: PulseResponse, data: Data? = nil, isCut: Bool = false
     ) -> RecordedExchange.Response {
@@ -125,7 +125,7 @@ package struct ExchangeCapture: Sendable {
         return RecordedBody(.bytes(data), byteCount: count, isCut: isCut, contentType: type)
     }
 
-    /// Nil for what is no text, or comes back from text as it was but for its masks.
+    /// What is kept of a text that decoding to a string and back would change; nil for any other body.
     private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isCut: Bool) -> RecordedBody? {
         guard data.count <= maximumBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
         let bytes = redaction.bodyBytes(data, contentType: contentType)

@@ -3,11 +3,10 @@
 import PulseCore
 
 extension PulseRecorder {
-    /// Hears, from now on, of all calls of the clients that this bus belongs to, and of what belongs to no call.
+    /// Records, from now on, all calls of the clients that use this bus, and what belongs to no call.
     ///
-    /// The bus does not keep the recorder: when that goes it hears no more. Attaching twice is attaching once. A client's bus
-    /// is ``PulseEventBus/shared`` unless it was given another, so that other clients' calls are recorded too: without
-    /// headers and bodies.
+    /// The bus does not keep the recorder. Attaching again changes nothing. A client's bus is ``PulseEventBus/shared``
+    /// unless it was given another, so other clients' calls may be recorded too: without headers and bodies.
     public func attach(to bus: PulseEventBus) {
         let sink = RecorderSink { [weak self] in self }
         let isNew = attachments.withLock { attachments in
@@ -18,7 +17,7 @@ extension PulseRecorder {
         if isNew { bus.addSink(sink) }
     }
 
-    /// Hears of nothing any more, whatever it was attached to. What it has it keeps.
+    /// Leaves every bus. What was recorded stays.
     public func detach() {
         let attachments = attachments.withLock { attachments in
             defer { attachments = [] }
@@ -27,7 +26,7 @@ extension PulseRecorder {
         for attachment in attachments { attachment.bus.removeSink(attachment.sink) }
     }
 
-    /// On one line, and not too long.
+    /// Text masked, on one line and of bounded length.
     func shown(_ text: String) -> String {
         LogExcerpt(redaction, limit: 4096).text(text)
     }
@@ -73,7 +72,7 @@ extension PulseRecorder {
         state.withLock { $0.mark(call.rootID, kind, at: uptime, wait: wait, detail: detail) }
     }
 
-    /// What belongs to no call.
+    /// Records an event that belongs to no call.
     private func note(_ event: NetworkEvent) {
         guard let (kind, subject) = RecordedEvent.Kind.of(event) else { return }
         let recorded = RecordedEvent(
@@ -82,7 +81,7 @@ extension PulseRecorder {
     }
 }
 
-/// What a bus keeps of a recorder: it leads there as long as the recorder lives.
+/// The sink that a bus keeps for a recorder, which it refers to weakly.
 final class RecorderSink: EventSink {
     private let recorder: @Sendable () -> PulseRecorder?
 

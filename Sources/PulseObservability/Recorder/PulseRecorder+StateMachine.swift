@@ -3,7 +3,7 @@
 import PulseCore
 
 extension PulseRecorder {
-    /// What a recorder keeps: the newest calls, within a count and a budget of bytes, and the newest events.
+    /// The content of a recorder: the newest calls, within a count and a budget of bytes, and the newest events.
     ///
     /// Room is made by dropping the bodies of the oldest calls first, then these calls; events have a share of their
     /// own, of which the oldest go. What comes late for a call that has gone changes nothing. Each step takes constant
@@ -11,13 +11,13 @@ extension PulseRecorder {
     struct StateMachine: Sendable {
         static let maximumExchanges = 100
         static let maximumMarks = 100
-        /// What part of the budget events may take. One room for all would serve nobody: as a rule it is full, so that
-        /// either each event would cost a body, or each body the events.
+        /// The share of the budget that events may take. A common budget is usually full: either each event would cost
+        /// a body, or each body the events.
         private static let eventShare = 4
 
         private struct Entry {
             var call: RecordedCall
-            /// Its exchanges' and its own.
+            /// The bytes of the call and of its exchanges.
             var cost: Int
             var place: Int
             /// The recorder's uptime when the call was first heard of: what the times of its marks are counted from.
@@ -28,7 +28,7 @@ extension PulseRecorder {
         private let byteBudget: Int
         private let maximumEvents: Int
         private var entries: [UUID: Entry] = [:]
-        /// In order of their start. What stands before `head` has gone.
+        /// The calls in order of their start. Those before `head` have gone.
         private var order: [UUID] = []
         private var head = 0
         /// Calls before this place have no bodies any more, and get none.
@@ -38,7 +38,7 @@ extension PulseRecorder {
         private var eventHead = 0
         private var eventByteCount = 0
         private var nextExchange: UInt64 = 0
-        /// Of calls and events.
+        /// The bytes of calls and events.
         private(set) var byteCount = 0
         private(set) var recordedCallCount = 0
         private(set) var recordedEventCount = 0
@@ -64,8 +64,8 @@ extension PulseRecorder {
 
         // MARK: Calls
 
-        /// Notes that a call exists. Of one that is known already, or that went, nothing changes: attempts, hops and
-        /// what plugins do apart from a call all begin it, and any of them may be the first that is heard of.
+        /// Notes that a call exists, unless it is known already or was dropped: attempts, hops and detached work of
+        /// plugins all begin it, and any of them may come first.
         mutating func begin(_ call: @autoclosure () -> RecordedCall, id: UUID, at uptime: TimeInterval) {
             guard entries[id] == nil, !dropped.contains(id) else { return }
             let call = call()
@@ -77,7 +77,7 @@ extension PulseRecorder {
             makeRoom()
         }
 
-        /// The end of a call. Without an outcome it is what its last exchange says, unless the end is known already.
+        /// Ends a call. Without an outcome its last exchange tells how it ended, unless the end is known already.
         mutating func end(
             _ id: UUID, latency: TimeInterval, outcome: Result<ResponseSummary, ErrorSummary>?, traceID: String?
         ) {
@@ -105,7 +105,7 @@ extension PulseRecorder {
 
         // MARK: Exchanges
 
-        /// Notes a request that is about to be sent, and gives the number to end it with.
+        /// Notes a request that is about to be sent, and returns the number to end it with.
         mutating func beginExchange(
             _ id: UUID, attempt: Int, hop: Int, offset: TimeInterval, request: RecordedExchange.Request
         ) -> UInt64 {
@@ -198,7 +198,7 @@ extension PulseRecorder {
             if head > 64, head * 2 > order.count { compact() }
         }
 
-        /// Moves the calls that are left to the front; rare enough to cost nothing in the long run.
+        /// Moves the remaining calls to the front; rare enough to cost nothing in the long run.
         private mutating func compact() {
             order.removeFirst(head)
             firstWithBodies -= head
@@ -209,7 +209,7 @@ extension PulseRecorder {
 }
 
 extension RecordedCall {
-    /// What is known of the end of a call that no event told of.
+    /// The end of a call that no event told of, as far as it is known.
     fileprivate var outcomeOfRequests: Result<ResponseSummary, ErrorSummary>? {
         guard let last = exchanges.last else { return nil }
         if let failure = last.failure { return .failure(failure) }

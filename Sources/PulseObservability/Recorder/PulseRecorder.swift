@@ -2,16 +2,18 @@
 
 public import PulseCore
 
-/// Keeps the newest calls with their requests and answers, every known secret masked, for a ``PulseReport``, a HAR file or a
-/// screen of one's own.
+/// A plugin that keeps the newest calls with their requests and answers, every known secret masked, for a
+/// ``PulseReport``, a HAR file or a screen of your own.
 ///
-/// Put it last in the client's plugins, so that it stands innermost: it then sees each request as it is sent and each answer,
-/// of attempts, retries and redirects alike. It changes nothing and reads no stream. ``attach(to:)`` lets it hear of the rest:
-/// calls that the cache answers, that fail before they are sent or that cannot be decoded, waits, breakers, the offline queue.
+/// Put it last in the client's plugins, so that it stands innermost: it then sees each request as it is sent and each
+/// answer, of attempts, retries and redirects alike. It changes nothing and reads no stream. ``attach(to:)`` lets it
+/// record the rest: calls that the cache answers, that fail before they are sent or that cannot be decoded, waits,
+/// breakers, the offline queue.
 ///
-/// Secrets are masked before anything is kept: the names of ``Redaction``, the configuration's `secretHeaders`, the options'
-/// `sensitiveHeaders` and the headers that plugins marked. Values are known by these names only: a secret in a path, or in a
-/// body under a name that says nothing, is kept. One recorder may serve several clients. Safe to use from any thread.
+/// Secrets are masked before anything is kept: the names of ``Redaction``, the configuration's `secretHeaders`, the
+/// options' `sensitiveHeaders` and the headers that plugins marked. Values are known by these names only: a secret in a
+/// path, or in a body under a name that says nothing, is kept. One recorder may serve several clients. Safe to use from
+/// any thread.
 public final class PulseRecorder: PulsePlugin {
     struct Attachment: Sendable {
         let bus: PulseEventBus
@@ -27,8 +29,10 @@ public final class PulseRecorder: PulsePlugin {
     public var identifier: String { "com.pulse.recorder" }
     public var scope: PluginScope { .attempt }
 
-    /// - Parameter clock: tells when things happened, on one line of time for all clients; how long a call and its requests
-    ///   took is told by its own client's clock.
+    /// A recorder without calls.
+    ///
+    /// - Parameter clock: tells when things happened, on one timeline for all clients. How long a call and its requests
+    ///   took is measured by the call's own client.
     public init(options: Options = Options(), clock: any PulseClock = .system) {
         self.options = options
         self.clock = clock
@@ -73,11 +77,11 @@ public final class PulseRecorder: PulsePlugin {
 
     private struct Exchange {
         let id: UInt64
-        /// In the uptime of the call's clock.
+        /// The uptime of the call's clock.
         let start: TimeInterval
     }
 
-    // Not inlined, nor is the end: their temporaries would take room in the frame of each call.
+    // Not inlined, as the end is not: their temporaries would take room in the frame of each call.
     @inline(never)
     private func begin(_ request: URLRequest, for context: PluginContext) -> Exchange {
         let call = context.call
@@ -160,6 +164,6 @@ extension PulseRecorder: EndsWithItsCall, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == PulseRecorder {
-    /// A recorder that one keeps oneself, to read it later.
+    /// A recorder that you keep yourself, to read it later.
     public static func recorder(_ recorder: PulseRecorder) -> PulseRecorder { recorder }
 }

@@ -2,17 +2,18 @@
 
 import PulseCore
 
-/// What a recorder had at one moment: a value, for a report, a HAR file or a list on a screen.
+/// The content of a recorder at one moment: a value, for a report, a HAR file or a list on a screen.
 public struct PulseRecording: Sendable {
-    /// Oldest first; the newest may still be under way.
+    /// The calls, oldest first; the newest may still be under way.
     public let calls: [RecordedCall]
-    /// Oldest first.
+    /// What belongs to no call, oldest first.
     public let events: [RecordedEvent]
-    /// Of all calls that were ever recorded: those in ``calls`` and those that went to make room.
+    /// The number of calls that were ever recorded: those in ``calls`` and those that made room for them.
     public let recordedCallCount: Int
-    /// Of all events that were ever recorded.
+    /// The number of events that were ever recorded, including those that made room for later ones.
     public let recordedEventCount: Int
 
+    /// A recording of these calls and events. A count of nil means that nothing else was recorded.
     public init(
         calls: [RecordedCall], events: [RecordedEvent] = [], recordedCallCount: Int? = nil,
         recordedEventCount: Int? = nil
@@ -23,6 +24,6 @@ public struct PulseRecording: Sendable {
         self.recordedEventCount = recordedEventCount ?? events.count
     }
 
-    /// Calls that went to make room for later ones.
+    /// The number of calls that made room for later ones.
     public var droppedCallCount: Int { recordedCallCount - calls.count }
 }

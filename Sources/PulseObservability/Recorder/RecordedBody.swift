@@ -2,42 +2,47 @@
 
 public import PulseCore
 
-/// A body as a recorder keeps it: masked text, bytes where that was asked for, or what it was and why it is not there.
+/// A body as a recorder keeps it: masked text, bytes if that was asked for, or the reason why it is not there.
 public struct RecordedBody: Sendable, Hashable {
+    /// What is kept of a body.
     public enum Content: Sendable, Hashable {
         /// There was no body.
         case none
-        /// Its text, every known secret masked; the beginning of it if ``RecordedBody/isCut``.
+        /// The text, every known secret masked; its beginning if ``RecordedBody/isCut``.
         case text(String)
-        /// Of a body that is no text, if the recorder was asked to keep those.
+        /// The bytes of a body that is not text, if the recorder was asked to keep those.
         case bytes(Data)
+        /// Nothing is kept of the body, for that reason.
         case omitted(Omission)
     }
 
-    /// Why a body is not there.
+    /// The reason why a body is not there.
     public enum Omission: String, Sendable, Hashable {
-        /// It is no text, in which secrets cannot be found.
+        /// The body is not text, so secrets cannot be found in it.
         case binary
-        /// It is compressed or otherwise coded, so that secrets cannot be found in it.
+        /// The body is compressed or otherwise coded, so secrets cannot be found in it.
         case encoded
-        /// It was a file, which a recorder does not read.
+        /// The body was a file, which a recorder does not read.
         case file
-        /// It was a stream, which belongs to its reader.
+        /// The body was a stream, which belongs to its reader.
         case stream
-        /// It went to make room for later ones.
+        /// The body made room for later ones.
         case overBudget
     }
 
+    /// What is kept of it.
     public let content: Content
-    /// Of the body as it was, if that is known.
+    /// The length of the whole body in bytes, if it is known.
     public let byteCount: Int64?
-    /// There was more of it than is kept, or than arrived.
+    /// Whether there was more of it than is kept, or than arrived.
     public let isCut: Bool
     /// The value of `Content-Type`, masked.
     public let contentType: String?
 
+    /// No body.
     public static let none = RecordedBody(.none)
 
+    /// A body with that content; by default of unknown length and type, and not cut.
     public init(_ content: Content, byteCount: Int64? = nil, isCut: Bool = false, contentType: String? = nil) {
         self.content = content
         self.byteCount = byteCount
@@ -45,13 +50,13 @@ public struct RecordedBody: Sendable, Hashable {
         self.contentType = contentType
     }
 
-    /// The masked text, if it is text.
+    /// The masked text; nil if nothing is kept of it as text.
     public var text: String? {
         guard case .text(let text) = content else { return nil }
         return text
     }
 
-    /// What it takes in memory, about.
+    /// The bytes that it takes in memory, approximately.
     var cost: Int {
         switch content {
         case .none, .omitted: 0
@@ -60,7 +65,7 @@ public struct RecordedBody: Sendable, Hashable {
         }
     }
 
-    /// Without its content.
+    /// The body without its content.
     var withoutContent: RecordedBody {
         switch content {
         case .none, .omitted: self

@@ -2,27 +2,33 @@
 
 public import PulseCore
 
-/// Something that happened to no call in particular: a breaker's change, the offline queue's work, the connection.
+/// Something that happened to no call in particular: a change of a breaker, of the offline queue or of the connection.
 public struct RecordedEvent: Sendable, Hashable {
+    /// What happened.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// A circuit breaker changed its state.
         case breakerOpened, breakerHalfOpened, breakerClosed
+        /// The offline queue took in an entry, began to send, or ended an entry.
         case queueEnqueued, queueDraining, queueDelivered, queueFailed, queueExpired, queueDeadLettered
+        /// The connection changed, a pin did not match, or something else needs attention.
         case connectivity, pinningFailed, warning
     }
 
-    /// By the recorder's clock.
+    /// When it happened, by the recorder's wall clock.
     public let date: Date
+    /// What happened.
     public let kind: Kind
-    /// What it is about: a breaker's key, an entry's id, a host. Secrets masked.
+    /// What it is about: a breaker's key, an entry's id, a host. Secrets are masked.
     public let subject: String
 
+    /// An event at that time.
     public init(date: Date, kind: Kind, subject: String) {
         self.date = date
         self.kind = kind
         self.subject = subject
     }
 
-    /// What it takes in memory, about.
+    /// The bytes that it takes in memory, approximately.
     var cost: Int { 64 + subject.utf8.count }
 }
 

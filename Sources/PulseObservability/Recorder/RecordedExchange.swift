@@ -2,16 +2,21 @@
 
 public import PulseCore
 
-/// One request of a call and what came of it: an attempt of the retry loop, a redirect's hop, a copy that hedging sent.
+/// One request of a call and what came of it: an attempt of the retry loop, a hop of a redirect, a copy that hedging
+/// sent.
 public struct RecordedExchange: Sendable, Identifiable {
     /// A request as it was sent, secrets masked.
     public struct Request: Sendable, Hashable {
+        /// The method, such as `GET`.
         public let method: String
-        /// Absolute, its user info and secret items of its query masked.
+        /// The absolute URL, with user info and secret query items masked.
         public let url: String
+        /// The headers, secrets masked.
         public let headers: HTTPHeaders
+        /// The body, as far as it is kept.
         public let body: RecordedBody
 
+        /// A request; without headers and body by default.
         public init(method: String, url: String, headers: HTTPHeaders = [:], body: RecordedBody = .none) {
             self.method = method
             self.url = url
@@ -22,12 +27,18 @@ public struct RecordedExchange: Sendable, Identifiable {
 
     /// An answer, secrets masked.
     public struct Response: Sendable, Hashable {
+        /// The status of the answer.
         public let statusCode: Int
+        /// The headers, secrets masked.
         public let headers: HTTPHeaders
+        /// The body, as far as it is kept.
         public let body: RecordedBody
+        /// Where the answer came from, such as the network or the cache.
         public let origin: PulseResponse.Origin
+        /// The transport's measurements; nil if it made none.
         public let timings: TransferTimings?
 
+        /// An answer; by default one of the network without headers and body.
         public init(
             statusCode: Int, headers: HTTPHeaders = [:], body: RecordedBody = .none,
             origin: PulseResponse.Origin = .network, timings: TransferTimings? = nil
@@ -40,17 +51,17 @@ public struct RecordedExchange: Sendable, Identifiable {
         }
     }
 
-    /// Counts the exchanges of one recorder.
+    /// The number of the exchange among all of its recorder.
     public let id: UInt64
-    /// Of the retry loop, from 1.
+    /// The attempt of the retry loop, counted from 1.
     public let attempt: Int
-    /// Of the redirects: 0 for the call's own request.
+    /// The hop of the redirects; 0 for the call's own request.
     public let hop: Int
-    /// Seconds from the start of the call.
+    /// When it began, in seconds from the start of the call.
     public let offset: TimeInterval
-    /// While the answer is awaited without headers and body.
+    /// The request. While the answer is awaited it has no headers and no body.
     public internal(set) var request: Request
-    /// Nil while it is awaited, or if none came.
+    /// The answer; nil while it is awaited, or if none came.
     public internal(set) var response: Response?
     /// Why there is no answer, or why the answer's stream broke off.
     public internal(set) var failure: ErrorSummary?
@@ -59,6 +70,7 @@ public struct RecordedExchange: Sendable, Identifiable {
     /// The code and the phase behind a failure of the wire: what a cassette needs to play it.
     package internal(set) var fault: RecordedFault?
 
+    /// An exchange with these values; by default one whose answer is awaited.
     public init(
         id: UInt64, attempt: Int = 1, hop: Int = 0, offset: TimeInterval = 0, request: Request,
         response: Response? = nil, failure: ErrorSummary? = nil, duration: TimeInterval? = nil
@@ -81,7 +93,7 @@ public struct RecordedExchange: Sendable, Identifiable {
         self.fault = fault
     }
 
-    /// What it takes in memory, about.
+    /// The bytes that it takes in memory, approximately.
     var cost: Int {
         var cost = 512 + request.url.utf8.count + request.headers.cost + request.body.cost
         if let response { cost += response.headers.cost + response.body.cost }
@@ -99,7 +111,7 @@ public struct RecordedExchange: Sendable, Identifiable {
 }
 
 extension RecordedExchange {
-    /// The request as a `curl` command, secrets masked: see `URLRequest.curlCommand()`. Empty if its URL is none.
+    /// The request as a `curl` command, secrets masked: see `URLRequest.curlCommand()`. Empty if its URL is invalid.
     public var curlCommand: String {
         guard let url = URL(string: request.url) else { return "" }
         var copy = URLRequest(url: url)

@@ -2,11 +2,12 @@
 
 public import PulseCore
 
-/// What a recorder has, as one HTML file that needs nothing else: for a colleague, a bug report, a build's artifacts.
+/// A recording as one HTML file that needs nothing else: for a colleague, a bug report, a build's artifacts.
 ///
-/// It lists the calls with a filter and a search, shows each with its requests, bodies and a waterfall, and draws latencies,
-/// percentiles over time, statuses, errors, breakers and the offline queue. It opens from the disk, loads nothing, fits a
-/// phone, and follows the reader's choice of light or dark. Whatever a URL, a header or a body has in it is shown as text.
+/// It lists the calls with a filter and a search, shows each with its requests, bodies and a waterfall, and draws
+/// latencies, percentiles over time, statuses, errors, breakers and the offline queue. It opens from the disk, loads
+/// nothing, fits a phone, and follows the reader's choice of light or dark. Whatever a URL, a header or a body has in
+/// it is shown as text.
 ///
 /// ```swift
 /// let report = PulseReport(recorder.recording(), title: "Checkout, build 512")
@@ -16,13 +17,15 @@ public struct PulseReport: Sendable {
     private let recording: PulseRecording
     private let title: String
 
-    /// - Parameter title: the page's heading.
+    /// A report of that recording.
+    ///
+    /// - Parameter title: the page's heading; `PulseKit` by default.
     public init(_ recording: PulseRecording, title: String = "PulseKit") {
         self.recording = recording
         self.title = title
     }
 
-    /// The whole page. Takes time and memory by the size of what was recorded.
+    /// The whole page. Making it takes time and memory in proportion to what was recorded.
     public var html: String {
         let data = ScriptJSON.text(of: ReportData(recording, title: title))
         let name = ReportPage.escaped(title)
@@ -30,7 +33,7 @@ public struct PulseReport: Sendable {
             + ReportPage.betweenDataAndScript + ReportPage.script + ReportPage.end
     }
 
-    /// Writes the page as a file, whole or not at all. Throws ``PulseError/custom(_:)`` over what the file system says.
+    /// Writes the page as a file, whole or not at all. Throws ``PulseError/custom(_:)`` with the file system's error.
     public func write(to file: URL) throws {
         do {
             try Data(html.utf8).write(to: file, options: .atomic)

@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// What the page's script reads. Times of day are milliseconds since 1970, all others milliseconds; every number is finite.
+/// The data that the page's script reads. Times of day are milliseconds since 1970, durations milliseconds; every
+/// number is finite.
 struct ReportData: Encodable {
     struct Call: Encodable {
         let id: String

@@ -12,8 +12,8 @@ enum ScriptJSON {
         return escaped(json)
     }
 
-    /// Without anything that HTML or JavaScript reads as more than a character of a string: outside strings JSON has none
-    /// of these, and inside an escape means the same.
+    /// Without anything that HTML or JavaScript reads as more than a character of a string: outside strings JSON has
+    /// none of these, and inside an escape means the same.
     static func escaped(_ json: Data) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(json.count + json.count / 16)

@@ -3,8 +3,8 @@
 package import PulseCore
 
 extension EventText {
-    /// How severe an event is, and what a log says of it; nil for one that says nothing there. The text is neither masked
-    /// nor on one line yet.
+    /// How severe an event is, and what a log says of it; nil for one that says nothing there. The text is neither
+    /// masked nor on one line yet.
     package static func line(for event: NetworkEvent) -> (PulseConfiguration.LogLevel, String)? {
         switch event {
         case .requestStarted(let call): (.debug, "\(name(call)) started")

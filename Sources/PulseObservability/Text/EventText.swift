@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// What events say to people: in a log, in a trace. On one line, without secrets, of a bounded length.
+/// The texts of events for people: in a log, in a trace. On one line, without secrets, of bounded length.
 package enum EventText {
     private static let maximumLength = 1000
 
-    /// Text of others as it may be shown.
+    /// Foreign text made fit to be shown.
     package static func shown(_ text: String) -> String {
         // Masked before it is cut, so that half a secret does not come through.
         SeriesName.bounded(Redaction.standard.text(SeriesName.bounded(text, to: 20_000)).onOneLine, to: maximumLength)
@@ -29,7 +29,7 @@ package enum EventText {
         }
     }
 
-    /// What happened to a call meanwhile; nil for what a trace shows otherwise.
+    /// The text of a mark in a trace; nil for events that a trace shows in another way.
     static func mark(_ event: NetworkEvent) -> String? {
         switch event {
         case .requestRedirected(_, let status): "\(status)"

@@ -34,7 +34,7 @@ struct WaterfallDrawing {
         rows.append(Row(text: text, time: Self.text(seconds), bar: bar))
     }
 
-    /// Those of one exchange, without what took no time.
+    /// The parts of one exchange, without what took no time.
     mutating func add(_ phases: [PhaseTiming], from start: TimeInterval) {
         for phase in phases where phase.duration > 0 {
             add("    \(phase.phase.rawValue)", from: start + phase.start, for: phase.duration)
@@ -76,7 +76,7 @@ struct WaterfallDrawing {
         return seconds >= 1e-3 ? digits(seconds * 1e3) + " ms" : digits(seconds * 1e6) + " µs"
     }
 
-    /// Three that count.
+    /// A duration with three digits that count.
     private static func digits(_ value: Double) -> String {
         let places = value >= 100 ? 0 : value >= 10 ? 1 : 2
         return String(format: "%.\(places)f", value)

@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// Keeps the newest traces until somebody takes them, for an exporter that sends them now and then.
+/// A buffer of the newest traces, for an exporter that sends them now and then. Safe from any thread.
 public final class CallTraceBuffer: CallTraceOutput {
     private struct State {
         var traces: [CallTrace] = []
-        /// Where the oldest is, once the buffer is full.
+        /// The index of the oldest trace, once the buffer is full.
         var oldest = 0
         var dropped = 0
     }
@@ -14,7 +14,9 @@ public final class CallTraceBuffer: CallTraceOutput {
     private let capacity: Int
     private let state = Locked(State())
 
-    /// - Parameter capacity: of traces; the oldest give way. Less than 1 counts as 1.
+    /// An empty buffer.
+    ///
+    /// - Parameter capacity: the number of traces that are kept, the newest; 512 by default, less than 1 counts as 1.
     public init(capacity: Int = 512) {
         self.capacity = max(1, capacity)
     }
@@ -28,10 +30,10 @@ public final class CallTraceBuffer: CallTraceOutput {
         }
     }
 
-    /// Traces that gave way before anybody took them.
+    /// The number of traces that made room for newer ones before anybody took them.
     public var droppedCount: Int { state.withLock { $0.dropped } }
 
-    /// All that are kept, in the order in which their calls ended; afterwards there are none.
+    /// Removes and returns all traces, in the order in which their calls ended.
     public func takeAll() -> [CallTrace] {
         let (traces, oldest) = state.withLock { state in
             defer { (state.traces, state.oldest) = ([], 0) }

@@ -2,15 +2,16 @@
 
 public import PulseCore
 
-/// Takes the traces of calls, each once, when its call has ended.
+/// An output for the traces of calls: it gets each once, when its call has ended.
 ///
-/// The one method is called in place by the code that ends the call, on any thread and concurrently: it must be short and
+/// Its method is called in place by the code that ends the call, on any thread and concurrently: it must be short and
 /// wait for nothing but a lock.
 public protocol CallTraceOutput: Sendable {
+    /// Takes one trace, in place.
     func receive(_ trace: CallTrace)
 }
 
-/// A sink that makes a ``CallTrace`` of each call's events: for OpenTelemetry, for a tracing system of one's own, for a
+/// A sink that makes a ``CallTrace`` of each call's events: for OpenTelemetry, for another tracing system, for a
 /// waterfall.
 ///
 /// ```swift
@@ -18,14 +19,16 @@ public protocol CallTraceOutput: Sendable {
 /// bus.addSink(CallTracer(output: traces))
 /// ```
 ///
-/// With a tracing plugin in the client its spans are those that servers are told of.
+/// With a tracing plugin in the client, its spans have the ids that the plugin sends to servers.
 public final class CallTracer: EventSink {
     private let output: any CallTraceOutput
     private let clock: any PulseClock
     private let ledger: Locked<TraceLedger>
 
-    /// - Parameter maximumOpenCalls: under way at a time; beyond them the one that was heard of least lately is not traced,
-    ///   and counted in ``untracedCallCount``. Less than 1 counts as 1.
+    /// A tracer that hands its traces to that output.
+    ///
+    /// - Parameter maximumOpenCalls: calls under way at a time, 10,000 by default. Beyond them the call that was heard
+    ///   of least recently is not traced, and counted in ``untracedCallCount``. Less than 1 counts as 1.
     public init(output: any CallTraceOutput, maximumOpenCalls: Int = 10_000, clock: any PulseClock = .system) {
         self.output = output
         self.clock = clock
@@ -34,7 +37,7 @@ public final class CallTracer: EventSink {
 
     public var isActive: Bool { true }
 
-    /// Calls that were given up for others, since too many were under way, or since their end was never heard.
+    /// The number of calls that were not traced, because too many were under way or their end was never heard of.
     public var untracedCallCount: Int { ledger.withLock { $0.untracedCount } }
 
     public func emit(_ event: NetworkEvent) {

@@ -9,7 +9,7 @@ struct OpenTrace: Sendable {
     private let start: Date
     private let startUptime: TimeInterval
     private var attempts: [CallTrace.Attempt] = []
-    /// Places in `attempts` of those that run.
+    /// The indexes in `attempts` of those under way.
     private var running: [Int] = []
     private var marks: [CallTrace.Mark] = []
     private var omittedCount = 0
@@ -39,7 +39,7 @@ struct OpenTrace: Sendable {
         }
     }
 
-    /// The whole, once the call has ended.
+    /// The whole trace, once the call has ended.
     func closed(
         _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary>, at uptime: TimeInterval
     ) -> CallTrace {

@@ -16,7 +16,7 @@ enum SpanIdentifier {
         return text
     }
 
-    /// Of a call that no tracing plugin has given one: the same for the same call.
+    /// A trace id for a call without one of a tracing plugin: the same for the same call.
     static func trace(of id: UUID) -> String {
         let (high, low) = words(of: id)
         return hex(mixed(high)) + hex(mixed(low ^ high))

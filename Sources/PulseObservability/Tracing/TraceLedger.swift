@@ -2,11 +2,12 @@
 
 import PulseCore
 
-/// The calls under way, as a tracer sees them: a value that takes events and the time, and gives each call's trace at its
-/// end.
+/// The calls under way, as a tracer sees them: a value that takes events and the time, and returns each call's trace at
+/// its end.
 struct TraceLedger: Sendable {
     private let maximum: Int
-    /// The one that was heard of least lately gives way: a call whose end is never heard, since the tracer was off the bus, must not stay for ever.
+    /// The open calls. The one heard of least recently gives way: a call whose end is never heard, since the tracer was
+    /// off the bus, must not stay for ever.
     private var open: RecentMap<UUID, OpenTrace>
     /// Calls that were under way with too many others, and have no trace.
     private(set) var untracedCount = 0
@@ -16,7 +17,8 @@ struct TraceLedger: Sendable {
         open = RecentMap(capacity: .max)
     }
 
-    /// A call whose start was not heard has no trace. Of work that is detached from a call it is the call that counts.
+    /// Applies an event. A call whose start was not heard has no trace. Work that is detached from a call counts for
+    /// that call.
     mutating func apply(_ event: NetworkEvent, now: @autoclosure () -> Date, uptime: TimeInterval) -> CallTrace? {
         switch event {
         case .requestStarted(let call): begin(call.rootID, OpenTrace(start: now(), uptime: uptime))

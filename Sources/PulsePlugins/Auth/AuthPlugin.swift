@@ -2,20 +2,20 @@
 
 public import PulseCore
 
-/// Sends the provider's token with every call, and refreshes it when the server refuses it: once for all calls that need
-/// it, each of which is then sent once more (RFC 6750, section 2.1).
+/// Sends the provider's token with every call (RFC 6750, section 2.1). When the server refuses it, the plugin has it
+/// refreshed, once for all calls that need it, and sends each of them once more.
 ///
-/// - A 401 that the call does not accept is what a refresh answers to. A second one, after the refresh, is
-///   ``PulseError/unauthorized(_:)``, as is one to a call that went out without a token.
+/// - A 401 that the call does not accept leads to a refresh. A second one, after the refresh, is
+///   ``PulseError/unauthorized(_:)``, as is a 401 to a call that went out without a token.
 /// - A failed refresh fails all calls that wait for it with the same error; the next one is tried 1 s later at the
-///   earliest, then 2 s, up to 30 s. A session that cannot be refreshed any more is ``PulseError/sessionExpired``, at once for
-///   later calls too, until the provider shows another token.
+///   earliest, then 2 s, up to 30 s. A session that cannot be refreshed any more is ``PulseError/sessionExpired``, at
+///   once for later calls too, until the provider shows another token.
 /// - A call that is cancelled, or whose deadline passes, waits no longer; the refresh goes on.
 /// - Tokens go to the client's home origins only. A call elsewhere passes untouched, or fails with
-///   ``PulseError/invalidRequest(reason:)`` if its ``RequestOptions/auth`` is ``RequestOptions/Auth/required``. A required
-///   token that is not there is ``PulseError/unauthorized(_:)``; nothing is sent.
-/// - A call with an `Authorization` of its own, or ``RequestOptions/Auth/anonymous``, passes untouched. So does one made
-///   within the provider's `refreshToken()`.
+///   ``PulseError/invalidRequest(reason:)`` if its ``RequestOptions/auth`` is ``RequestOptions/Auth/required``. A
+///   required token that is not there is ``PulseError/unauthorized(_:)``; nothing is sent.
+/// - A call with an `Authorization` of its own, or ``RequestOptions/Auth/anonymous``, passes untouched. So does one
+///   made within the provider's `refreshToken()`.
 /// - A body that can be sent once only is not sent again: its 401 is the outcome, and the refresh is for later calls.
 public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     private enum Source: Sendable {
@@ -31,13 +31,16 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     public var identifier: String { "com.pulse.auth" }
     public var scope: PluginScope { .call }
 
-    /// - Parameter scheme: what stands before the token in `Authorization`.
+    /// Sends the tokens of a provider, and has the provider refresh them.
+    ///
+    /// - Parameter scheme: what stands before the token in `Authorization`; `Bearer` by default.
     public init(tokenProvider: any TokenProvider, scheme: String = "Bearer") {
         source = .provider(tokenProvider, TokenRefresh(tokenProvider))
         self.scheme = scheme
     }
 
-    /// Tokens from a closure, which refreshes nothing: a 401 is ``PulseError/unauthorized(_:)``.
+    /// Sends tokens from a closure, which refreshes nothing: a 401 is ``PulseError/unauthorized(_:)``. The closure is
+    /// asked at each call, concurrently; nil, or an empty text, is no token.
     public init(scheme: String = "Bearer", _ token: @escaping @Sendable () async -> String?) {
         source = .closure(token)
         self.scheme = scheme
@@ -121,6 +124,10 @@ extension AuthPlugin {
         let version = refresh.version
         var credential = try await current(provider)
         if let expected, credential.account != expected { throw PulseError.custom(AccountMismatch()) }
+        // Another hop, or an answer that is asked for anew, is not for whoever has logged in meanwhile.
+        if let earlier = context.store[AccountID.self], let account = credential.account, account != earlier {
+            throw PulseError.custom(AccountMismatch())
+        }
         note(credential.account, in: context)
         if credential.account == nil { noteNobody(in: context) }
         guard let token = credential.token else {
@@ -133,7 +140,7 @@ extension AuthPlugin {
         case .good: break
         case .ending: refresh.refreshAhead(of: token, seenAt: version, in: context)
         case .ended:
-            // Nothing is sent that the server is going to refuse, unless there is no other way to find out.
+            // Nothing is sent that the server would refuse, unless there is no other way to find out.
             switch await refresh.outcome(of: token, seenAt: version, in: context) {
             case .token(let new): credential.token = new
             case .failure(let error): throw error
@@ -145,10 +152,10 @@ extension AuthPlugin {
         return credential
     }
 
-    /// Token and account of one moment: a user may log out and another in between the two questions.
+    /// Token and account of the same moment: between the two questions one user may log out and another log in.
     private func current(_ provider: any TokenProvider) async throws -> Credential {
         for _ in 0..<8 {
-            // Asked without a function between, as this is on the way of every call.
+            // Asked here and not through a function, since every call passes here.
             let account = await provider.accountID
             let token = await provider.accessToken()
             if let account, !account.isEmpty, await provider.accountID != account { continue }
@@ -158,7 +165,7 @@ extension AuthPlugin {
         throw PulseError.custom(AccountMismatch())
     }
 
-    /// A new token serves the account that the call was made for.
+    /// Throws unless the new token belongs to the account that the call was made for.
     private func check(_ account: String?, _ provider: any TokenProvider) async throws {
         if let account, await provider.knownAccount != account { throw PulseError.custom(AccountMismatch()) }
     }
@@ -171,7 +178,7 @@ extension AuthPlugin {
         }
     }
 
-    /// No account is known, or none is needed.
+    /// Notes that accounts were asked about, and that this call has none or needs none.
     private func noteNobody(in context: PluginContext) {
         if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
     }
@@ -193,13 +200,13 @@ extension AuthPlugin {
             if await provider.accessToken() == token { refresh.refreshAhead(of: token, seenAt: version, in: context) }
             return refusal
         }
-        // What a deadline that strikes meanwhile tells about.
-        let before = context.call.lastFailure
+        // What the error of a deadline that strikes meanwhile names.
         context.call.lastFailure = .unauthorized(refusal)
         do {
             guard let new = try await refresh.replacement(for: token, in: context) else { return refusal }
             try await check(sent.account, provider)
-            context.call.lastFailure = before
+            // Overcome: no later deadline is due to it.
+            context.call.lastFailure = nil
             refusal.bytes?.cancel()
             return try await next(authorized(request, new))
         } catch {
@@ -226,19 +233,19 @@ extension TokenProvider {
 }
 
 extension AuthPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Nothing of the provider, which holds the tokens.
+    /// The scheme, and nothing of the provider, which holds the tokens.
     public var description: String { "AuthPlugin(\(scheme))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["scheme": scheme]) }
 }
 
 extension PulsePlugin where Self == AuthPlugin {
-    /// ``AuthPlugin/init(tokenProvider:scheme:)``
+    /// An ``AuthPlugin`` with the tokens of a provider: ``AuthPlugin/init(tokenProvider:scheme:)``.
     public static func auth(_ tokenProvider: any TokenProvider, scheme: String = "Bearer") -> AuthPlugin {
         AuthPlugin(tokenProvider: tokenProvider, scheme: scheme)
     }
 
-    /// ``AuthPlugin/init(scheme:_:)``
+    /// An ``AuthPlugin`` with tokens from a closure, which are never refreshed: ``AuthPlugin/init(scheme:_:)``.
     public static func auth(
         scheme: String = "Bearer", _ token: @escaping @Sendable () async -> String?
     ) -> AuthPlugin {

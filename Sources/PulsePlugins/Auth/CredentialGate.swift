@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Which requests credentials may go along with: what all forms of authentication have in common.
+/// Decides which requests may carry credentials: the rules that all forms of authentication share.
 struct CredentialGate: Sendable {
     private let hasWarned = Locked(false)
 
@@ -18,14 +18,14 @@ struct CredentialGate: Sendable {
         return false
     }
 
-    /// A 401 that is the server's answer to the credentials, and neither accepted nor followed elsewhere.
+    /// Whether it is a 401 to the credentials that the call does not accept and the client will not follow.
     func isRefusal(_ response: PulseResponse, in context: PluginContext) -> Bool {
         response.statusCode == 401
             && !(context.options.acceptedStatuses ?? .successful).contains(response.statusCode)
             && !context.willFollow(response)
     }
 
-    /// Once, when somebody listens.
+    /// Warns once, when somebody listens.
     private func warn(in context: PluginContext) {
         guard context.call.environment.events?.isActive == true else { return }
         let isFirst = hasWarned.withLock { hasWarned in
@@ -41,7 +41,7 @@ struct CredentialGate: Sendable {
 }
 
 extension URLRequest {
-    /// The endpoint, or a plugin further out, has seen to the credentials itself.
+    /// Whether the endpoint, or a plugin further out, has set the header itself.
     func carries(_ name: String) -> Bool {
         header(name) != nil
     }

@@ -4,8 +4,8 @@ public import PulseCore
 
 /// Sends the same credentials with every call: a name and a password, or an API key.
 ///
-/// They go to the client's home origins only, and not with a call whose ``RequestOptions/auth`` is
-/// ``RequestOptions/Auth/anonymous`` or which has that header itself. A call that requires them and goes elsewhere fails
+/// They go to the client's home origins only, and not with a call that has the header already or whose
+/// ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call that requires them and goes elsewhere fails
 /// with ``PulseError/invalidRequest(reason:)`` before it is sent. A 401 is the call's outcome.
 public struct CredentialsPlugin: PulsePlugin {
     private let header: String
@@ -17,8 +17,8 @@ public struct CredentialsPlugin: PulsePlugin {
     public var identifier: String { "com.pulse.auth" }
     public var scope: PluginScope { .call }
 
-    /// Basic authentication (RFC 7617), in UTF-8. A colon in the name, which that cannot express, fails every call with
-    /// ``PulseError/invalidRequest(reason:)``.
+    /// Basic authentication with a name and a password (RFC 7617), in UTF-8. A name with a colon cannot be expressed:
+    /// every call fails with ``PulseError/invalidRequest(reason:)``.
     public init(username: String, password: String) {
         let field = HTTPHeaders.Field.authorization(username: username, password: password)
         self.init(
@@ -26,7 +26,7 @@ public struct CredentialsPlugin: PulsePlugin {
             fault: username.utf8.contains(UInt8(ascii: ":")) ? "a user name of Basic authentication has no colon" : nil)
     }
 
-    /// A key in a header of its own, which counts as a secret whatever its name.
+    /// Sends an API key in a header of its own, `X-API-Key` by default, which counts as a secret whatever its name.
     public init(apiKey: String, header: String = "X-API-Key") {
         self.init(header, apiKey, fault: nil)
     }
@@ -34,7 +34,7 @@ public struct CredentialsPlugin: PulsePlugin {
     private init(_ header: String, _ value: String, fault: String?) {
         self.header = header
         self.value = value
-        // Foundation would leave such a header out, and the call would go without a word of why.
+        // Foundation would leave such a header out, and the call would go without credentials and without an error.
         let isField = header.isHTTPToken && value.isHTTPFieldValue
         self.fault = fault ?? (isField ? nil : "the credentials make no header field")
         mustBeMarked = !Redaction.standard.isSecret(header)
@@ -56,19 +56,19 @@ public struct CredentialsPlugin: PulsePlugin {
 extension CredentialsPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension CredentialsPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The header's name, and nothing of what is in it.
+    /// The header's name, never its value.
     public var description: String { "CredentialsPlugin(\(header))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["header": header]) }
 }
 
 extension PulsePlugin where Self == CredentialsPlugin {
-    /// ``CredentialsPlugin/init(username:password:)``
+    /// A ``CredentialsPlugin`` with a name and a password: ``CredentialsPlugin/init(username:password:)``.
     public static func basic(username: String, password: String) -> CredentialsPlugin {
         CredentialsPlugin(username: username, password: password)
     }
 
-    /// ``CredentialsPlugin/init(apiKey:header:)``
+    /// A ``CredentialsPlugin`` with an API key: ``CredentialsPlugin/init(apiKey:header:)``.
     public static func apiKey(_ key: String, header: String = "X-API-Key") -> CredentialsPlugin {
         CredentialsPlugin(apiKey: key, header: header)
     }

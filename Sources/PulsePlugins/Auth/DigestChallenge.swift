@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What a server asks for that wants digest authentication (RFC 7616, section 3.3), as far as it can be answered here.
+/// A server's challenge for digest authentication (RFC 7616, section 3.3), as far as it can be answered here.
 struct DigestChallenge: Sendable, Equatable {
     enum Hash: Sendable {
         case md5, sha256
@@ -22,7 +22,7 @@ struct DigestChallenge: Sendable, Equatable {
     /// Name and password were right, the nonce was too old.
     let isStale: Bool
 
-    /// The first that can be answered: servers list what they like best first (RFC 7616, section 3.7).
+    /// The first challenge that can be answered: servers list what they prefer first (RFC 7616, section 3.7).
     static func first(in headers: HTTPHeaders) -> DigestChallenge? {
         for value in headers.values(for: "WWW-Authenticate") {
             for (scheme, parameters) in AuthenticationField.challenges(in: value)
@@ -43,7 +43,7 @@ struct DigestChallenge: Sendable, Equatable {
         case "sha-256-sess": (hash, isSession) = (.sha256, true)
         default: return nil
         }
-        // A list; what covers the body too, `auth-int`, is not done here.
+        // A list; `auth-int`, which covers the body too, is not supported.
         let qualities = parameters["qop"]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         if let qualities, !qualities.contains(where: { $0.equalsIgnoringASCIICase("auth") }) { return nil }
         hasQuality = qualities != nil
@@ -73,7 +73,7 @@ enum AuthenticationField {
         return challenges
     }
 
-    /// Those of a field without a scheme, such as `Authentication-Info`.
+    /// The parameters of a field without a scheme, such as `Authentication-Info`.
     static func parameters(in value: String) -> [String: String] {
         var parameters: [String: String] = [:]
         var scanner = Scanner(value)
@@ -85,7 +85,7 @@ enum AuthenticationField {
 
     /// A text as a quoted string (RFC 9110, section 5.6.4).
     static func quoted(_ text: String) -> String {
-        // By scalars: a mark behind a quote makes one character of both.
+        // By scalars: a combining mark behind a quote makes one character of both.
         "\"" + text.unicodeScalars.map { $0 == "\\" || $0 == "\"" ? "\\\($0)" : "\($0)" }.joined() + "\""
     }
 

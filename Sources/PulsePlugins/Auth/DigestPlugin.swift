@@ -2,29 +2,33 @@
 
 public import PulseCore
 
-/// Digest authentication (RFC 7616) with a name and a password, which do not go over the wire.
+/// Digest authentication with a name and a password, which do not go over the wire (RFC 7616).
 ///
-/// A server's challenge, a 401 that the call does not accept, is answered with one more request; later calls to that origin
-/// answer it beforehand, until the server wants another nonce. The name is the account of all that a cache or the offline
-/// queue keeps. SHA-256 and MD5 with their `-sess` forms are done, the form of
-/// RFC 2069 too, `auth-int` is not. Over plain HTTP it protects the password alone, and with MD5 not well: use TLS.
+/// A server's challenge, a 401 that the call does not accept, is answered with one more request. Later calls to that
+/// origin answer it beforehand, until the server wants another nonce. The name is the account under which a cache and
+/// the offline queue keep things.
 ///
-/// They are for the client's home origins only, and not for a call whose ``RequestOptions/auth`` is
-/// ``RequestOptions/Auth/anonymous`` or which has an `Authorization` itself. A call that requires them and goes elsewhere
-/// fails with ``PulseError/invalidRequest(reason:)`` before it is sent. A body that can be sent once only is not sent again:
-/// its 401 is the outcome. So is a second one. Without the system's hash function the challenge is the outcome.
+/// SHA-256, MD5, their `-sess` forms and the form of RFC 2069 are supported, `auth-int` is not. Over plain HTTP it
+/// protects the password alone, and with MD5 not well: use TLS.
+///
+/// Name and password are for the client's home origins only, and not for a call that has an `Authorization` already or
+/// whose ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call that requires them and goes elsewhere
+/// fails with ``PulseError/invalidRequest(reason:)`` before it is sent. A body that can be sent only once is not sent
+/// again: its 401 is the outcome. So is a second 401. Without the system's hash function the challenge is the outcome.
 public struct DigestPlugin: PulsePlugin {
     private let username: String
     private let password: String
     private let gate = CredentialGate()
-    /// Few: only home origins have one.
+    /// One for each origin; few, as only home origins have one.
     private let sessions = Locked<[Origin: DigestSession]>([:])
 
     public var identifier: String { "com.pulse.auth" }
     public var scope: PluginScope { .call }
 
-    /// - Parameter username: without a colon, which digest authentication cannot express: every call fails with
-    ///   ``PulseError/invalidRequest(reason:)``, as with a line break.
+    /// Digest authentication with a name and a password.
+    ///
+    /// - Parameter username: without a colon or a line break, which digest authentication cannot express: with one,
+    ///   every call fails with ``PulseError/invalidRequest(reason:)``.
     public init(username: String, password: String) {
         self.username = username
         self.password = password
@@ -33,7 +37,7 @@ public struct DigestPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        // From here on a call without an account is nobody's.
+        // From here on, a call without an account is known to have none.
         if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
         guard try gate.admits(request, for: context) else { return try await next(request) }
         if let expected = context.store[ExpectedAccount.self], expected != username {
@@ -47,22 +51,25 @@ public struct DigestPlugin: PulsePlugin {
         }
         context.store[AccountID.self] = username
         let (first, nonce) = answer(to: request, at: origin)
+        let departed = context.call.departures
         let response = try await next(first ?? request)
         learn(from: response, at: origin)
         guard gate.isRefusal(response, in: context), let challenge = DigestChallenge.first(in: response.headers)
         else { return response }
-        guard nonce == nil || challenge.isStale || challenge.nonce != nonce else { return response }
+        // What was sent twice on the way has used a number twice, which a server may refuse for that alone.
+        let isSentTwice = context.call.departures > departed + 1
+        guard nonce == nil || challenge.isStale || challenge.nonce != nonce || isSentTwice else { return response }
         begin(challenge, at: origin, context)
         guard context.body.isReplayable, let second = answer(to: request, at: origin).request else { return response }
         response.bytes?.cancel()
         let outcome = try await next(second)
         learn(from: outcome, at: origin)
-        // Wrong: the next call does not begin with them.
+        // Name or password is wrong: the next call does not begin with them.
         if gate.isRefusal(outcome, in: context) { sessions.withLock { $0[origin] = nil } }
         return outcome
     }
 
-    /// The request with an answer to what its server has asked for before, and the nonce of that.
+    /// The request with an answer to its server's last challenge, and the nonce of that.
     private func answer(to request: URLRequest, at origin: Origin) -> (request: URLRequest?, nonce: String?) {
         guard let target = request.url?.requestTarget else { return (nil, nil) }
         let method = request.httpMethod ?? "GET"
@@ -78,7 +85,11 @@ public struct DigestPlugin: PulsePlugin {
     private func begin(_ challenge: DigestChallenge, at origin: Origin, _ context: PluginContext) {
         let clientNonce = (0..<2).map { _ in String(context.randomness.next(), radix: 16) }.joined()
         let session = DigestSession(challenge, username: username, password: password, clientNonce: clientNonce)
-        sessions.withLock { $0[origin] = session }
+        sessions.withLock { sessions in
+            // Of calls that are challenged at the same time, each goes on counting where the others are.
+            if !challenge.isStale, sessions[origin]?.nonce == challenge.nonce { return }
+            sessions[origin] = session
+        }
     }
 
     private func learn(from response: PulseResponse, at origin: Origin) {
@@ -96,14 +107,14 @@ extension DigestPlugin: AsksForAccount {
 extension DigestPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension DigestPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Neither name nor password.
+    /// The type's name; neither name nor password.
     public var description: String { "DigestPlugin" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension PulsePlugin where Self == DigestPlugin {
-    /// ``DigestPlugin/init(username:password:)``
+    /// A ``DigestPlugin`` with a name and a password: ``DigestPlugin/init(username:password:)``.
     public static func digest(username: String, password: String) -> DigestPlugin {
         DigestPlugin(username: username, password: password)
     }

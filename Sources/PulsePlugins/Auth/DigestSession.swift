@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// A nonce of a server's and how often it was used (RFC 7616, section 3.4): a pure value but for the system's hashes.
+/// A server's nonce and how often it was used (RFC 7616, section 3.4): a pure value, apart from the system's hashes.
 struct DigestSession: Sendable {
     private(set) var challenge: DigestChallenge
     private let username: String
@@ -42,7 +42,7 @@ struct DigestSession: Sendable {
         count = 0
     }
 
-    /// What goes into `Authorization` of one request, which counts as a use of the nonce.
+    /// The `Authorization` of one request. Each call counts as a use of the nonce.
     ///
     /// - Parameter target: the request's path and query, as they go out.
     mutating func authorization(method: String, target: String) -> String? {
@@ -77,7 +77,7 @@ extension CharacterSet {
 }
 
 extension DigestChallenge.Hash {
-    /// In digits of lower case; nil where the system has no such function, as MD5 where it is forbidden.
+    /// The hash in lower-case digits; nil where the system has no such function, such as MD5 where it is forbidden.
     fileprivate func hex(_ text: String) -> String? {
         switch self {
         case .md5: SystemHashes.library?.md5(text)

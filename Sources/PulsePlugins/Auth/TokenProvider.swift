@@ -4,47 +4,50 @@ public import PulseCore
 
 /// Where an ``AuthPlugin`` gets its tokens from: the app's session, its keychain, its identity provider.
 ///
-/// Every member is called concurrently, from any thread. By the time ``refreshToken()`` returns, ``accessToken()`` gives
-/// the new token: calls ask anew each time, and whatever it gives is the truth.
+/// Every member is called concurrently, from any thread. By the time ``refreshToken()`` returns, ``accessToken()`` must
+/// give the new token: each call asks for it again.
 public protocol TokenProvider: Sendable {
-    /// The token of the moment; nil, or an empty one, if nobody is logged in. Asked once for every call (and redirect
-    /// hop), so it should be quick: a value in memory, not a look into the keychain.
+    /// The current token; nil, or an empty one, if nobody is logged in. Asked once for every call (and redirect hop),
+    /// so it should be quick: a value in memory, not a look into the keychain.
     func accessToken() async -> String?
 
-    /// Gets a new token, keeps it, and gives it back. At most one runs at a time, in a task that no caller can cancel; it
-    /// is cancelled after 30 s and by a shutdown. One that goes on nevertheless is what later calls wait for, 30 s each.
+    /// Gets a new token, keeps it, and returns it. At most one runs at a time, in a task that no caller can cancel; it
+    /// is cancelled after 30 s and by a shutdown. If it goes on nevertheless, later calls wait for it, 30 s each.
     ///
     /// Calls made within it, through the client that the plugin serves too, pass the plugin untouched; from a
     /// `Task.detached` or a queue they do not, unless they are ``RequestOptions/Auth/anonymous``.
     ///
-    /// Throwing ``PulseError/unauthorized(_:)``, ``PulseError/sessionExpired``, or ``PulseError/http(_:)`` with status 400
-    /// or 401 ends the session for good, unless ``accessToken()`` gives another token by then. Any other error counts as one
-    /// that may pass; a cancellation of its own is ``PulseError/custom(_:)`` to the calls that wait.
+    /// Throwing ``PulseError/unauthorized(_:)``, ``PulseError/sessionExpired``, or ``PulseError/http(_:)`` with status
+    /// 400 or 401 ends the session for good, unless ``accessToken()`` gives another token by then. Any other error
+    /// counts as one that may pass; a cancellation of its own is ``PulseError/custom(_:)`` to the calls that wait.
     func refreshToken() async throws -> String
 
-    /// The session cannot be refreshed any more: forget the tokens, show the login. Called once for each session that
-    /// ends, when its calls have failed already. Nothing by default.
+    /// Called when the session cannot be refreshed any more: forget the tokens, show the login. Once for each session
+    /// that ends, after its calls have failed. The default does nothing.
     func handleAuthenticationFailure() async
 
-    /// Who is logged in: a stable identifier of the account, not of the session. Nil, the default, or an empty one if that is
-    /// not known.
+    /// A stable identifier of the account that is logged in, not of the session. Nil, the default, or an empty text if
+    /// it is not known.
     ///
-    /// With it, what is kept of answers is kept for each account, and no call is repeated on behalf of another.
+    /// With it, stored answers are kept apart by account, and no call is repeated on behalf of another one.
     var accountID: String? { get async }
 
-    /// When the token of the moment ends. Nil, the default, if that is not known: the server's 401 tells then.
+    /// When the current token expires. Nil, the default, if that is not known: then the server's 401 tells.
     ///
     /// With it, the token is refreshed ahead, within its last 60 s, while calls go on with it.
     var tokenExpiry: Date? { get async }
 }
 
 extension TokenProvider {
+    /// Does nothing.
     public func handleAuthenticationFailure() async {}
 
+    /// Nil: the account is not known.
     public var accountID: String? {
         get async { nil }
     }
 
+    /// Nil: the expiry is not known.
     public var tokenExpiry: Date? {
         get async { nil }
     }

@@ -3,19 +3,19 @@
 import PulseCore
 
 extension TokenRefresh {
-    /// Whether to refresh, who waits for it, and what its end means for calls to come.
+    /// Decides whether to refresh, who waits for it, and what its end means for later calls.
     ///
-    /// Time is the clock's uptime. What the current token is, only the provider knows: who asks for a refresh says which
+    /// Time is the clock's uptime. Only the provider knows the current token: a call that asks for a refresh says which
     /// token failed, and which ``version`` it saw before it asked the provider for it.
     struct StateMachine<Waiter: Sendable>: Sendable {
-        /// What becomes of a wish for a new token.
+        /// What to do for a call that wants a new token.
         enum Answer {
-            /// Nobody refreshes: ask the provider, and set the timer, under that number. Who asked waits.
+            /// No refresh is under way: ask the provider, and set the timer, under that number. The caller waits.
             case begin(run: Int)
-            /// A refresh that was given up before is still at the provider's, which is asked once at a time: its result will
-            /// do. Set a timer under that number. Who asked waits.
+            /// The provider is still busy with a refresh that was given up, and is asked once at a time: that result
+            /// will do. Set a timer under that number. The caller waits.
             case takeOver(run: Int)
-            /// A refresh is under way; who asked waits for it.
+            /// A refresh is under way; the caller waits for it.
             case wait
             /// A refresh has ended meanwhile: the provider may have another token by now.
             case askAgain
@@ -24,10 +24,10 @@ extension TokenRefresh {
             case refuseLoop(isFirst: Bool)
         }
 
-        /// What becomes of the provider's answer.
+        /// What to do with the provider's answer.
         enum Finish {
             case ended(Ending)
-            /// It was told to give up before somebody took it over: ask the provider again, under that number.
+            /// It was cancelled before somebody took it over: ask the provider again, under that number.
             case again(asking: Int)
             /// Nobody waited any more.
             case late(endsSession: Bool)
@@ -42,7 +42,7 @@ extension TokenRefresh {
             let waiters: [Waiter]
             /// For the waiters.
             let outcome: Outcome
-            /// They wanted a new token in place of another one, perhaps of another user: they ask again.
+            /// Waiters that wanted to replace another token, perhaps another user's: they ask again.
             let others: [Waiter]
             let endsSession: Bool
 
@@ -64,11 +64,12 @@ extension TokenRefresh {
 
         fileprivate struct Run {
             let number: Int
-            /// In whose place the provider was asked for a new one.
+            /// The token that the provider was asked to replace.
             var token: String
             /// The number under which it was asked.
             var asking: Int
-            /// That was done for another run, which was given up; this one would have asked in place of that token.
+            /// Set if the provider was asked for another run, which was given up: the token that this run wants to
+            /// replace.
             var wanted: String?
             var waiters: [Int: (value: Waiter, token: String)] = [:]
         }
@@ -77,18 +78,19 @@ extension TokenRefresh {
         private struct Straggler {
             let asking: Int
             let token: String
-            /// By a shutdown: what it brings counts nowhere.
+            /// Whether a shutdown gave it up: what it brings counts nowhere.
             let isAbandoned: Bool
         }
 
-        /// How many refreshes have brought a token or ended the session: after each the provider may have another token.
+        /// How many refreshes have brought a token or ended the session: after each the provider may have another
+        /// token.
         private(set) var version = 0
         private var run: Run?
         private var straggler: Straggler?
         private var runCount = 0
-        /// The token whose session has ended: it needs another one, not another try.
+        /// The token whose session has ended: another token is needed, not another try.
         private var endedToken: String?
-        /// What the last refresh failed with, in place of which token, and until when none is tried for that.
+        /// The last refresh's error, the token that it was to replace, and until when no other is tried for it.
         private var failure: (error: PulseError, token: String, until: TimeInterval)?
         private var cooldown: TimeInterval = 0
         /// When the refreshes of the last half minute began.
@@ -102,7 +104,8 @@ extension TokenRefresh {
         /// Nobody is logged in any more, as far as this has been told.
         var isEnded: Bool { endedToken != nil }
 
-        /// Whether that token's session has ended. Another token that was asked for since shows that a new one has begun.
+        /// Whether that token's session has ended. Another token that was asked for since shows that a new one has
+        /// begun.
         mutating func hasEnded(_ token: String, seenAt version: Int) -> Bool {
             guard let endedToken else { return false }
             guard token != endedToken else { return true }
@@ -128,7 +131,7 @@ extension TokenRefresh {
             }
             starts.removeAll { now - $0 >= RefreshLimits.loopWindow }
             guard starts.count < RefreshLimits.loopCount else {
-                // Told to who waits, once; a refresh ahead that does not come is no news.
+                // Told once, and to a call that waits: a refresh ahead that does not happen is no news.
                 defer { hasTrippedGuard = hasTrippedGuard || waiter != nil }
                 return .refuseLoop(isFirst: !hasTrippedGuard)
             }
@@ -148,7 +151,7 @@ extension TokenRefresh {
             if let waiter { run?.waiters[waiter.id] = (waiter.value, token) }
         }
 
-        /// A waiter goes; the refresh goes on, even for nobody: the server may have replaced the token already.
+        /// A waiter leaves; the refresh goes on even without one, since the server may have replaced the token already.
         mutating func leave(_ id: Int) -> Waiter? {
             run?.waiters.removeValue(forKey: id)?.value
         }
@@ -190,12 +193,12 @@ extension TokenRefresh {
             guard var run, run.number == number else { return nil }
             self.run = nil
             straggler = Straggler(asking: run.asking, token: run.token, isAbandoned: false)
-            // No answer is none for whoever has taken it over, either.
+            // Without an answer the run that has taken it over has none either.
             run.token = run.wanted ?? run.token
             return (fail(run, error, now: now), run.asking)
         }
 
-        /// Gives up the refresh of the moment, if there is one; gives who waits for it.
+        /// Gives up the current refresh, if there is one, and returns those who wait for it.
         mutating func abandon() -> [Waiter] {
             guard let run else { return [] }
             self.run = nil
@@ -228,8 +231,8 @@ extension TokenRefresh {
             latest = (token, Self.margin(ofTokenWith: lifetime))
         }
 
-        /// Whether a session has ended with that token: not if the provider shows another one, of a session that has begun
-        /// meanwhile.
+        /// Whether a session has ended with that token: not if the provider shows another one, of a session that has
+        /// begun meanwhile.
         private mutating func end(_ token: String, _ current: String?) -> Bool {
             version += 1
             if let current, !current.isEmpty, current != token { return false }
@@ -250,8 +253,8 @@ extension TokenRefresh {
             return remaining > 0 ? .ending : .ended
         }
 
-        /// A token that lives for less than two margins would be refreshed without a pause. One that came with its time
-        /// over says that this device's clock is wrong: the server decides.
+        /// A token that lives for less than two margins would be refreshed all the time. A new one that has expired
+        /// already shows that this device's clock is wrong: then the server decides.
         private static func margin(ofTokenWith lifetime: TimeInterval?) -> TimeInterval? {
             guard let lifetime else { return RefreshLimits.margin }
             return lifetime > 0 ? min(RefreshLimits.margin, lifetime / 2) : nil
@@ -259,7 +262,7 @@ extension TokenRefresh {
     }
 }
 
-/// In seconds, where they are times.
+/// The limits of refreshes. Times are in seconds.
 enum RefreshLimits {
     static let timeout: TimeInterval = 30
     static let margin: TimeInterval = 60
@@ -270,12 +273,12 @@ enum RefreshLimits {
 }
 
 extension PulseError {
-    /// What has cancelled the refresh has cancelled none of the calls that wait for it: to them it has failed.
+    /// A refresh that was cancelled from within has failed for the calls that wait: nobody cancelled them.
     fileprivate var asFailureOfRefresh: PulseError {
         kind == .cancelled ? .custom(RefreshCancelled()) : self
     }
 
-    /// As the failure of a refresh: the server says that no further one will do.
+    /// Whether, as the failure of a refresh, it says that no further refresh can succeed.
     fileprivate var endsSession: Bool {
         switch self {
         case .unauthorized, .sessionExpired: true
@@ -286,7 +289,7 @@ extension PulseError {
     }
 }
 
-/// What a refresh fails with that was cancelled, and not by the plugin.
+/// The failure of a refresh that was cancelled, and not by the plugin.
 struct RefreshCancelled: Error, CustomStringConvertible {
     var description: String { "the token provider's refresh was cancelled" }
 }

@@ -4,7 +4,7 @@ import PulseCore
 
 /// Refreshes a provider's tokens, one refresh at a time, for all calls that need it.
 ///
-/// A refresh runs in a task of this object. Who waits for it may leave at any time; ``shutdown()`` ends it.
+/// A refresh runs in a task of this object. A call that waits for it may leave at any time; ``shutdown()`` ends it.
 final class TokenRefresh: Sendable {
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
@@ -20,11 +20,11 @@ final class TokenRefresh: Sendable {
 
     private struct State {
         var machine = StateMachine<Waiter>()
-        /// Those that ask the provider, each under its number: one at a time.
+        /// The tasks that ask the provider, each under its number. One runs at a time.
         var workers: [Int: Task<Void, Never>] = [:]
         /// By the numbers of the refreshes.
         var timers: [Int: Task<Void, Never>] = [:]
-        /// Of the call that began the refresh of the moment.
+        /// The context of the call that began the current refresh.
         var context: PluginContext?
         var waiterCount = 0
     }
@@ -53,13 +53,14 @@ final class TokenRefresh: Sendable {
         state.withLock { $0.machine.validity(of: token, remaining: expiry.timeIntervalSince(now)) }
     }
 
-    /// The token to go on with in place of one that is no good: a newer one at once if the provider has it, else that of
-    /// a refresh. Nil if the provider has none any more. Throws ``PulseError``; a caller that is cancelled leaves at once.
+    /// The token to use in place of a refused one: at once if the provider has a newer one, else the token of a
+    /// refresh. Nil if the provider has none any more. Throws ``PulseError``; a caller that is cancelled leaves at
+    /// once.
     func replacement(for token: String, in context: PluginContext) async throws -> String? {
         while true {
             let version = version
             guard let current = await provider.accessToken(), !current.isEmpty else {
-                // Who comes late learns what the others did.
+                // A call that comes late learns what the others learned.
                 if hasEnded(token, seenAt: version) { throw PulseError.sessionExpired }
                 return nil
             }
@@ -75,7 +76,7 @@ final class TokenRefresh: Sendable {
         }
     }
 
-    /// Refreshes a token that is good still; nobody waits.
+    /// Refreshes a token that is still good; nobody waits.
     func refreshAhead(of token: String, seenAt version: Int, in context: PluginContext) {
         _ = state.withLock { request(token, seenAt: version, in: context, waiter: nil, &$0) }
     }
@@ -89,7 +90,7 @@ final class TokenRefresh: Sendable {
         return await withCancellation(context.call.cancellation) {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> StateMachine<Waiter>.Answer in
-                    // Cancelled before this line: the handler below found nobody to let go.
+                    // A cancellation before this line found no waiter for the handler below to let go.
                     if context.call.isCancelled { return .refuse(.cancelled) }
                     return request(token, seenAt: version, in: context, waiter: (id, continuation), &state)
                 }
@@ -107,18 +108,16 @@ final class TokenRefresh: Sendable {
         }
     }
 
-    /// Ends the refresh of the moment; who waits for it is cancelled.
+    /// Ends the current refresh; the calls that wait for it are cancelled.
     func shutdown() async {
         let (waiters, given, workers, timers) = state.withLock { state in
             defer { state.context = nil }
             return (state.machine.abandon(), state.context, Array(state.workers.values), Array(state.timers.values))
         }
-        given.map { context in
-            context.emit(.authRefreshFailed(context.summary, ErrorSummary(.cancelled)))
-        }
+        if let given { given.emit(.authRefreshFailed(given.summary, ErrorSummary(.cancelled))) }
         waiters.forEach { $0.resume(returning: .failure(.cancelled)) }
         (workers + timers).forEach { $0.cancel() }
-        // The provider itself may shut a client down when its session ends: it would wait for itself.
+        // The provider may shut a client down from within its refresh, and would wait for itself.
         guard !WorkScope.isWithin(self) else { return }
         for task in workers + timers { await task.value }
     }
@@ -145,7 +144,7 @@ final class TokenRefresh: Sendable {
     }
 
     private func worker(_ number: Int, for context: PluginContext) -> Task<Void, Never> {
-        // Urgent, whoever was first to ask: others may wait for it.
+        // Urgent whichever call was first to ask, since others may wait for it.
         Task(priority: .userInitiated) {
             context.emit(.authRefreshStarted(context.summary))
             await WorkScope.run(self) { await self.refresh(number, for: context) }
@@ -175,13 +174,13 @@ final class TokenRefresh: Sendable {
         if (try? result.get()) != nil {
             lifetime = await provider.tokenExpiry?.timeIntervalSince(context.clock.now)
         } else {
-            // Somebody may have logged in anew while the old session was found to be over.
+            // Somebody may have logged in again while the old session was found to be over.
             current = await provider.accessToken()
         }
         if finish(number, result, current, lifetime, for: context) { await provider.handleAuthenticationFailure() }
     }
 
-    /// Whether the session is over. Nothing happens for a refresh whose result counts nowhere.
+    /// Ends a run; tells whether the session is over. A result that counts nowhere changes nothing.
     private func finish(
         _ number: Int, _ result: Result<String, PulseError>, _ current: String?, _ lifetime: TimeInterval?,
         for context: PluginContext
@@ -228,7 +227,7 @@ final class TokenRefresh: Sendable {
         }
         guard let ending else { return }
         context.emit(.authRefreshFailed(context.summary, ErrorSummary(.refreshTimeout)))
-        // Before anybody is told: whoever asks next must find it cancelled.
+        // Before anybody is told: the next call that asks must find it cancelled.
         worker?.cancel()
         ending.tellWaiters()
     }
@@ -255,7 +254,7 @@ extension PulseError {
     }
 }
 
-/// What a refresh fails with that takes too long.
+/// The failure of a refresh that takes too long.
 private struct RefreshTimeout: Error, CustomStringConvertible {
     var description: String { "the token provider's refresh took longer than \(Int(RefreshLimits.timeout)) s" }
 }

@@ -5,7 +5,7 @@ import PulseStorage
 
 /// A stored answer on its way to a caller.
 struct CacheAnswer: Sendable {
-    /// Of an error's body in a stream, as transports cut it; in bytes.
+    /// Bytes of an error's body in a stream, as transports cut it.
     private static let errorBodyLimit = 64 << 10
 
     private let stored: CachedResponse
@@ -20,7 +20,7 @@ struct CacheAnswer: Sendable {
         self.age = age
     }
 
-    /// In the form in which the call wants it, with the call's own request; nil if the body is damaged. Throws
+    /// The answer in the form that the call wants, with the call's own request; nil if the body is damaged. Throws
     /// ``PulseError/responseTooLarge(limit:)`` as a transport would.
     func response(to exchange: CacheExchange) async throws -> PulseResponse? {
         var headers = stored.head.headers

@@ -3,8 +3,8 @@
 import PulseCore
 import PulseStorage
 
-/// The answers that the store takes at the moment. Who makes one of them invalid waits until it is in the store, where it
-/// can be removed: else it could be found there by a call that began after the change.
+/// The answers that are being stored. An invalidation of one of them waits until it is in the store, where it can be
+/// removed: else a call that began after the change could find it there.
 final class CacheCommits: Sendable {
     private struct Waiter {
         var numbers: Set<Int>
@@ -19,7 +19,7 @@ final class CacheCommits: Sendable {
 
     private let state = Locked(State())
 
-    /// Gives the number by which ``end(_:)`` knows it.
+    /// Begins a commit; gives its number for ``end(_:)``.
     func begin(_ key: CacheKey) -> Int {
         state.withLock { state in
             state.nextNumber += 1
@@ -40,8 +40,8 @@ final class CacheCommits: Sendable {
         met.forEach { $0.resume() }
     }
 
-    /// Suspends until those of the moment that are concerned have ended, whoever is cancelled: a store takes no longer than
-    /// its own short work.
+    /// Suspends until the current commits that are concerned have ended, also if the caller is cancelled: storing is
+    /// short work.
     func wait(where isConcerned: @Sendable (CacheKey) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

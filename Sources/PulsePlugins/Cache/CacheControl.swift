@@ -2,15 +2,15 @@
 
 import PulseCore
 
-/// The directives of `Cache-Control` that a private cache acts on (RFC 9111, section 5.2). Others are ignored, and so are
-/// `s-maxage` and `proxy-revalidate`, which are for shared caches.
+/// The directives of `Cache-Control` that a private cache acts on (RFC 9111, section 5.2). Others are ignored, and so
+/// are `s-maxage` and `proxy-revalidate`, which are for shared caches.
 struct CacheControl: Sendable, Equatable {
     /// The argument of a directive that takes seconds.
     enum Seconds: Sendable, Equatable {
         case value(Int)
         /// No argument, which only `max-stale` may go without.
         case missing
-        /// No number of seconds, or two that differ.
+        /// Not a number of seconds, or two that differ.
         case invalid
     }
 
@@ -48,13 +48,13 @@ struct CacheControl: Sendable, Equatable {
         }
     }
 
-    /// What lies between the commas that stand outside quotes (RFC 9110, sections 5.6.1 and 5.6.4). A quote that never
-    /// closes is an ordinary character: else it would hide a `no-store` behind it.
+    /// The parts between the commas outside quotes (RFC 9110, sections 5.6.1 and 5.6.4). A quote that never closes is
+    /// an ordinary character: else it would hide a `no-store` behind it.
     private static func members(_ bytes: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
         var members: [Range<Int>] = []
         var start = 0
         var index = 0
-        // Behind a quote that never closes none does: every later one was passed as an escaped one on the way to the end.
+        // After a quote that never closes no other quote closes: any later one was escaped.
         var hasOpenQuote = false
         while index < bytes.count {
             if bytes[index] == UInt8(ascii: ",") {
@@ -78,12 +78,12 @@ struct CacheControl: Sendable, Equatable {
         return nil
     }
 
-    /// One directive. What follows a name that allows no argument is ignored: `no-cache="Set-Cookie"` counts as the whole
-    /// answer, which is stricter (RFC 9111, section 5.2.2.4).
+    /// One directive. What follows a name that allows no argument is ignored: `no-cache="Set-Cookie"` counts as the
+    /// whole answer, which is stricter (RFC 9111, section 5.2.2.4).
     private mutating func read(_ bytes: UnsafeBufferPointer<UInt8>, _ member: Range<Int>) {
         let member = Self.trimmed(bytes, member)
         let equals = member.first { bytes[$0] == UInt8(ascii: "=") }
-        // White space before the sign is no valid directive; still it is clear which one is meant to hold back.
+        // White space before the sign is not valid; still it is clear which directive was meant.
         let name = Self.trimmed(bytes, member.lowerBound..<(equals ?? member.upperBound))
         func isNamed(_ text: StaticString) -> Bool { Self.matches(bytes, name, text) }
         func add(_ seconds: inout Seconds?) {
@@ -108,7 +108,8 @@ struct CacheControl: Sendable, Equatable {
         }
     }
 
-    /// `delta-seconds` (RFC 9111, section 1.2.2), as a token or quoted; more than can be held is very long.
+    /// `delta-seconds` (RFC 9111, section 1.2.2), as a token or quoted; a number that is too large counts as the
+    /// largest.
     private static func seconds(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Seconds {
         var range = range
         if range.count >= 2, bytes[range.lowerBound] == UInt8(ascii: "\""),

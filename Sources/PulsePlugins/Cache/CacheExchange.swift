@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// One request on its way through the cache, and what the cache needs to know of it.
+/// One request on its way through the cache, with what the cache needs to know of it.
 // A class, as it is handed on through asynchronous functions: in each of their frames it takes one word.
 final class CacheExchange: Sendable {
     let request: URLRequest
@@ -12,10 +12,10 @@ final class CacheExchange: Sendable {
     let mode: RequestOptions.Cache
     let key: CacheKey
     let context: PluginContext
-    /// Of the plugin's invalidations: what was stored or under way before a later one does not count.
+    /// The plugin's count of invalidations: what was stored or under way before a later one does not count.
     let sequence: Int
 
-    /// Nil if the cache has nothing to do with it, whatever is stored.
+    /// Nil for a request that the cache neither answers nor stores.
     init?(
         _ request: URLRequest, _ method: HTTPMethod, for context: PluginContext, by policy: CachePolicy, sequence: Int
     ) {
@@ -54,7 +54,7 @@ final class CacheExchange: Sendable {
         mode = context.options.cache ?? .default
     }
 
-    /// Of a QUERY: its bytes, and how they are to be read.
+    /// The digest of a QUERY's body: of its bytes, and of how they are to be read.
     private static func digest(of body: Data, _ headers: [String: String]) -> String? {
         let kind = ["Content-Type", "Content-Encoding", "Content-Language"].map { headers.header($0) ?? "" }
         return CacheDigest.hex(Data((kind.joined(separator: "\n") + "\n").utf8) + body)
@@ -64,14 +64,20 @@ final class CacheExchange: Sendable {
         context.call.isCredential(header: name)
     }
 
+    /// The first header by which a request that was sent says more of who asks than this one.
+    func unseenCredential(in sent: URLRequest?) -> String? {
+        guard let sent = sent?.allHTTPHeaderFields else { return nil }
+        return CachePartition.unseenCredential(in: sent, seen: headers, isSecret: isCredential)
+    }
+
     var tags: Set<String> { context.call.options.tag.map { [$0] } ?? [] }
 
     var isStreamed: Bool {
         if case .streamed = context.delivery { true } else { false }
     }
 
-    /// The request as it goes to the server: with the conditions, and told to pass by the caches on its way where the
-    /// call's options want it to pass by this one.
+    /// The request as it goes to the server: with the conditions, and where the call's options bypass this cache, with
+    /// a directive to bypass those on the way.
     func request(with conditions: CacheConditions?) -> URLRequest {
         var request = request
         for (name, value) in conditions?.fields ?? [] { request.setValue(value, forHTTPHeaderField: name) }

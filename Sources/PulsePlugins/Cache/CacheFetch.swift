@@ -19,17 +19,17 @@ indirect enum CacheOutcome: Sendable {
     }
 }
 
-/// Asks the server for one exchange, and does to the store what its answer asks for.
+/// Asks the server for one exchange, and changes the store as its answer says.
 struct CacheFetch: Sendable {
     let exchange: CacheExchange
     let stored: [CachedResponse]
     let conditions: CacheConditions?
     let cache: CacheKeeper
     private let sendTime: Locked<Date>
-    /// It goes on behind an answer, and nobody else reads what comes of it.
+    /// Whether it runs after an answer was served, so that nobody else reads its outcome.
     private let isBehind: Bool
 
-    /// Before a chain is detached for it: what is noted in the call's store goes along then.
+    /// To be made before a chain is detached for it, so that what is noted in the call's store goes along.
     init(
         exchange: CacheExchange, stored: [CachedResponse], conditions: CacheConditions?, cache: CacheKeeper,
         isBehind: Bool = false
@@ -44,9 +44,10 @@ struct CacheFetch: Sendable {
     }
 
     /// - Parameter next: the rest of the chain, of this call or detached from it.
-    /// - Parameter waiting: those for whom it was detached.
+    /// - Parameter waiting: the calls for which it was detached.
     func outcome(of next: PluginChain, for waiting: WaitingCalls? = nil) async -> CacheOutcome {
-        // Here, not by the function below: most answers ask nothing of the store, and it would be one more to wait for.
+        // Here and not in the function below: most answers change nothing in the store, and it would be one more
+        // asynchronous call.
         noteSending()
         switch await next.result(exchange.request(with: conditions)) {
         case .failure(let error):
@@ -62,7 +63,8 @@ struct CacheFetch: Sendable {
         by verdict: CacheVerdict, _ response: PulseResponse, of next: PluginChain, for waiting: WaitingCalls?
     ) async -> CacheOutcome {
         if let outcome = await perform(verdict, response) { return outcome }
-        // Nothing that was asked about is what the server speaks of: without conditions it cannot answer so again.
+        // The server speaks of none of the answers that it was asked about: without conditions it cannot answer so
+        // again.
         await cache.remove(.key(exchange.key), in: exchange.context)
         noteSending()
         switch await next.result(exchange.request(with: nil)) {
@@ -74,7 +76,7 @@ struct CacheFetch: Sendable {
         }
     }
 
-    /// Of a request that no plugin's `willSend` sees, answered further in, this is the time.
+    /// Notes the time of a request that is answered further in and that no `willSend` sees.
     private func noteSending() {
         let now = exchange.context.clock.now
         sendTime.withLock { $0 = now }
@@ -83,8 +85,8 @@ struct CacheFetch: Sendable {
     private func judged(
         _ response: PulseResponse, _ conditions: CacheConditions?, for waiting: WaitingCalls?
     ) -> CacheVerdict {
-        // What was marked as a secret further in tells whose answer it is. A call that has left meanwhile, or does not
-        // wait, has not learned of it.
+        // Headers that were marked as secret further in tell whose answer it is. A call that has left meanwhile, or
+        // does not wait, has not been told of them.
         waiting?.tellSecrets(to: exchange.context.call)
         let answer = CachedAnswer(
             statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.withLock { $0 },
@@ -93,7 +95,7 @@ struct CacheFetch: Sendable {
             on: answer, to: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), conditions: conditions)
     }
 
-    /// Nil for a 304 that is about none of the stored answers.
+    /// Performs a verdict; nil for a 304 that is about none of the stored answers.
     private func perform(_ verdict: CacheVerdict, _ response: PulseResponse) async -> CacheOutcome? {
         switch verdict {
         case .pass:

@@ -3,14 +3,14 @@
 import PulseCore
 import PulseStorage
 
-/// Calls of one key may wait for one request, if they want its answer in the same form and under the same tag, and if its
-/// failure does not depend on whose request it is.
+/// What calls must have in common to wait for one request: they want its answer in the same form and under the same
+/// tag, and its failure does not depend on which call sends it.
 struct CacheFlightKey: Hashable, Sendable {
-    /// What of a call's options its own plugins and transport act on.
+    /// The options of a call that plugins further in and the transport act on.
     struct Terms: Hashable, Sendable {
         /// Clients that share the plugin differ in what stands behind it.
         let client: ObjectIdentifier
-        /// On a hop away from home less goes out.
+        /// On a hop away from home fewer headers go out.
         let isAway: Bool
         let timeout: TimeInterval?
         let connectTimeout: TimeInterval?

@@ -9,7 +9,7 @@ struct CacheFreshness: Sendable, Equatable {
     let control: CacheControl
     let lifetime: TimeInterval
     let age: TimeInterval
-    /// The wall clock stands before the moment at which the answer came: its age cannot be told.
+    /// Whether the wall clock is before the moment at which the answer came, so that its age cannot be told.
     let isAgeUnknown: Bool
 
     init(of head: CachedHead, by policy: CachePolicy, now: Date) {
@@ -34,7 +34,7 @@ struct CacheFreshness: Sendable, Equatable {
     /// Seconds past the lifetime; infinite if nobody can tell.
     var staleness: TimeInterval { isAgeUnknown ? .infinity : max(0, age - lifetime) }
 
-    /// What the server forbids even to a cache without a connection (RFC 9111, sections 4.2.4, 5.2.2.2 and 5.2.2.4).
+    /// Whether the server forbids stale use even without a connection (RFC 9111, sections 4.2.4, 5.2.2.2 and 5.2.2.4).
     var mustNotBeStale: Bool { control.mustRevalidate || control.noCache }
 
     /// For the `Age` field (RFC 9111, section 5.1).

@@ -3,12 +3,11 @@
 import PulseCore
 import PulseStorage
 
-/// Puts answers into the store and takes them out, and sees to it that nothing is stored which an invalidation has
-/// overtaken.
+/// Puts answers into the store and takes them out. Nothing is stored that an invalidation has overtaken.
 final class CacheKeeper: Sendable {
     let policy: CachePolicy
     let storage: any CacheStorage
-    /// The same if it is the system's memory, which answers without a wait.
+    /// The storage if it is in memory, which answers without waiting.
     let memory: MemoryCacheStorage?
     let flights = SharedRuns<CacheFlightKey, CacheOutcome>(cancelled: .failed(.cancelled))
     let counters = Locked(CacheStatistics.Counters())
@@ -21,7 +20,7 @@ final class CacheKeeper: Sendable {
         memory = storage as? MemoryCacheStorage
     }
 
-    /// Where in the order of invalidations a request begins; and where to tell of what no call asks for.
+    /// Where in the order of invalidations a request begins. Also notes the sink for events that belong to no call.
     func begin(in context: PluginContext) -> Int {
         let events = context.call.environment.events
         return ledger.withLock { ledger in
@@ -30,7 +29,7 @@ final class CacheKeeper: Sendable {
         }
     }
 
-    /// The last answer of that key could be used for nobody else: it is not worth while to wait for the next.
+    /// Whether the last answer of that key was of use to nobody else: then it is not worth waiting for the next.
     func isUnshareable(_ key: CacheKey) -> Bool {
         ledger.withLock { $0.isUnshareable(key) }
     }
@@ -41,7 +40,10 @@ final class CacheKeeper: Sendable {
 
     // MARK: Storing
 
-    /// - Parameter readsItself: nobody else wants the answer: a streamed body is read here, and not further than it is kept.
+    /// Stores an answer, if it may be stored.
+    ///
+    /// - Parameter readsItself: nobody else wants the answer: a streamed body is read here, and only as far as it is
+    ///   kept.
     func store(
         _ response: PulseResponse, under head: CachedHead, for exchange: CacheExchange, readsItself: Bool = false
     ) async -> CacheOutcome {
@@ -62,10 +64,10 @@ final class CacheKeeper: Sendable {
         return .answered(streamed, stored: nil)
     }
 
-    /// Whether others may find it: not if the request as it was sent says more of who asks than the cache has seen.
+    /// Whether others may find it: not if the request as it was sent carries a credential that the cache has not seen.
     private func isFit(_ response: PulseResponse, for exchange: CacheExchange) -> Bool {
-        let sent = response.request.allHTTPHeaderFields ?? [:]
-        let unseen = CachePartition.unseenCredential(in: sent, seen: exchange.headers, isSecret: exchange.isCredential)
+        // A plugin may have changed the answer, so that it no longer says what was sent.
+        let unseen = exchange.unseenCredential(in: response.request) ?? exchange.unseenCredential(in: exchange.context.call.sent)
         guard let unseen else { return true }
         if ledger.withLock({ $0.isFirstWarning(about: unseen) }) {
             exchange.context.emit(
@@ -78,7 +80,7 @@ final class CacheKeeper: Sendable {
         return false
     }
 
-    /// False if it was not stored, or does not count any more.
+    /// Stores an answer; false if it was not stored, or does not count any more.
     func keep(_ response: CachedResponse, for exchange: CacheExchange) async -> Bool {
         let outcome = await commit(response.head, for: exchange) {
             try await self.storage.store(response, for: exchange.key)
@@ -90,12 +92,11 @@ final class CacheKeeper: Sendable {
     enum Commit {
         case kept
         case notKept
-        /// One that was asked for later has its place.
+        /// An answer that was asked for later has its place.
         case overtaken
     }
 
-    /// Stores by `body`, unless an invalidation has come between the request and its answer, or the answer to a later
-    /// request.
+    /// Stores by `body`, unless an invalidation, or the answer to a later request, came before this answer.
     func commit(_ head: CachedHead, for exchange: CacheExchange, _ body: () async throws -> Bool) async -> Commit {
         let number = commits.begin(exchange.key)
         defer { commits.end(number) }
@@ -112,10 +113,10 @@ final class CacheKeeper: Sendable {
             _ = try? await storage.remove(.key(exchange.key))
             return .notKept
         }
-        // One that came while the store wrote waits for this one's end, and removes it then.
+        // An invalidation that came while the store wrote waits for this to end, and removes it then.
         guard isStored, !isOvertaken(exchange) else { return .notKept }
         guard !hasNewer(head, exchange) else {
-            // Which of the two was written last nobody can tell.
+            // Nobody can tell which of the two was written last.
             _ = try? await storage.remove(.key(exchange.key))
             return .overtaken
         }
@@ -132,7 +133,7 @@ final class CacheKeeper: Sendable {
         ledger.withLock { $0.hasNewer(head, under: exchange.key, since: exchange.sequence) }
     }
 
-    /// A stored answer that the server has confirmed.
+    /// Updates a stored answer that the server has confirmed.
     func confirm(
         _ stored: CachedResponse, _ head: CachedHead, keeps: Bool, for exchange: CacheExchange,
         by response: PulseResponse
@@ -149,7 +150,7 @@ final class CacheKeeper: Sendable {
 
     // MARK: Removing
 
-    /// What is selected goes, and what is under way to it does not come back.
+    /// Removes what is selected. Answers that are under way are not stored either.
     func invalidate(_ selection: CacheSelection, _ url: URL? = nil) async throws {
         ledger.withLock { $0.invalidate(selection) }
         flights.close { selection.mayConcern($0.key) }
@@ -161,7 +162,7 @@ final class CacheKeeper: Sendable {
         if let url, let sink, sink.isActive { sink.emit(.cacheInvalidated(url: CacheURL.told(url))) }
     }
 
-    /// The same for who cannot be told of a failure: a warning says so, to the client that used the cache last.
+    /// The same where a failure cannot be thrown: a warning tells it, to the client that used the cache last.
     func forget(_ selection: CacheSelection, _ url: URL? = nil) async {
         do {
             try await invalidate(selection, url)
@@ -180,7 +181,7 @@ final class CacheKeeper: Sendable {
         }
     }
 
-    /// Once until the store works again.
+    /// Warns once until the store works again.
     func warn(of error: any Error, _ context: PluginContext) {
         let isFirst = ledger.withLock { ledger in
             defer { ledger.hasWarnedOfFailure = true }

@@ -11,18 +11,18 @@ struct CacheLedger: Sendable {
     private(set) var sequence = 0
     /// The last invalidation of single URLs.
     private var invalidated = RecentMap<String, Int>(capacity: capacity)
-    /// The last one that concerned more than that, or that has been forgotten.
+    /// The last invalidation that concerned more than single URLs, or that has been forgotten.
     private var floor = 0
-    /// What was stored last of a variant: since when it is there, and when it was asked for.
+    /// For each variant, since when its stored answer is there and when that was asked for.
     private var stored = RecentMap<Variant, (since: Int, requestTime: Date)>(capacity: capacity)
     private var unshareable = RecentMap<CacheKey, Bool>(capacity: capacity)
     private var warned = RecentMap<String, Bool>(capacity: 64)
     var hasWarnedOfFailure = false
-    /// Of the client that used the cache last.
+    /// The sink of the client that used the cache last.
     private(set) weak var events: (any EventSink)?
     private var eventsID: ObjectIdentifier?
 
-    /// Told by every call: a weak reference is written only when it is another.
+    /// Every call tells its sink; the weak reference is written only when it changes.
     mutating func note(_ sink: any EventSink) {
         guard eventsID != ObjectIdentifier(sink) || events == nil else { return }
         eventsID = ObjectIdentifier(sink)
@@ -46,7 +46,7 @@ struct CacheLedger: Sendable {
         invalidated.withValue(for: url, default: sequence) { [sequence] in $0 = sequence }
     }
 
-    /// Whether what was asked for at that point of the sequence has become invalid since.
+    /// Whether an answer that was asked for at that point of the sequence has become invalid since.
     func isOvertaken(_ url: String, since start: Int) -> Bool {
         floor > start || (invalidated.peek(url) ?? 0) > start
     }

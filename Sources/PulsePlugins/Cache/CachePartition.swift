@@ -3,10 +3,10 @@
 import PulseCore
 import PulseStorage
 
-/// Whose answers are whose: nobody is ever given what was stored for somebody else.
+/// Keeps the answers of users apart: nobody is ever given what was stored for somebody else.
 enum CachePartition {
-    /// The partition of a request as the cache sees it: of the account if one is known, since its tokens change, else of
-    /// the credentials that the request carries; empty for a request without any.
+    /// The partition of a request as the cache sees it: of the account if one is known, since its tokens change, else
+    /// of the credentials that the request carries; empty for a request without any.
     ///
     /// Without a hash function the credentials themselves are the name: such a partition is for memory alone.
     static func name(account: String?, _ headers: [String: String], isSecret: (String) -> Bool) -> String {
@@ -26,11 +26,11 @@ enum CachePartition {
 
     private static let prefix = "credentials:"
 
-    /// Of the credentials that were seen last, which are mostly those of the next call too. Not the credentials: they would
-    /// stay in memory after a logout.
+    /// The name for the credentials seen last, which are mostly those of the next call too. A fingerprint stands for
+    /// them, since they would stay in memory after a logout.
     private static let last = Locked<(fingerprint: Fingerprint, name: String)?>(nil)
 
-    /// 128 bits that nobody outside of this process can make collide.
+    /// 128 bits that nobody outside this process can make collide.
     private struct Fingerprint: Equatable {
         let high: Int
         let low: Int
@@ -40,8 +40,8 @@ enum CachePartition {
             second.combine(1 as UInt8)
             for (name, value) in credentials {
                 for var text in [name, value] {
-                    // As bytes: two texts that Swift calls equal may be two credentials. With their length, which tells
-                    // where each ends.
+                    // As bytes, since two texts that Swift calls equal may be two credentials. With their length, which
+                    // tells where each ends.
                     text.withUTF8 { bytes in
                         first.combine(bytes.count)
                         first.combine(bytes: UnsafeRawBufferPointer(bytes))
@@ -55,11 +55,13 @@ enum CachePartition {
     }
 
     static func name(account: String) -> String {
-        "account:" + account
+        // Else two that differ in their bytes alone would be one: Swift compares texts by their characters.
+        account.utf8.allSatisfy { $0 < 0x80 }
+            ? "account:" + account : "account bytes:" + account.utf8.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    /// The first header by which the request that was sent carries a credential that the cache did not see: an answer to
-    /// it would be stored where others find it. Signatures are for one request alone and tell nobody apart.
+    /// The first header of the sent request with a credential that the cache did not see: the answer would be stored
+    /// where others find it. Signatures are for one request only and tell no users apart.
     static func unseenCredential(
         in sent: [String: String], seen: [String: String], isSecret: (String) -> Bool
     ) -> String? {

@@ -51,24 +51,25 @@ extension CachePlugin {
     package var hooks: PluginHooks { .willSend }
 
     public func willSend(_ request: URLRequest, for context: PluginContext) async {
-        // Of several attempts the last one's answer is stored, whose age counts from its own start.
+        // The answer of the last attempt is stored, and its age counts from that attempt's start.
         let now = context.clock.now
         context.store[CacheSendTime.self]?.withLock { $0 = now }
     }
 
-    /// A request that is not the cache's, except for what it changes.
+    /// Passes on a request that the cache does not answer, and invalidates what it changes.
     private func pass(
         _ request: URLRequest, _ method: HTTPMethod, _ context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
         guard !method.isSafe, let url = request.url else { return try await next(request) }
+        let departed = context.call.departures
         let result = await next.result(request)
         switch result {
         case .success(let response):
             await forget(
                 keeper.policy.invalidated(byStatus: response.statusCode, response.headers, to: method, url), context)
         case .failure(let error):
-            // Its answer was lost on the way: it may have changed what it was to change.
-            if error.mayHaveArrived { await forget([url], context) }
+            // Its answer was lost on the way, or refused here: it may have changed what it was to change.
+            if error.mayHaveArrived || context.call.departures > departed { await forget([url], context) }
         }
         return try result.get()
     }
@@ -85,8 +86,9 @@ extension CachePlugin {
 
     // MARK: From the store
 
-    /// Nil if the stored body is damaged.
-    // Of an index, not the element: that would take room in the frame of each call, and most find nothing in the store.
+    /// The answer to a hit; nil if the stored body is damaged.
+    // It takes an index, since the element would take room in the frame of each call, and most find nothing in the
+    // store.
     private func hit(
         _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ exchange: CacheExchange
     ) async throws -> PulseResponse? {
@@ -99,7 +101,7 @@ extension CachePlugin {
         return response
     }
 
-    /// Without what cannot be read: from the network, if the call allows it.
+    /// Asks the network in place of a stored answer that cannot be read, if the call allows it.
     private func fetchAfterDamage(_ exchange: CacheExchange, _ next: PluginChain) async throws -> PulseResponse {
         await keeper.remove(.key(exchange.key), in: exchange.context)
         let plan = plan(for: exchange, [])
@@ -107,7 +109,7 @@ extension CachePlugin {
         return try await fetch(exchange, [], nil, next)
     }
 
-    /// The caller wants nothing but what is stored.
+    /// The outcome of a call that wants only what is stored, and finds nothing.
     private func refuse(_ plan: CachePlan, _ exchange: CacheExchange) throws -> PulseResponse {
         keeper.counters.withLock { $0.misses += 1 }
         exchange.context.emit(.cacheMiss(exchange.context.summary))
@@ -121,7 +123,7 @@ extension CachePlugin {
         _ exchange: CacheExchange, _ stored: [CachedResponse], _ conditions: CacheConditions?, _ next: PluginChain
     ) async throws -> PulseResponse {
         let fetch = CacheFetch(exchange: exchange, stored: stored, conditions: conditions, cache: keeper)
-        // Within the work of another call it might wait for that very call, which waits for it.
+        // A call within the work of another one might wait for that very call, which waits for it.
         guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWithin(any: Recoverer.self),
             !HeldPermit.isWithinAny,
             !keeper.isUnshareable(exchange.key)
@@ -131,16 +133,20 @@ extension CachePlugin {
             if case .answered(let response, _) = outcome { return missed(response, exchange) }
             return try await finish(outcome, fetch, next)
         }
-        let (outcome, isFirst, _) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
-            waiting in
-            let outcome = await fetch.outcome(of: next.detached(for: waiting), for: waiting)
+        // A call that has ended while it waited further out begins nothing.
+        try exchange.context.call.checkCancellation()
+        let (outcome, isFirst, waiting) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
+            let outcome = await fetch.outcome(of: next.detached(for: $0), for: $0)
             self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
             return outcome
         }
         try exchange.context.call.checkCancellation()
         if !outcome.isCancelled {
             if isFirst { return try await finish(outcome, fetch, next) }
-            if let response = try await follow(outcome, fetch, next) { return response }
+            // Nobody gets the outcome of another's credential, not even a failure.
+            if exchange.unseenCredential(in: waiting.sent) == nil, let response = try await follow(outcome, fetch, next) {
+                return response
+            }
         }
         // What came is for another request alone, or another client's `shutdown()` has ended it.
         return try await finish(await fetch.outcome(of: next), fetch, next)
@@ -195,7 +201,7 @@ extension CachePlugin {
         let plan = keeper.policy.plan(
             for: exchange.rules, mode: exchange.mode, stored: [shared.head], now: exchange.context.clock.now)
         guard case .serve(_, let use) = plan else { return nil }
-        // It may have gone past its lifetime for a caller who allows that, and he is to learn of it.
+        // It may be past its lifetime, if this caller allows that, and the caller is to see that it is stale.
         guard use.origin != .stale else { return try await hit([shared], 0, use, exchange) }
         let response = try await CacheAnswer(shared, .coalesced, age: use.age).response(to: exchange)
         guard let response else { return nil }
@@ -216,7 +222,7 @@ extension CachePlugin {
         throw error
     }
 
-    /// What of the call's own stored answers may stand in for a server that failed.
+    /// The call's own stored answer that may stand in for a server that failed; nil without one.
     private func ownStandIn(_ fetch: CacheFetch, isDisconnected: Bool) async throws -> PulseResponse? {
         let (exchange, heads) = (fetch.exchange, fetch.stored.map(\.head))
         guard let index = keeper.policy.select(from: heads, for: exchange.rules),
@@ -227,7 +233,7 @@ extension CachePlugin {
         return try await hit(fetch.stored, index, use, exchange)
     }
 
-    /// Asks behind an answer that was served past its lifetime.
+    /// Asks the server after an answer was served past its lifetime.
     private func validateBehind(_ exchange: CacheExchange, _ stored: [CachedResponse], _ next: PluginChain) {
         guard exchange.rules.method != .head else { return }
         let plan = keeper.policy.plan(
@@ -235,7 +241,7 @@ extension CachePlugin {
         guard case .forward(let conditions) = plan else { return }
         let fetch = CacheFetch(
             exchange: exchange, stored: stored, conditions: conditions, cache: keeper, isBehind: true)
-        // One for an answer, on whatever terms.
+        // One for each answer, on whatever terms.
         keeper.flights.beginBehind(exchange.flightKey, unless: { $0.key == exchange.key }) {
             await fetch.outcome(of: next.detached(for: $0), for: $0)
         }

@@ -5,54 +5,59 @@ public import PulseStorage
 
 /// Answers calls from what servers have said may be used again.
 ///
-/// Stands once around all attempts of a call, behind what authenticates it: so answers are kept apart by account
-/// (`TokenProvider.accountID`), else by the credentials that the request carries. A hit touches nothing further in.
-/// Several clients may share a plugin.
+/// It stands once around all attempts of a call, and belongs behind the plugin that authenticates: so answers are kept
+/// apart by account (`TokenProvider.accountID`), else by the credentials that the request carries. A hit touches no
+/// plugin further in. Several clients may share a cache, and every method may be called from any thread.
 ///
-/// Calls that miss the same answer at the same time wait for one request. A call's options may ask for other than the
-/// rules, see ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields:
-/// `Cache-Control: no-store` and the like.
-public final class CachePlugin: PulsePlugin, EndsWithItsCall, TellsItsHooks {
+/// Calls that miss the same answer at the same time wait for one request. A call's options may override the rules, see
+/// ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields: `Cache-Control:
+/// no-store` and the like.
+public final class CachePlugin: PulsePlugin {
     let keeper: CacheKeeper
 
     public var identifier: String { "com.pulse.cache" }
     public var scope: PluginScope { .call }
 
-    /// Keeps answers of status 200 to GET in memory, fresh for `ttl` seconds whatever the server says, except `no-store`.
+    /// Keeps answers of status 200 to GET in memory, fresh for `ttl` seconds whatever the server says, except
+    /// `no-store`.
     ///
-    /// - Parameter maxMemoryItems: the least recently used go first; all together take 32 MiB at most.
+    /// - Parameter ttl: seconds, 300 by default; zero or less keeps nothing fresh.
+    /// - Parameter maxMemoryItems: answers at most, 200 by default; the least recently used go first. All together take
+    ///   32 MiB at most.
     public convenience init(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) {
         self.init(policy: .timeToLive(ttl), storage: MemoryCacheStorage(maximumEntries: maxMemoryItems))
     }
 
     /// Keeps answers as the policy says.
     ///
-    /// - Parameter storage: belongs to this plugin: two that share one would not see each other's invalidations in time.
+    /// - Parameter storage: where answers are kept, in memory by default. It belongs to this plugin: two that share one
+    ///   would not see each other's invalidations in time.
     public init(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) {
         keeper = CacheKeeper(policy: policy, storage: storage)
     }
 
-    /// Ends the requests that the cache itself has under way. It stays usable.
+    /// Ends the requests that the cache itself has under way. The plugin stays usable.
     public func shutdown() async {
         await keeper.flights.shutdown()
     }
 
     // MARK: Invalidation
 
-    /// Forgets every answer for a URL, whoever asked for it. Its fragment does not count.
+    /// Forgets every answer for a URL, of all users. The URL's fragment does not count.
     ///
-    /// An answer to a request that is under way is not stored either; the same holds for the other ways to forget. If the
-    /// store cannot be written, what is left in it may be served until it can; a ``NetworkEvent/warning(_:)`` says so.
+    /// An answer to a request that is under way is not stored either; the same holds for the other ways to forget. If
+    /// the store cannot be written, what is left in it may be served until it can; a ``NetworkEvent/warning(_:)`` says
+    /// so.
     public func invalidate(url: URL) async {
         await keeper.forget(.url(CacheURL.normalized(url)), url)
     }
 
-    /// Forgets every answer for a URL that begins so: `https://api.example.com/users/`.
+    /// Forgets every answer for a URL with that beginning: `https://api.example.com/users/`.
     public func invalidate(prefix: URL) async {
         await keeper.forget(.prefix(CacheURL.normalized(prefix)), prefix)
     }
 
-    /// Forgets every answer to a call whose options had that tag.
+    /// Forgets every answer to a call whose ``RequestOptions/tag`` was that one.
     public func invalidate(tag: String) async {
         await keeper.forget(.tag(tag))
     }
@@ -62,11 +67,12 @@ public final class CachePlugin: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         await keeper.forget(.partition(CachePartition.name(account: account)))
     }
 
-    /// Forgets everything.
+    /// Forgets every answer.
     public func clearAll() async {
         await keeper.forget(.all)
     }
 
+    /// What the cache has done since it was made, and what its store holds now.
     public var statistics: CacheStatistics {
         get async {
             let usage = await keeper.storage.usage()
@@ -79,13 +85,20 @@ public final class CachePlugin: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     }
 }
 
+extension CachePlugin: EndsWithItsCall, TellsItsHooks {
+    /// A store of somebody else's may wait for anything, and listens to its task alone.
+    package var endsWithItsCall: Bool {
+        (keeper.storage as? any EndsWithItsCall)?.endsWithItsCall == true
+    }
+}
+
 extension PulsePlugin where Self == CachePlugin {
-    /// ``CachePlugin/init(ttl:maxMemoryItems:)``
+    /// A ``CachePlugin`` that keeps answers for a fixed time: ``CachePlugin/init(ttl:maxMemoryItems:)``.
     public static func cache(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) -> CachePlugin {
         CachePlugin(ttl: ttl, maxMemoryItems: maxMemoryItems)
     }
 
-    /// ``CachePlugin/init(policy:storage:)``
+    /// A ``CachePlugin`` with the rules of a policy: ``CachePlugin/init(policy:storage:)``.
     public static func cache(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) -> CachePlugin {
         CachePlugin(policy: policy, storage: storage)
     }

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension CachePolicy {
-    /// The URLs whose stored answers an answer makes invalid: that of a request for a change that was not refused, and
-    /// what `Location` and `Content-Location` name at the same origin (RFC 9111, section 4.4).
+    /// The URLs whose stored answers become invalid: that of an unsafe request that was not refused, and those that its
+    /// answer's `Location` and `Content-Location` name at the same origin (RFC 9111, section 4.4).
     func invalidated(byStatus status: Int, _ headers: HTTPHeaders, to method: HTTPMethod, _ url: URL) -> [URL] {
         guard !method.isSafe, (200..<400).contains(status) else { return [] }
         var urls = [url]

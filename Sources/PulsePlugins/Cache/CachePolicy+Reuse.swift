@@ -21,7 +21,7 @@ extension CachePolicy {
         return .forward(conditions(for: request, mode, stored, selected))
     }
 
-    /// Whether a request is one that a stored answer could be an answer to.
+    /// Whether a stored answer could answer the request at all.
     func canAnswer(_ request: CachedRequest) -> Bool {
         guard !request.isConditional else { return false }
         switch request.method {
@@ -41,7 +41,7 @@ extension CachePolicy {
         }
     }
 
-    /// RFC 9111, section 4.1: every field that `Vary` named has the value that it had. A `*` never matches.
+    /// Whether every field that `Vary` named has the value that it had (RFC 9111, section 4.1). A `*` never matches.
     func matches(_ head: CachedHead, _ request: CachedRequest) -> Bool {
         head.selectingFields.allSatisfy { $0.name != "*" && $0 == request.selectingField($0.name) }
     }
@@ -57,7 +57,7 @@ extension CachePolicy {
         _ freshness: CacheFreshness, for request: CachedRequest, _ mode: RequestOptions.Cache
     ) -> CacheUse? {
         let isFresh = freshness.isFresh
-        // RFC 9111, section 5.2.2.4: never without asking.
+        // RFC 9111, section 5.2.2.4: never used without asking.
         guard !freshness.control.noCache else { return nil }
         let asItIs = CacheUse(origin: isFresh ? .cache : .stale, age: freshness.ageInSeconds)
         switch mode {
@@ -96,7 +96,8 @@ extension CachePolicy {
         }
     }
 
-    /// Whether it is as young, and stays fresh for as long, as the request asks (RFC 9111, sections 5.2.1.1 and 5.2.1.3).
+    /// Whether it is as young, and stays fresh for as long, as the request asks (RFC 9111, sections 5.2.1.1 and
+    /// 5.2.1.3).
     func isAsYoung(_ freshness: CacheFreshness, as directives: CacheControl) -> Bool {
         // An answer that stays the same while fresh is as good as a new one (RFC 8246).
         let isYoungEnough =
@@ -115,7 +116,7 @@ extension CachePolicy {
         return CacheUse(origin: .stale, age: freshness.ageInSeconds, revalidates: true)
     }
 
-    /// An argument that is no number is taken for the strictest.
+    /// The argument in seconds; one that is not a number counts as the strictest.
     private static func seconds(
         _ seconds: CacheControl.Seconds?, absent: TimeInterval = 0, missing: TimeInterval = 0
     ) -> TimeInterval {

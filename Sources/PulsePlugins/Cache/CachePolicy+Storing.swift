@@ -34,8 +34,8 @@ extension CachePolicy {
             return selected.map { afterHead(answer, stored[$0], $0, request) } ?? .pass
         }
         if mayStore(answer, to: request), let head = head(of: answer, for: request) { return .store(head) }
-        // What the server now says may not be kept, so what it said before is past. Not if only this request forbids it,
-        // or if the server is merely not able or not willing to answer now.
+        // The new answer may not be kept, so the stored one is outdated. Not if only this request forbids storing, or
+        // if the server merely cannot or will not answer now.
         let isVerdict =
             answer.statusCode < 500 && ![206, 304, 408, 425, 429].contains(answer.statusCode)
             && !Self.asksWho(answer.statusCode)
@@ -44,22 +44,24 @@ extension CachePolicy {
 
     // MARK: What may be stored
 
-    /// RFC 9111, section 3.
+    /// Whether the answer may be stored (RFC 9111, section 3).
     func mayStore(_ answer: CachedAnswer, to request: CachedRequest) -> Bool {
         guard !request.directives.noStore, request.method == .get || request.method == .query else { return false }
         return isStorable(answer.statusCode, answer.headers)
     }
 
-    /// The answer's part of it.
+    /// The same, as far as the answer alone decides.
     func isStorable(_ status: Int, _ headers: HTTPHeaders) -> Bool {
         let control = CacheControl(of: headers)
         if case .timeToLive = rules { return status == 200 && !control.noStore && !headers.varyOnEverything }
         // A final answer, whole. Parts are not combined (section 3.4), a 304 is no answer by itself.
         guard (200...599).contains(status), status != 206, status != 304, !headers.contains("Content-Range")
         else { return false }
-        // It is about the credential, and an account's entries outlive that: the next token would be refused unasked.
+        // Such an answer is about the credential, which an account's entries outlive: the next token would be refused
+        // unasked.
         guard !Self.asksWho(status) else { return false }
-        // Section 5.2.2.3: for a status that is understood `must-understand` is more than `no-store`, for any other less.
+        // Section 5.2.2.3: for a status that is understood `must-understand` is more than `no-store`, for any other
+        // less.
         let isUnderstood = Self.understands(status)
         if control.mustUnderstand ? !isUnderstood : control.noStore { return false }
         // It could never be used again (section 4.1).
@@ -82,7 +84,7 @@ extension CachePolicy {
         }
     }
 
-    /// The statuses that RFC 9110 defines: to store them takes no more than these rules, but for 206 and 304.
+    /// Whether RFC 9110 defines the status: these rules are then enough to store it, except for 206 and 304.
     private static func understands(_ status: Int) -> Bool {
         switch status {
         case 200...205, 300...303, 305, 307, 308, 400...417, 421, 422, 426, 500...505: true
@@ -123,7 +125,7 @@ extension CachePolicy {
         "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// With the time at which it came where the answer has no valid `Date` (RFC 9110, section 6.6.1).
+    /// The headers, with the time of arrival where the answer has no valid `Date` (RFC 9110, section 6.6.1).
     static func dated(_ headers: HTTPHeaders, _ answer: CachedAnswer) -> HTTPHeaders {
         if let date = headers["Date"], HTTPDate.parse(date, now: answer.responseTime) != nil { return headers }
         var headers = headers

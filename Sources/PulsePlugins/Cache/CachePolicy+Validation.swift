@@ -31,7 +31,7 @@ extension CachePolicy {
                 || index == selected && conditions.lastModified != nil
         }
         if let tag = EntityTag(of: headers) {
-            // A strong one names its answers exactly, a weak one the most recent of those that it may mean.
+            // A strong tag names its answers exactly, a weak one the most recent of those that it may mean.
             let named = asked.filter { index in
                 guard let own = EntityTag(of: stored[index].headers) else { return false }
                 return tag.isWeak ? own.names(tag) : own == tag
@@ -46,17 +46,17 @@ extension CachePolicy {
         return asked.count == 1 ? asked.first : nil
     }
 
-    /// The one that the request would select, else the most recent.
+    /// The answer that the request would select, else the most recent.
     private func preferred(_ indices: [Int], _ selected: Int?, _ stored: [CachedHead]) -> Int? {
         if let selected, indices.contains(selected) { return selected }
         return indices.max { stored[$0].responseTime < stored[$1].responseTime }
     }
 
-    /// RFC 9111, section 3.2: the newer fields take the place of those stored, but for what describes the stored body.
+    /// The stored fields replaced by newer ones, except those that describe the stored body (RFC 9111, section 3.2).
     static func updated(_ headers: HTTPHeaders, by newer: HTTPHeaders) -> HTTPHeaders {
         let replacing = newer.filter { !describesStoredBody.contains($0.name.asciiLowercased) }
         let names = Set(replacing.map(\.name.asciiLowercased))
-        // The age of the answer that is confirmed is past: its own would make it old again.
+        // A stored `Age` goes: the answer was just confirmed, and it would make it old again.
         let kept = headers.filter { field in
             let name = field.name.asciiLowercased
             return !names.contains(name) && name != "age"
@@ -70,7 +70,7 @@ extension CachePolicy {
 
     // MARK: HEAD
 
-    /// RFC 9111, section 4.3.5: an answer to HEAD tells whether the stored one still holds.
+    /// What an answer to HEAD says of the stored one: whether it still holds (RFC 9111, section 4.3.5).
     func afterHead(
         _ answer: CachedAnswer, _ head: CachedHead, _ index: Int, _ request: CachedRequest
     ) -> CacheVerdict {
@@ -94,7 +94,7 @@ extension CachePolicy {
 
     // MARK: A server that fails, or cannot be reached
 
-    /// RFC 5861, section 4.
+    /// Whether the status means that the server failed (RFC 5861, section 4).
     static func meansThatTheServerFailed(_ status: Int) -> Bool {
         switch status {
         case 500, 502, 503, 504: true
@@ -102,10 +102,11 @@ extension CachePolicy {
         }
     }
 
-    /// How a stored answer may stand in for a server that failed, if it may (RFC 9111, section 4.2.4; RFC 5861, section 4).
+    /// How a stored answer may stand in for a server that failed, if it may (RFC 9111, section 4.2.4; RFC 5861, section
+    /// 4).
     ///
-    /// Not one past its lifetime by the plain form, whose time is the whole permission, and not a failure of its own; and
-    /// what the request asks of age and freshness holds, unless its own `stale-if-error` lets go of it.
+    /// Under the plain form no stale answer may, since its lifetime is the whole permission, nor a stored failure. What
+    /// the request asks of age and freshness holds, unless its own `stale-if-error` relaxes it.
     ///
     /// - Parameter isDisconnected: there is no connection at all, which permits any age that is not forbidden.
     func useAfterFailure(
@@ -126,7 +127,7 @@ extension CachePolicy {
         return isDisconnected || freshness.staleness <= Self.window(freshness.control.staleIfError) ? use : nil
     }
 
-    /// Below zero without a valid argument.
+    /// The window in seconds; below zero without a valid argument.
     private static func window(_ seconds: CacheControl.Seconds?) -> TimeInterval {
         if case .value(let value)? = seconds { TimeInterval(value) } else { -1 }
     }

@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// The rules by which answers are stored and used again. A value: it decides, and ``CachePlugin`` performs.
+/// The rules by which answers are stored and used again. A pure value: it decides, and ``CachePlugin`` acts.
 public struct CachePolicy: Sendable, Hashable {
     enum Rules: Sendable, Hashable {
         case rfc9111
@@ -12,12 +12,12 @@ public struct CachePolicy: Sendable, Hashable {
 
     let rules: Rules
 
-    /// HTTP's own rules for a private cache: RFC 9111, with `stale-while-revalidate` and `stale-if-error` (RFC 5861) and
-    /// `immutable` (RFC 8246).
+    /// HTTP's own rules for a private cache: RFC 9111, with `stale-while-revalidate` and `stale-if-error` (RFC 5861)
+    /// and `immutable` (RFC 8246).
     public static let rfc9111 = CachePolicy(rules: .rfc9111)
 
-    /// Answers of status 200 to GET stay fresh for that many seconds, whatever the server says, except `no-store`. Zero, a
-    /// negative number and NaN keep nothing fresh.
+    /// Keeps answers of status 200 to GET fresh for that many seconds, whatever the server says, except `no-store`.
+    /// Zero, a negative number and NaN keep nothing fresh.
     public static func timeToLive(_ seconds: TimeInterval) -> CachePolicy {
         CachePolicy(rules: .timeToLive(seconds > 0 ? seconds : 0))
     }
@@ -33,7 +33,7 @@ enum CachePlan: Sendable, Equatable {
     case forward(CacheConditions?)
     /// Nothing that may be served, and the network is not to be asked: the request's own `only-if-cached`.
     case gatewayTimeout
-    /// The same, as the call's options want it.
+    /// The same by the call's options, which get an error.
     case cacheMiss
 }
 
@@ -78,8 +78,8 @@ enum CacheVerdict: Sendable, Equatable {
     indirect case confirm(Int, CachedHead, keeps: Bool)
     /// The server cannot answer; the stored answer of that index may stand in.
     case serveStale(Int, CacheUse)
-    /// It may not be stored and takes the place of what is.
+    /// It may not be stored, and what is stored goes.
     case replace
-    /// A 304 that is about nothing that was asked: the request goes out again, without conditions.
+    /// A 304 that matches none of the stored answers: the request goes out again, without conditions.
     case refetch
 }

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// When the request last went to the wire, by the wall clock: set where that happens, read where the answer arrives, perhaps
-/// in another call.
+/// When the request last went to the wire, by the wall clock: set where that happens, read where the answer arrives,
+/// perhaps in another call.
 enum CacheSendTime: ContextKey {
     typealias Value = Locked<Date>
 }

@@ -28,10 +28,11 @@ public struct CacheStatistics: Sendable, Hashable {
     public let invalidations: Int
     /// Answers in the store now.
     public let entries: Int
-    /// Their bytes.
+    /// Bytes that the answers in the store take.
     public let bytes: Int
 
-    /// Of all calls that the cache could have answered, those that it did; nil before the first.
+    /// The share, from 0 to 1, of the calls answered from the store or with another call's answer; nil before the
+    /// first.
     public var hitRatio: Double? {
         let answered = hits + staleHits + coalesced + revalidations
         return answered + misses == 0 ? nil : Double(answered) / Double(answered + misses)

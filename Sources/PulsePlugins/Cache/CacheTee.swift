@@ -3,7 +3,8 @@
 import PulseCore
 import PulseStorage
 
-/// Hands a streamed body on as it comes, and into the store on the way: kept if it ends whole and is not too large.
+/// Passes a streamed body on as it comes, and writes it into the store: it is kept if it ends whole and is not too
+/// large.
 final class CacheTee: Sendable {
     private enum State {
         case writing(any CacheWriter)
@@ -11,7 +12,7 @@ final class CacheTee: Sendable {
         case passing
     }
 
-    /// Seconds for which a body is read that nobody waits for: one that never ends would hold its connection for good.
+    /// Seconds for which a body is read that nobody waits for: an endless one would hold its connection for good.
     private static let longestReading: TimeInterval = 300
 
     private let source: ByteStream
@@ -40,7 +41,7 @@ final class CacheTee: Sendable {
         return ByteStream(next: { try await self.next() }, cancel: { self.cancel() })
     }
 
-    /// Reads it for the store alone: not further than that keeps it, nor for long.
+    /// Reads a body for the store alone: only as far as that keeps it, and not for long.
     func readAll(of stream: ByteStream?) async {
         guard let stream else { return }
         let clock = exchange.context.clock

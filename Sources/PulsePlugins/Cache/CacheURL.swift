@@ -4,13 +4,13 @@ import PulseCore
 
 /// URLs in the one form under which the cache knows them (RFC 3986, sections 6.2.2 and 6.2.3; RFC 9110, section 4.2.3).
 enum CacheURL {
-    /// Scheme and host in lower case, the scheme's own port left out, an empty path as `/`, escapes in capitals and only
-    /// where they are needed, no fragment.
+    /// Scheme and host in lower case, the scheme's own port left out, an empty path as `/`, escapes in capitals and
+    /// only where they are needed, no fragment.
     static func normalized(_ url: URL) -> String {
         normalized(url.absoluteString)
     }
 
-    /// As events may name it: without query, fragment and user information, which may be secrets.
+    /// The URL as events may name it: without query, fragment and user information, which may be secrets.
     static func told(_ url: URL) -> URL {
         let none = URL(fileURLWithPath: "/")
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return none }
@@ -38,7 +38,7 @@ enum CacheURL {
         }
     }
 
-    /// Most are written as they are to be. False where that takes more than a look at each byte.
+    /// Whether a URL is in normal form, as most are. False where telling takes more than a look at each byte.
     private static func isNormalized(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = ["https://", "http://"].first(where: { bytes.starts(with: $0.utf8) })?.utf8.count else {
             return false
@@ -70,7 +70,7 @@ enum CacheURL {
             output += authority[..<hostStart]
         }
         var host = authority[hostStart...]
-        // A colon within the brackets of an address is none of a port.
+        // A colon within the brackets of an address does not begin a port.
         if let colon = host.lastIndex(of: UInt8(ascii: ":")), !host[colon...].contains(UInt8(ascii: "]")) {
             let port = host[(colon + 1)...]
             if port.isEmpty || port.elementsEqual(standardPort.utf8) { host = host[..<colon] }

@@ -7,7 +7,7 @@ import PulseStorage
 struct CachedRequest: Sendable {
     enum Method: Sendable, Equatable {
         case get, head, query
-        /// Asks for a change: nothing of it is stored, and what it changes goes.
+        /// Asks for a change: nothing of it is stored, and what it changes is removed.
         case unsafe
         /// Of no concern to the cache.
         case other
@@ -16,7 +16,7 @@ struct CachedRequest: Sendable {
     let method: Method
     let headers: [String: String]
     let directives: CacheControl
-    /// A request for parts, or with conditions of the caller's own, is none that the cache could answer.
+    /// Whether it asks for parts or has conditions of its own, so that the cache cannot answer it.
     let isConditional: Bool
     /// A value under which a secret one is kept and compared.
     let fingerprint: @Sendable (_ name: String, _ value: String) -> String
@@ -55,8 +55,8 @@ struct CachedRequest: Sendable {
         self.directives = directives
     }
 
-    /// The request's value of a field that a `Vary` names, in a form in which equal ones are equal: whitespace around the
-    /// members of a list does not count (RFC 9111, section 4.1).
+    /// The request's value of a field that a `Vary` names, in a form in which equal ones are equal: whitespace around
+    /// the members of a list does not count (RFC 9111, section 4.1).
     func selectingField(_ name: String) -> CachedHead.SelectingField {
         let name = name.asciiLowercased
         guard let value = headers.header(name) else { return .init(name: name, value: nil) }

@@ -8,7 +8,7 @@ struct EntityTag: Sendable, Equatable {
     let text: String
     let isWeak: Bool
 
-    /// Nil without the field, and for text that is no entity tag: put into a list it could mean anything.
+    /// Nil without the field, and for text that is not an entity tag: put into a list it could mean anything.
     init?(of headers: HTTPHeaders) {
         guard let value = headers["ETag"] else { return nil }
         self.init(value.trimmingCharacters(in: .whitespaces))
@@ -27,7 +27,7 @@ struct EntityTag: Sendable, Equatable {
         self.text = text
     }
 
-    /// Weak comparison (RFC 9110, section 8.8.3.2).
+    /// Whether both name the same state, by weak comparison (RFC 9110, section 8.8.3.2).
     func names(_ other: EntityTag) -> Bool {
         opaque == other.opaque
     }

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension PulseError {
-    /// The server may have got the request that this is the outcome of.
+    /// Whether the server may have received the failed request.
     var mayHaveArrived: Bool {
         switch self {
         case .cancelled, .responseTooLarge: true
@@ -13,7 +13,7 @@ extension PulseError {
         }
     }
 
-    /// There was no connection at all.
+    /// Whether there was no connection at all.
     var meansNoConnection: Bool {
         switch self {
         case .noConnection: true
@@ -22,7 +22,7 @@ extension PulseError {
         }
     }
 
-    /// What would be a 500, 502, 503 or 504 if somebody stood in between (RFC 5861, section 4). Not what is wrong with the
+    /// Whether a gateway would report it as a 500, 502, 503 or 504 (RFC 5861, section 4). Not what is wrong with the
     /// request, the answer, or the server's identity.
     var meansThatNobodyAnswered: Bool {
         switch self {

@@ -3,9 +3,9 @@
 import PulseCore
 
 extension CircuitBreaker {
-    /// The longest that `backsOff` makes of a cooldown.
+    /// The longest cooldown, in seconds, that `backsOff` leads to.
     private static let longestCooldown: TimeInterval = 300
-    /// What counts of a server's `Retry-After`: a faulty date must not shut it out for years.
+    /// The most seconds that count of a server's `Retry-After`: a faulty date must not shut it out for years.
     private static let longestRetryAfter: TimeInterval = 3600
 
     /// Whether a call may pass now, and what changed by asking.
@@ -114,7 +114,7 @@ extension CircuitBreaker {
     // MARK: Changes
 
     private var cooldown: TimeInterval {
-        // Also of what is no number.
+        // NaN counts as zero too.
         policy.cooldownDuration > 0 ? policy.cooldownDuration : 0
     }
 

@@ -3,12 +3,12 @@
 import PulseCore
 
 extension CircuitBreaker.Verdict {
-    /// What an outcome says of the host: connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures, any
-    /// other answer is a success. Nobody's are 429, which is a limit's, no connection, a cancellation, and whatever did not
-    /// come from the wire.
+    /// What an outcome says of the host: connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures,
+    /// any other answer is a success. A 429, a missing connection, a cancellation, and whatever did not come from the
+    /// wire say nothing.
     ///
-    /// - Parameter departed: the call's departures before.
-    /// - Parameter slow: seconds from which on a success is slow.
+    /// - Parameter departed: how often the call had left for the wire before.
+    /// - Parameter slow: seconds after which a success is slow.
     init(
         _ result: Result<PulseResponse, PulseError>, in context: PluginContext, departed: Int, latency: TimeInterval,
         slow: TimeInterval?
@@ -51,8 +51,8 @@ extension CircuitBreaker.Verdict {
                 ? .failure(retryAfter: error.retryAfter(now: now)) : .success(isSlow: false)
         case .unauthorized, .decodingFailed, .emptyBody, .graphQL:
             self = .success(isSlow: false)
-        // A validator's word on an answer, such as an error inside a 200. A wire that fails tells of it by another error,
-        // and what failed before it says nothing of the host.
+        // A validator's verdict on an answer, such as an error inside a 200. A failure of the wire has another error,
+        // and what failed before the wire says nothing of the host.
         case .custom where hasLeft:
             self = .success(isSlow: false)
         case .retryExhausted(let last, _):

@@ -8,25 +8,26 @@ struct CircuitBreaker: Sendable {
     enum State: Sendable, Equatable {
         /// Every call passes, and counts.
         case closed
-        /// None does until then.
+        /// No call passes until then.
         case open(until: TimeInterval)
-        /// A few probes do, whose outcomes decide.
+        /// A few probes pass, whose outcomes decide.
         case halfOpen
-        /// None does until somebody resets it.
+        /// No call passes until somebody resets the circuit.
         case isolated
     }
 
-    /// What an admitted call brings back with its verdict. Only one of the state that gave it counts.
+    /// What an admitted call brings back with its verdict. It counts only while the circuit is in the state that gave
+    /// it.
     struct Permit: Sendable, Equatable {
         fileprivate(set) var epoch: UInt64
         fileprivate(set) var generation: UInt64
-        /// Of a half-open circuit.
+        /// The probe's number; nil unless the circuit was half-open.
         fileprivate(set) var probe: UInt64?
     }
 
     enum Admission: Sendable, Equatable {
         case admitted(Permit)
-        /// In that many seconds the next call may pass, at the earliest.
+        /// The next call may pass in that many seconds, at the earliest.
         case refused(retryAfter: TimeInterval)
     }
 
@@ -48,11 +49,11 @@ struct CircuitBreaker: Sendable {
     }
 
     let policy: CircuitBreakerPolicy
-    /// Tells this circuit from an earlier one under the same key, which was let go of.
+    /// Tells this circuit from an earlier one under the same key that was dropped.
     let epoch: UInt64
 
     var state = State.closed
-    /// Counts the states: one more with each change.
+    /// The number of the state: one more with each change.
     var generation: UInt64 = 0
 
     /// While closed: failures since the last success, and the latest outcomes.

@@ -2,10 +2,10 @@
 
 public import PulseCore
 
-/// Looking at circuits, and setting them by hand: for an operator's switch, a debug panel, a test.
+/// Looks at circuits, and sets them by hand: for an operator's switch, a debug panel, a test.
 extension CircuitBreakerPlugin {
-    /// The state of a circuit by its name: an origin such as `https://api.example.com`, a route, or what a key of one's own
-    /// gave. One that no call has used is closed.
+    /// The state of a circuit by its name: an origin such as `https://api.example.com`, a route, or the name that a
+    /// custom key gave. One that no call has used is closed.
     public func state(for name: String) -> State {
         circuits.withLock { [key = key(name)] in $0.state(of: key) }
     }
@@ -15,12 +15,12 @@ extension CircuitBreakerPlugin {
         state(for: Origin(url)?.description ?? url.absoluteString)
     }
 
-    /// Refuses every call to everything until ``reset()``: the switch for a maintenance.
+    /// Refuses every call, to any host, until ``reset()``: the switch for maintenance.
     public func isolate() {
         emit(circuits.withLock { $0.isolateAll() })
     }
 
-    /// Refuses the calls of one circuit until it is reset.
+    /// Refuses the calls of one circuit until ``reset(_:)`` or ``reset()``.
     public func isolate(_ name: String) {
         emit(circuits.withLock { [key = key(name)] in $0.isolate(key) })
     }
@@ -30,7 +30,7 @@ extension CircuitBreakerPlugin {
         emit(circuits.withLock { $0.resetAll() })
     }
 
-    /// Closes one circuit and forgets what was counted for it. While everything is isolated it stays so.
+    /// Closes one circuit and forgets what was counted for it. Does nothing while everything is isolated.
     public func reset(_ name: String) {
         emit(circuits.withLock { [key = key(name)] in $0.reset(key) })
     }

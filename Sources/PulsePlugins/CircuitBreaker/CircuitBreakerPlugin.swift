@@ -2,29 +2,29 @@
 
 public import PulseCore
 
-/// Spares a host that fails, and its callers the wait: after too many failures calls end at once with
-/// ``PulseCore/PulseError/circuitOpen(name:retryAfter:)``, until a probe succeeds.
+/// Refuses calls to a host that keeps failing, so that it can recover and nobody waits for it: after too many failures
+/// calls end at once with ``PulseCore/PulseError/circuitOpen(name:retryAfter:)``, until a probe succeeds.
 ///
-/// Connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures; other answers, redirects among them, are
-/// successes; a cancelled call, one without a connection and a 429 count nowhere. An error of the app's that a validator
-/// further in makes of an answer is a success too, as a 404 is: the host has answered. A validator to which it means that
-/// the host fails puts a 503 in the answer's place. A streamed answer is judged at its head, and that verdict spends its
-/// permit. A refused call is not retried. It stands around each attempt. What a plugin further in calls for the sake of a
-/// probe passes with it.
+/// - Failures are connect errors, timeouts and the statuses 500, 502, 503 and 504, unless the call accepts the status.
+///   Any other answer is a success, a redirect too. A 429, a cancelled call and a call without a connection do not
+///   count.
+/// - An app error that a validator further in makes of an answer is a success, as a 404 is: the host has answered. A
+///   validator that finds the host failing puts a 503 in the answer's place.
+/// - A streamed answer is judged at its head. A refused call is not retried.
+/// - The breaker stands around each attempt. Calls that a plugin further in makes as part of a probe pass with it.
 ///
-/// Circuits are kept for the 1024 keys that were used last, those that are not closed for 4096, and those that were isolated by
-/// name in any case. Every method may be
-/// called from any thread. Several clients may share one breaker, and so its circuits.
+/// Closed circuits are kept for the 1024 keys used last, others for the 4096 used last, and those isolated by name
+/// always. Every method may be called from any thread. Several clients may share one breaker, and so its circuits.
 public final class CircuitBreakerPlugin: PulsePlugin {
     /// What a circuit does with the next call.
     public enum State: Sendable, Hashable {
-        /// It passes.
+        /// Calls pass.
         case closed
-        /// It is refused; after the cooldown it becomes a probe, and the circuit half-open.
+        /// Calls are refused; after the cooldown the next one is a probe, and the circuit becomes half-open.
         case open
-        /// It passes if it is one of the few probes.
+        /// A few probes pass, and their outcomes decide; other calls are refused.
         case halfOpen
-        /// It is refused until ``CircuitBreakerPlugin/reset(_:)``; the error's `retryAfter` is infinite.
+        /// Calls are refused until ``CircuitBreakerPlugin/reset(_:)``; the error's `retryAfter` is infinite.
         case isolated
     }
 
@@ -34,14 +34,14 @@ public final class CircuitBreakerPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.circuit-breaker" }
 
-    /// A breaker by a policy: a rate window unless it says otherwise.
+    /// A breaker with that policy.
     public init(policy: CircuitBreakerPolicy) {
         self.policy = policy
         circuits = Locked(Circuits(policy))
         slowCallDuration = if case .rate(let window) = policy.trip { window.slowCallDuration } else { nil }
     }
 
-    /// A breaker that opens after that many failures in a row, for that many seconds.
+    /// A breaker that opens after that many failures in a row, 5 by default, for that many seconds, 30 by default.
     public convenience init(failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30) {
         self.init(
             policy: CircuitBreakerPolicy(
@@ -75,7 +75,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         }
     }
 
-    /// Nil for a call that goes along with the probe whose work it is, and counts nowhere.
+    /// A permit; nil for a call that is part of a probe's work and counts nowhere.
     private func admit(
         _ key: CircuitKey, at now: TimeInterval, for context: PluginContext
     ) throws -> CircuitBreaker.Permit? {
@@ -98,7 +98,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         departed: Int, for context: PluginContext
     ) {
         let now = context.clock.uptime
-        // Of the request that was answered: what came before it, in a line or before a repeat, is not the host's.
+        // Counted from the request that was answered: time in a line or before a repeat is not the host's.
         let latency = slowCallDuration == nil ? nil : context.departures?.last.map { now - $0 }
         let verdict = CircuitBreaker.Verdict(
             result, in: context, departed: departed, latency: latency ?? 0, slow: slowCallDuration)
@@ -107,18 +107,19 @@ public final class CircuitBreakerPlugin: PulsePlugin {
     }
 }
 
-// Its every wait is the rest of the chain.
+// It waits for nothing but the rest of the chain.
 extension CircuitBreakerPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == CircuitBreakerPlugin {
-    /// ``CircuitBreakerPlugin/init(failureThreshold:cooldownDuration:)``
+    /// A ``CircuitBreakerPlugin`` for failures in a row:
+    /// ``CircuitBreakerPlugin/init(failureThreshold:cooldownDuration:)``.
     public static func circuitBreaker(
         failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30
     ) -> CircuitBreakerPlugin {
         CircuitBreakerPlugin(failureThreshold: failureThreshold, cooldownDuration: cooldownDuration)
     }
 
-    /// ``CircuitBreakerPlugin/init(policy:)``
+    /// A ``CircuitBreakerPlugin`` with a policy: ``CircuitBreakerPlugin/init(policy:)``.
     public static func circuitBreaker(policy: CircuitBreakerPolicy) -> CircuitBreakerPlugin {
         CircuitBreakerPlugin(policy: policy)
     }

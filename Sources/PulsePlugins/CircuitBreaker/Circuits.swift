@@ -4,7 +4,7 @@ import PulseCore
 
 /// Whose circuit it is.
 enum CircuitKey: Hashable, Sendable {
-    /// As it is, since its text costs more than the rest of a call's way through the breaker.
+    /// An origin as a value, since making its text would cost more than the rest of a call's way through the breaker.
     case origin(Origin)
     case name(String)
 
@@ -20,20 +20,21 @@ enum CircuitKey: Hashable, Sendable {
 struct Circuits: Sendable {
     private struct Circuit: Sendable {
         var breaker: CircuitBreaker
-        /// Of the client that used it first: a change by hand has no call that would tell it.
+        /// The sink of the client that used it first: a change by hand has no call whose sink could tell of it.
         let events: (any EventSink)?
     }
 
-    /// A change that is to be told.
+    /// A change that listeners are to be told of.
     struct Told: Sendable {
         let key: CircuitKey
         let change: CircuitBreaker.Change
         let events: (any EventSink)?
     }
 
-    /// Of circuits that are closed: one that is let go of opens again soon if its host still fails.
+    /// How many closed circuits are kept: one that is dropped opens again soon if its host still fails.
     static let capacity = 1024
-    /// Of all but those isolated by name. Else whoever makes a client call many hosts would close what is open.
+    /// How many circuits are kept, those isolated by name apart. It is larger, so that calls to many hosts do not close
+    /// open circuits.
     static let limit = 4096
 
     private let policy: CircuitBreakerPolicy
@@ -58,7 +59,7 @@ struct Circuits: Sendable {
     mutating func settle(
         _ permit: CircuitBreaker.Permit, of key: CircuitKey, _ verdict: CircuitBreaker.Verdict, at now: TimeInterval
     ) -> CircuitBreaker.Change? {
-        // None: it was reset, or let go of, and nothing is known of the call any more.
+        // Without one: it was reset, or dropped, and nothing is known of the call any more.
         circuits.withValue(for: key) { $0.breaker.settle(permit, verdict, at: now) } ?? nil
     }
 
@@ -88,7 +89,7 @@ struct Circuits: Sendable {
     mutating func isolateAll() -> [Told] {
         guard !isolatesAll else { return [] }
         isolatesAll = true
-        // Calls under way count nowhere: they are not what it is going to open for.
+        // Calls under way count nowhere: they are not to open a circuit later.
         return circuits.keys.flatMap { isolate($0) }
     }
 
@@ -125,7 +126,7 @@ struct Circuits: Sendable {
 
 extension CircuitBreaker.Change {
     func event(of name: String) -> NetworkEvent {
-        // A key of one's own may be a whole URL.
+        // A custom key may be a whole URL.
         let name = Redaction.standard.text(name)
         return switch self {
         case .opened: .circuitBreakerOpened(endpoint: name)

@@ -4,8 +4,9 @@ import PulseCore
 
 /// The probes of half-open circuits that a task is part of.
 ///
-/// While the rest of the chain runs for a probe it is bound to the task. A call made in there, as by a validator that renews
-/// a session, belongs to the probe: if it were refused the probe could never succeed, and the circuit never close.
+/// It is bound to the task while the rest of the chain runs for a probe. A call made within it, as by a validator that
+/// renews a session, belongs to the probe: if it were refused, the probe could never succeed and the circuit never
+/// close.
 struct ProbeScope: Sendable {
     @TaskLocal private static var current: [ProbeScope] = []
 

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What calls have in common that may share one request: whatever could make a difference to their answers.
+/// What calls must have in common to share one request: all that could make a difference to their answers.
 // A class, as it is handed on through asynchronous functions and compared with itself mostly.
 final class CoalescingKey: Hashable, Sendable {
     private struct Terms: Equatable, Sendable {
@@ -19,10 +19,20 @@ final class CoalescingKey: Hashable, Sendable {
         let permitted: [String: String]?
         let limit: Int
         let options: CoalescingOptions
+
+        /// Texts by their bytes: two accounts that Swift calls equal may be two to the server.
+        static func == (left: Terms, right: Terms) -> Bool {
+            left.client == right.client && left.method == right.method && left.url == right.url
+                && left.account.map { Array($0.utf8) } == right.account.map { Array($0.utf8) }
+                && left.body == right.body && left.headers.hasBytes(of: right.headers)
+                && (left.permitted == nil) == (right.permitted == nil)
+                && (left.permitted ?? [:]).hasBytes(of: right.permitted ?? [:])
+                && left.limit == right.limit && left.options == right.options
+        }
     }
 
     private let terms: Terms
-    /// Of what mostly differs, made once: the table asks for it several times a call.
+    /// Made once, of the parts that differ most: the table asks for it several times a call.
     private let hash: Int
 
     /// Nil for a call that goes alone.
@@ -56,9 +66,13 @@ final class CoalescingKey: Hashable, Sendable {
 extension [String: String] {
     private static let callsOwn = ["traceparent", "tracestate", "baggage", "x-request-id", "idempotency-key"]
 
-    /// Without what is another for every call and means nothing for its answer.
+    /// Without the fields that differ with every call and mean nothing for its answer.
     fileprivate var withoutCallsOwnFields: Self {
         keys.contains(where: Self.isCallsOwn) ? filter { !Self.isCallsOwn($0.key) } : self
+    }
+
+    fileprivate func hasBytes(of other: Self) -> Bool {
+        count == other.count && allSatisfy { other[$0.key]?.utf8.elementsEqual($0.value.utf8) == true }
     }
 
     private static func isCallsOwn(_ name: String) -> Bool {

@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// The options of a call that what stands further in may heed: calls that share a request have the same ones.
+/// The options of a call that plugins further in may heed: calls that share a request have the same ones.
 ///
-/// Not among them: the deadline, which each call keeps to itself; decoder and encoder, which cannot be compared and go with
-/// the route; and what the plugins further out have seen to.
+/// Not among them are the deadline, which each call keeps to itself; decoder and encoder, which cannot be compared and
+/// go with the route; and the options that plugins further out have dealt with.
 struct CoalescingOptions: Equatable, Sendable {
     /// Breakers, limits and metrics go by it.
     private let route: Call.RouteKey
@@ -21,11 +21,11 @@ struct CoalescingOptions: Equatable, Sendable {
     private let waitsForConnectivity: Bool?
     private let retry: Retry?
 
-    /// Nil if no other call can be known to have the same.
+    /// Nil if no other call can be known to have the same options.
     init?(of context: PluginContext) {
         let options = context.options
         let retry = options.retry.map { Retry($0) }
-        // A closure of one's own is like no other.
+        // Closures cannot be compared.
         if case .some(nil) = retry { return nil }
         if let policy = options.redirectPolicy, policy.maximumHops == nil { return nil }
         self.retry = retry ?? nil

@@ -3,9 +3,9 @@
 import PulseCore
 import PulseStorage
 
-/// Makes gzip of bodies, if that is smaller.
+/// Compresses bodies to gzip, if that makes them smaller.
 struct BodyCompressor: Sendable {
-    /// Above this many bytes it takes so long that it would hold up others.
+    /// More bytes than this take so long that the work would hold up other tasks.
     private static var longWork: Int { 256 << 10 }
 
     let make: MakeRawDeflate
@@ -18,7 +18,7 @@ struct BodyCompressor: Sendable {
         }
     }
 
-    /// In pieces, to see early that it is not worth it, or not wanted any more.
+    /// In pieces, to notice early that it is not worth it, or not wanted any more.
     private func compressed(_ data: Data, checkCancellation: () throws -> Void) throws -> Data? {
         let encoder = GzipEncoder(try make())
         var output = Data()
@@ -37,7 +37,7 @@ struct BodyCompressor: Sendable {
     }
 
     /// A temporary file with the compressed content of another, readable by this user alone; nil if it would not be
-    /// smaller. Whoever gets it removes it.
+    /// smaller. The caller removes it.
     func compressed(_ file: URL, cancellation: Cancellation?) async throws -> URL? {
         try await BlockingWork.run(cancellation) { work in
             let target = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString).gz")
@@ -77,13 +77,13 @@ struct BodyCompressor: Sendable {
         }
     }
 
-    /// A first piece that hardly shrinks is of a picture, a film or an archive, as is the rest of it. Some of what comes
-    /// out of it is still held back then: zlib has given 94 % of noise.
+    /// A first piece that hardly shrinks is part of a picture, a film or an archive, and the rest will not shrink
+    /// either. zlib still holds back some of its output then: of noise it has given 94 %.
     private static func isPointless<Count: BinaryInteger>(_ put: Count, of taken: Count) -> Bool {
         taken == longWork && put > taken - taken / 8
     }
 
-    /// A stream of the compressed bytes, made anew for each attempt; how many they are nobody knows before.
+    /// A stream of the compressed bytes, made anew for each attempt. Its length is not known beforehand.
     func compressed(_ stream: BodyStream) -> BodyStream {
         BodyStream(length: nil, isOneShot: stream.isOneShot) { [make] in
             try await GzipStream(stream.make(), make).bytes

@@ -3,19 +3,19 @@
 public import PulseCore
 import PulseStorage
 
-/// Sends the bodies of requests as gzip (RFC 9110, section 8.4), if that is smaller, and says so in `Content-Encoding`. A
-/// body whose first 256 KiB hardly shrink stays as it is.
+/// Sends the bodies of requests as gzip (RFC 9110, section 8.4), if that is smaller, and says so in `Content-Encoding`.
+/// A body whose first 256 KiB hardly shrink stays as it is.
 ///
-/// Once a call and hop, outside the retry loop; what stands further in sees the compressed body, so that signatures cover
-/// what is sent. The server must understand it: few do without being told. So it compresses at home only, or everywhere if
-/// the client has neither a base URL nor trusted origins.
+/// It works once for each call and hop, outside the retry loop. Plugins further in see the compressed body, so that
+/// signatures cover what is sent. The server must understand gzip in requests, and few do without being set up for it.
+/// So the plugin compresses at home only, or everywhere if the client has neither a base URL nor trusted origins.
 ///
-/// Bodies below `minimumLength` stay as they are, and so do those with a `Content-Encoding`, a `Content-Range` or a digest
-/// of their own. A file is compressed into a temporary one first, so that its length is known and an attempt can be
-/// repeated; it is removed when the call has its answer. A stream stays as it is unless asked for, since its length would
-/// not be known any more and it would be sent chunked, which not every server takes.
+/// Bodies below `minimumLength` stay as they are, and so do those with a `Content-Encoding`, a `Content-Range` or a
+/// digest of their own. A file is compressed into a temporary one first, so that its length is known and an attempt can
+/// be repeated; it is removed when the call has its answer. A stream stays as it is unless `includesStreams` is set,
+/// since its length would no longer be known and it would be sent chunked, which not every server takes.
 ///
-/// Where the system has no compression requests pass untouched, and a `.warning` says so once.
+/// Where the system has no compression, requests pass untouched, and a ``NetworkEvent/warning(_:)`` says so once.
 public struct CompressionPlugin: PulsePlugin {
     private let minimumLength: Int
     private let includesStreams: Bool
@@ -26,8 +26,11 @@ public struct CompressionPlugin: PulsePlugin {
     public var identifier: String { "com.pulse.compression" }
     public var scope: PluginScope { .call }
 
+    /// A plugin that compresses bodies from that length on.
+    ///
     /// - Parameter minimumLength: in bytes, 1 KiB by default: a smaller body fits a packet either way.
-    /// - Parameter includesStreams: compresses streams, and multipart bodies with files, which are streams, as well.
+    /// - Parameter includesStreams: compresses streams as well, and multipart bodies with files, which are streams.
+    ///   False by default.
     public init(minimumLength: Int = 1024, includesStreams: Bool = false) {
         self.init(minimumLength: minimumLength, includesStreams: includesStreams, make: SystemDeflate.make)
     }
@@ -38,8 +41,9 @@ public struct CompressionPlugin: PulsePlugin {
         compressor = make.map { BodyCompressor(make: $0) }
     }
 
-    /// Throws ``PulseError``: what the rest of the chain throws; ``PulseError/transport(_:underlying:)`` for a file that
-    /// cannot be read, or a temporary one that cannot be written.
+    /// Sends the request with its body compressed, if that is smaller. Throws what the rest of the chain throws, and
+    /// ``PulseError/transport(_:underlying:)`` for a file that cannot be read or a temporary one that cannot be
+    /// written.
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
@@ -76,7 +80,7 @@ public struct CompressionPlugin: PulsePlugin {
         }
     }
 
-    /// Whether there is anything to gain; looks at the header last, which takes longest.
+    /// Whether there is anything to gain. The headers are looked at last, as that takes longest.
     private func isCandidate(_ request: URLRequest, _ context: PluginContext) -> Bool {
         isLongEnough(request, context.body) && mayGoCoded(request, context)
     }
@@ -102,14 +106,14 @@ public struct CompressionPlugin: PulsePlugin {
         }
     }
 
-    /// Each would be wrong beside other bytes.
+    /// Headers that describe the body: each would be wrong for other bytes.
     private static let tellOfTheBody = [
         "Content-Encoding", "Content-Range", "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",
     ]
 
     private static func coded(_ request: URLRequest) -> URLRequest {
         var coded = request
-        // The length is of the body as it was.
+        // The request's length is that of the body as it was.
         coded.setHeaders([("Content-Encoding", "gzip"), ("Content-Length", nil)])
         return coded
     }
@@ -125,7 +129,7 @@ public struct CompressionPlugin: PulsePlugin {
     }
 }
 
-// It waits for nothing but its own work, which the call's end cancels.
+// It waits only for its own work, which the call's end cancels.
 extension CompressionPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PluginContext {
@@ -137,7 +141,8 @@ extension PluginContext {
 }
 
 extension PulsePlugin where Self == CompressionPlugin {
-    /// ``CompressionPlugin/init(minimumLength:includesStreams:)``
+    /// A ``CompressionPlugin`` for bodies from that length on:
+    /// ``CompressionPlugin/init(minimumLength:includesStreams:)``.
     public static func compression(minimumLength: Int = 1024, includesStreams: Bool = false) -> CompressionPlugin {
         CompressionPlugin(minimumLength: minimumLength, includesStreams: includesStreams)
     }

@@ -17,14 +17,14 @@ final class GzipEncoder {
         self.deflate = deflate
     }
 
-    /// What comes out so far, which may be nothing. Throws ``PulseError/encodingFailed(underlying:)``.
+    /// The output so far, which may be empty. Throws ``PulseError/encodingFailed(underlying:)``.
     func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data {
         checksum.update(bytes)
         length &+= UInt32(truncatingIfNeeded: bytes.count)
         return begun(try deflate.compress(bytes))
     }
 
-    /// The rest, once. Throws like ``compress(_:)``.
+    /// The rest of the output; to be called once. Throws like ``compress(_:)``.
     func finish() throws -> Data {
         var tail = begun(try deflate.finish())
         for word in [checksum.value, length] {

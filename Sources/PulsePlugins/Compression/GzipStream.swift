@@ -17,7 +17,7 @@ struct GzipStream: Sendable {
         var encoder: Encoder?
     }
 
-    // Unchecked: whoever has it has taken it out of the lock.
+    // Unchecked: it is used only by whoever has taken it out of the lock.
     private final class Encoder: @unchecked Sendable {
         let gzip: GzipEncoder
 
@@ -26,7 +26,7 @@ struct GzipStream: Sendable {
         }
     }
 
-    /// A stream is read by one reader, so whoever takes the state out finds it there.
+    /// A stream has one reader, so the state is always there to be taken out.
     private static func next(_ state: Locked<State>) async throws -> Data? {
         var (rest, encoder) = state.withLock { state in
             defer { state.encoder = nil }

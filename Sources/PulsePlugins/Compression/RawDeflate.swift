@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// DEFLATE (RFC 1951) of the system, piece by piece: the Compression framework on Apple platforms, on Linux the zlib that
-/// libcurl brings along. For one task at a time.
+/// The system's DEFLATE (RFC 1951), piece by piece: the Compression framework on Apple platforms, on Linux the zlib
+/// that libcurl brings along. For one task at a time.
 protocol RawDeflate: AnyObject {
-    /// What comes out of it so far, which may be nothing. Throws ``PulseError/encodingFailed(underlying:)``.
+    /// The output so far, which may be empty. Throws ``PulseError/encodingFailed(underlying:)``.
     func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data
-    /// What is left to come out, once. Throws like ``compress(_:)``.
+    /// The rest of the output; to be called once. Throws like ``compress(_:)``.
     func finish() throws -> Data
 }
 

@@ -4,9 +4,9 @@ public import PulseCore
 
 /// Sets header fields on every call, over those that the request already has.
 ///
-/// Once a call (and redirect hop), outside the retry loop. A secret among them goes to the client's home origins only. A
-/// field that cannot be sent (a name that is no token, a value with CR, LF or NUL) fails the call before anything is sent,
-/// with ``PulseError/invalidRequest(reason:)``.
+/// It works once for each call and redirect hop, outside the retry loop. A secret field goes to the client's home
+/// origins only. A field that cannot be sent (a name that is not a token, a value with CR, LF or NUL) fails the call
+/// before anything is sent, with ``PulseError/invalidRequest(reason:)``.
 public struct HeadersPlugin: PulsePlugin {
     private enum Source: Sendable {
         case constant([(name: String, value: String?)])
@@ -18,16 +18,19 @@ public struct HeadersPlugin: PulsePlugin {
     public var identifier: String { "com.pulse.headers" }
     public var scope: PluginScope { .call }
 
+    /// Sets the same fields on every call.
     public init(_ headers: [String: String]) {
         source = .constant(Self.fields(headers))
     }
 
-    /// Fields of the same name are joined with a comma, as RFC 9110, section 5.3 allows.
+    /// Sets the same fields on every call. Fields of the same name are joined with a comma, as RFC 9110, section 5.3
+    /// allows.
     public init(_ headers: HTTPHeaders) {
         self.init(headers.dictionary)
     }
 
-    /// Fields that are asked for at each call: a locale, a device id that takes I/O to find. What it throws fails the call.
+    /// Sets fields that the closure is asked for at each call: a locale, a device id that takes I/O to find. What it
+    /// throws fails the call. Called concurrently.
     public init(_ headers: @escaping @Sendable (PluginContext) async throws -> [String: String]) {
         source = .closure(headers)
     }
@@ -49,7 +52,7 @@ public struct HeadersPlugin: PulsePlugin {
 }
 
 extension HeadersPlugin: EndsWithItsCall, TellsItsHooks {
-    /// A closure may wait for anything, and listens to its task alone.
+    /// False for a closure: it may wait for anything, and only its task's cancellation ends that.
     package var endsWithItsCall: Bool {
         switch source {
         case .constant: true
@@ -71,12 +74,12 @@ extension HeadersPlugin: CustomStringConvertible, CustomDebugStringConvertible, 
 }
 
 extension PulsePlugin where Self == HeadersPlugin {
-    /// ``HeadersPlugin/init(_:)-([String:String])``
+    /// A ``HeadersPlugin`` with the same fields for every call.
     public static func headers(_ headers: [String: String]) -> HeadersPlugin {
         HeadersPlugin(headers)
     }
 
-    /// Fields that are asked for at each call.
+    /// A ``HeadersPlugin`` with fields that a closure is asked for at each call.
     public static func headers(
         _ headers: @escaping @Sendable (PluginContext) async throws -> [String: String]
     ) -> HeadersPlugin {

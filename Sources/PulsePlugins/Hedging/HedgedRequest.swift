@@ -8,13 +8,13 @@ final class HedgedRequest: Sendable {
 
     private struct State: Sendable {
         var race: HedgingPlugin.Race
-        /// Those under way, and the one that waits to start the next copy.
+        /// The tasks of the requests under way, and the one that waits to start the next copy.
         var tasks: [Task<Void, any Error>] = []
-        /// The best so far.
+        /// The best outcome so far.
         var best: Outcome?
         var continuation: CheckedContinuation<Outcome, Never>?
 
-        /// The one that the race is over with.
+        /// The outcome that ended the race; nil while it goes on.
         var outcome: Outcome? { race.isOver ? best : nil }
     }
 
@@ -26,7 +26,7 @@ final class HedgedRequest: Sendable {
     private let delay: TimeInterval
     private let state: Locked<State>
 
-    /// - Parameter context: one that tells of departures.
+    /// - Parameter context: must tell of departures.
     /// - Parameter delay: seconds before each copy.
     init(
         _ plugin: HedgingPlugin, _ request: URLRequest, for context: PluginContext, next: PluginChain,
@@ -41,15 +41,15 @@ final class HedgedRequest: Sendable {
         state = Locked(State(race: HedgingPlugin.Race(limit: plugin.limit)))
     }
 
-    /// Begins, and gives the outcome if nothing had to be waited for: then there is nothing to hedge. A task that is cancelled
+    /// Begins, and gives the outcome if it is there without waiting: then there is nothing to hedge. A cancelled task
     /// begins nothing.
     func begin() -> Outcome? {
         guard !Task.isCancelled, let task = start() else { return .failure(.cancelled) }
         return keep(task)
     }
 
-    /// The first good outcome of what has begun, or the best of the bad ones. A cancellation ends all requests, and is told
-    /// when they have ended.
+    /// The first good outcome of what has begun, or the best of the bad ones. A cancellation ends all requests; the
+    /// call ends after them.
     func outcome() async -> Outcome {
         await withTaskCancellationHandler {
             keep(Task { try await self.startCopies() })
@@ -71,8 +71,8 @@ final class HedgedRequest: Sendable {
 
     // MARK: Copies
 
-    /// Each a delay after the one before has left for the wire: a copy of one that waits for this side, for a token or a
-    /// permit, would only stand in the same line.
+    /// Starts each copy a delay after the request before it has left for the wire: a copy of one that waits on this
+    /// side, for a token or a permit, would only stand in the same line.
     private func startCopies() async throws {
         repeat {
             var wait = delay
@@ -83,17 +83,17 @@ final class HedgedRequest: Sendable {
         } while startCopy()
     }
 
-    /// Seconds until the next copy is due; at least.
+    /// Seconds until the next copy is due, at least.
     private var timeLeft: TimeInterval {
         guard let departures = context.departures, let last = departures.last,
             departures.count >= state.withLock({ $0.race.started })
         else { return delay }
         let left = last + delay - context.clock.uptime
-        // Less than that is the clock's arithmetic.
+        // Less than that is a rounding error of the clock.
         return left > 1e-6 ? left : 0
     }
 
-    /// Whether another one may follow.
+    /// Starts a copy; tells whether another one may follow.
     private func startCopy() -> Bool {
         guard mayStart, latencies.withLock({ $0.takeCopy() }), let task = start() else { return false }
         keep(task)
@@ -112,7 +112,7 @@ final class HedgedRequest: Sendable {
         }
     }
 
-    /// Lets it end with the race; gives the outcome, if that is there already.
+    /// Has a task end with the race; gives the outcome if it is there already.
     @discardableResult
     private func keep(_ task: Task<Void, any Error>) -> Outcome? {
         let (isDecided, outcome) = state.withLock { state in

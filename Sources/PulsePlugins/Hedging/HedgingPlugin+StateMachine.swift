@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 extension HedgingPlugin {
-    /// What an outcome is worth to the caller, the least first.
+    /// What an outcome is worth to the caller, in rising order.
     enum Quality: Int, Sendable, Comparable {
         /// It says nothing of the server.
         case cancelled
-        /// Nothing was sent: a breaker or a limit further in has refused it, or there was no connection.
+        /// Nothing was sent: a breaker or a limit further in refused it, or there was no connection.
         case unsent
         case failed
         /// An answer that a retry would follow, which may say when.
@@ -15,7 +15,8 @@ extension HedgingPlugin {
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// One request and its copies, of which the first good answer wins. A value: who owns it starts, cancels and resumes.
+    /// One request and its copies, of which the first good answer wins. A pure value: its owner starts, cancels and
+    /// resumes.
     struct Race: Sendable {
         private(set) var running = 0
         private(set) var started = 0
@@ -40,8 +41,9 @@ extension HedgingPlugin {
             return started
         }
 
-        /// Whose outcome the race is over with: it is good, or no other request is under way that could do better. To wait
-        /// for a copy that has not begun would be a retry, and somebody else's decision. Nil if it goes on, or was over.
+        /// The number of the request whose outcome ends the race: it is good, or no other request is under way that
+        /// could do better. Waiting for a copy that has not begun would be a retry, which is not decided here. Nil if
+        /// the race goes on, or was over.
         mutating func finish(_ number: Int, _ quality: Quality) -> Int? {
             running -= 1
             guard !isOver else { return nil }
@@ -51,10 +53,10 @@ extension HedgingPlugin {
             return best?.number
         }
 
-        /// Whose outcome is the best so far.
+        /// The number of the request with the best outcome so far.
         var bestNumber: Int? { best?.number }
 
-        /// Nobody waits any more: what runs is told so, and nothing starts.
+        /// Nobody waits any more: nothing starts from now on.
         mutating func cancel() {
             isCancelled = true
         }

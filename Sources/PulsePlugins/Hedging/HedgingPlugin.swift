@@ -5,32 +5,41 @@ public import PulseCore
 /// Sends a second copy of a request that takes unusually long, and takes whichever good answer comes first: for reads
 /// whose slowest calls matter, against servers that can bear a little more load.
 ///
-/// Only safe methods with a body that can be sent again, and only answers that are buffered; anything else passes as it
-/// is. Copies are 5 % of a route's calls at most, so the first comes after 20 calls at the earliest. Losers are cancelled,
-/// and plugins further in see a cancellation. An answer is good if no retry would follow it; a bad one is given to the
-/// caller only if no other request is under way, an answer of the server before an error, and that before a refusal of
-/// this side's. It stands around each attempt, outside of the circuit breaker. What counts is the time since a request left
-/// for the wire: one that waits for a token or a permit of this side's is not copied.
+/// Only calls with a safe method, a body that can be sent again and a buffered answer are copied; others pass as they
+/// are. Copies are at most 5 % of a route's calls, so the first comes after 20 calls at the earliest. The other
+/// requests are cancelled once one has won, and plugins further in see a cancellation.
 ///
-/// Keep one plugin as long as its client: it learns from the calls that it has seen, of the 1024 routes that were used last.
+/// An answer is good if no retry would follow it. Where no request brings one, the caller gets the best outcome, once
+/// no other request is under way: an answer of the server rather than an error, and an error on the way rather than a
+/// failure before anything was sent.
+///
+/// The plugin stands around each attempt; put it before the circuit breaker, so that each copy counts there by itself.
+/// The delay begins when a request has left for the wire: one that still waits on this side, for a token or a permit,
+/// is not copied.
+///
+/// Keep one plugin as long as its client: it learns from the calls that it has seen, for the 1024 routes used last.
 public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// When a copy is sent.
     public enum Delay: Sendable, Hashable {
-        /// That many seconds after the request has left; a thousandth at least.
+        /// That many seconds after the request has left for the wire; a thousandth of a second at least.
         case fixed(TimeInterval)
-        /// When 95 % of the route's latest calls were answered, at least 50 ms; after 20 calls of the route.
+        /// After the time in which 95 % of the route's latest calls were answered, at least 50 ms. Nothing is copied
+        /// before 20 calls of the route.
         case observed
     }
 
     private let delay: Delay
-    /// Requests in all.
+    /// How many requests a call may become, the first included.
     let limit: Int
-    // A lock for each, so that a call looks its route up once.
+    // Each route has a lock, so that a call looks its route up once.
     private let routes = Locked(RecentMap<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
 
     public var identifier: String { "com.pulse.hedging" }
 
-    /// - Parameter maximumCopies: of one request, each of them a delay after the one before; from 1 to 8.
+    /// A plugin that copies after that delay.
+    ///
+    /// - Parameter delay: when a copy is sent; ``Delay/observed`` by default.
+    /// - Parameter maximumCopies: of one request, each of them a delay after the one before; from 1, the default, to 8.
     public init(delay: Delay = .observed, maximumCopies: Int = 1) {
         self.delay = delay
         limit = 1 + max(1, min(maximumCopies, 8))
@@ -54,7 +63,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         return try outcome.get()
     }
 
-    /// Of a route, which counts as used.
+    /// The latencies of a route, which counts as used from now on.
     func latencies(of route: Call.RouteKey) -> Locked<RouteLatencies> {
         routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies())) { $0 } }
     }
@@ -69,13 +78,14 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         }
         guard usual.mayCopy else { return nil }
         switch delay {
-        // None at all would be over before the request has left.
+        // A delay of zero would be over before the request has left.
         case .fixed(let seconds): return seconds > 0.001 ? seconds : 0.001
         case .observed: return usual.delay
         }
     }
 
-    /// Learns how long the server took, where copies go by that: from when the first request left, whatever it had waited for on this side.
+    /// Learns how long the server took, if copies go by that. The time counts from when the first request left, so that
+    /// waiting on this side is not part of it.
     // Not inlined: its temporaries would take room in the frame of each attempt.
     @inline(never)
     func noteGoodAnswer(to context: PluginContext, _ latencies: Locked<RouteLatencies>) {
@@ -88,11 +98,12 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         // A plugin may have changed the method since the client built the request.
         guard context.method.isSafe, case .buffered = context.delivery, context.body.isReplayable else { return false }
         let method = request.httpMethod ?? "GET"
-        // Mostly it is: then its letters need not be looked at.
+        // Mostly it is the same: then its letters need not be looked at.
         return method == context.method.rawValue || HTTPMethod(rawValue: method)?.isSafe ?? false
     }
 
-    /// Good is what no retry would follow: a verdict of the server, whatever it is, is the same from a copy.
+    /// What an outcome is worth. Good is one that no retry would follow: a copy would get the same verdict from the
+    /// server.
     static func quality(of outcome: HedgedRequest.Outcome, in context: PluginContext) -> Quality {
         switch outcome {
         case .success(let response):
@@ -107,7 +118,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == HedgingPlugin {
-    /// ``HedgingPlugin/init(delay:maximumCopies:)``
+    /// A ``HedgingPlugin`` with that delay: ``HedgingPlugin/init(delay:maximumCopies:)``.
     public static func hedging(delay: HedgingPlugin.Delay = .observed, maximumCopies: Int = 1) -> HedgingPlugin {
         HedgingPlugin(delay: delay, maximumCopies: maximumCopies)
     }

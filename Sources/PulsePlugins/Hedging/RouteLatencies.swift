@@ -19,7 +19,7 @@ struct RouteLatencies: Sendable {
     /// Calls for which no copy was sent yet.
     private var credit = 0
 
-    /// A call begins that may be hedged.
+    /// Counts a call that may be hedged.
     mutating func countCall() {
         credit = min(credit + 1, Self.callsPerCopy * Self.savedCopies)
     }
@@ -27,14 +27,14 @@ struct RouteLatencies: Sendable {
     /// Whether a copy may be sent without adding more than 5 % to the calls so far.
     var mayCopy: Bool { credit >= Self.callsPerCopy }
 
-    /// Whether a copy may be sent now, which then counts as sent.
+    /// Whether a copy may be sent now; if so, it counts as sent.
     mutating func takeCopy() -> Bool {
         guard mayCopy else { return false }
         credit -= Self.callsPerCopy
         return true
     }
 
-    /// A call was answered after that many seconds, by whichever of its copies.
+    /// Notes that a call was answered after that many seconds, by whichever of its copies.
     mutating func add(_ latency: TimeInterval) {
         guard latency >= 0, latency < .infinity else { return }
         if samples.count < Self.capacity {
@@ -44,16 +44,18 @@ struct RouteLatencies: Sendable {
             oldest = (oldest + 1) % Self.capacity
         }
         samplesSinceLook += 1
-        // To look at all of them for each call would cost more than all the rest of it.
+        // Looking at all of them for each call would cost more than the rest of the plugin.
         guard samples.count >= Self.calls, percentile == nil || samplesSinceLook >= 16 else { return }
         samplesSinceLook = 0
         let rank = (samples.count * 95 + 99) / 100
         percentile = TimeInterval(least(ofTheLargest: samples.count - rank + 1))
     }
 
-    /// - Parameter count: from 1 to 7, for whose sake not all are sorted.
+    /// The smallest of the `count` largest samples, found without sorting them all.
+    ///
+    /// - Parameter count: from 1 to 7.
     private func least(ofTheLargest count: Int) -> Float {
-        // In falling order, less than any sample at first.
+        // In falling order; at first less than any sample.
         withUnsafeTemporaryAllocation(of: Float.self, capacity: count) { largest in
             largest.initialize(repeating: -1)
             for sample in samples where sample > largest[count - 1] {

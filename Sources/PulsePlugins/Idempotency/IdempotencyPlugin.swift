@@ -5,9 +5,9 @@ public import PulseCore
 /// Gives each call whose method is not safe (POST, PUT, PATCH, DELETE …) an `Idempotency-Key`, so that a server which
 /// knows the header does the work once, however often the request arrives.
 ///
-/// One UUID for all attempts and redirect hops of a call, from the client's randomness. A key that the request, the
-/// endpoint or ``RequestOptions/idempotencyKey`` brings along stands. A redirect that turns the call into a GET ends the
-/// key with the body.
+/// All attempts and redirect hops of a call have the same UUID, from the client's randomness. A key that the request,
+/// the endpoint or ``RequestOptions/idempotencyKey`` brings along stays. A redirect that turns the call into a GET ends
+/// the key with the body.
 ///
 /// With a key a POST may be retried: use it only with a server that ignores duplicates.
 public struct IdempotencyPlugin: PulsePlugin {
@@ -16,6 +16,7 @@ public struct IdempotencyPlugin: PulsePlugin {
     public var identifier: String { "com.pulse.idempotency" }
     public var scope: PluginScope { .call }
 
+    /// A plugin without settings.
     public init() {}
 
     public func intercept(
@@ -23,7 +24,7 @@ public struct IdempotencyPlugin: PulsePlugin {
     ) async throws -> PulseResponse {
         guard !context.method.isSafe else { return try await next(request) }
         if let written = request.header(Self.header) {
-            // Whoever wrote it may not have told the call, which the retry loop and the offline queue ask.
+            // The key may not be noted in the call, where the retry loop and the offline queue look for it.
             if context.idempotencyKey == nil { context.idempotencyKey = written }
             return try await next(request)
         }
@@ -38,7 +39,7 @@ public struct IdempotencyPlugin: PulsePlugin {
 extension IdempotencyPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == IdempotencyPlugin {
-    /// ``IdempotencyPlugin``
+    /// An ``IdempotencyPlugin``, which needs no settings.
     public static func idempotency() -> IdempotencyPlugin {
         IdempotencyPlugin()
     }

@@ -2,17 +2,17 @@
 
 public import PulseCore
 
-/// Lets at most so many requests to a host be under way at a time; the rest wait in line.
+/// Limits how many requests to a host are under way at a time; the rest wait in line.
 ///
-/// Urgent calls (``RequestOptions/priority``) go first, within one priority the first come first. A steady stream of
-/// urgent calls holds up the others. A cancelled call leaves the line at once and takes no permit with it; one whose
-/// deadline strikes in line fails with ``PulseError/deadlineExceeded(last:)``.
+/// Urgent calls (``RequestOptions/priority``) go first; within one priority it is first come, first served. A steady
+/// stream of urgent calls holds up the others. A cancelled call leaves the line at once and takes no permit with it;
+/// one whose deadline strikes in line fails with ``PulseError/deadlineExceeded(last:)``.
 ///
-/// A permit is given back when the answer is there, that of a streamed answer when its stream ends. Every attempt takes
-/// its own, and none is held while the retry loop waits. A call that is made within another one of the same key, by a
-/// plugin further in, goes along under that one's permit.
+/// A permit is given back when the answer is there, for a streamed answer when its stream ends. Every attempt takes its
+/// own, and none is held while the retry loop waits. A call that a plugin further in makes within another one of the
+/// same key shares that one's permit.
 public struct ConcurrencyLimitPlugin: PulsePlugin {
-    /// In a class for its identity: copies of the plugin are one plugin.
+    /// A class for its identity: copies of the plugin share one line.
     private final class Line: Sendable {
         let permits: Permits<LimitKey.Value>
 
@@ -26,14 +26,16 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.concurrency-limit" }
 
-    /// - Parameter limit: of requests under way under one key; less than 1 counts as 1.
-    /// - Parameter key: which calls share a limit.
+    /// Limits the requests under way under one key.
+    ///
+    /// - Parameter limit: how many; less than 1 counts as 1.
+    /// - Parameter key: which calls share a limit; those to one host by default.
     public init(limit: Int, by key: LimitKey = .host) {
         line = Line(limit: limit)
         self.key = key
     }
 
-    /// How many keys have requests under way: no other is kept.
+    /// How many keys have requests under way: no others are kept.
     var keyCount: Int { line.permits.keyCount }
 
     func waiterCount(_ key: LimitKey.Value) -> Int { line.permits.waiterCount(key) }
@@ -67,11 +69,11 @@ extension ConcurrencyLimitPlugin {
     }
 }
 
-// A key is found without waiting, and the one wait here ends with the call.
+// Finding a key takes no waiting, and the one wait here ends with the call.
 extension ConcurrencyLimitPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == ConcurrencyLimitPlugin {
-    /// ``ConcurrencyLimitPlugin/init(limit:by:)``
+    /// A ``ConcurrencyLimitPlugin`` with that limit: ``ConcurrencyLimitPlugin/init(limit:by:)``.
     public static func concurrencyLimit(_ limit: Int, by key: LimitKey = .host) -> ConcurrencyLimitPlugin {
         ConcurrencyLimitPlugin(limit: limit, by: key)
     }

@@ -4,9 +4,9 @@ import PulseCore
 
 /// One permit of a ``ConcurrencyLimitPlugin``, given back once: when nobody keeps it any more.
 ///
-/// While the rest of the chain runs it is bound to the task. A call made in there, as by a validator that renews a
+/// It is bound to the task while the rest of the chain runs. A call made within it, as by a validator that renews a
 /// session, is part of the work that holds the permit: if it waited for another, as many such calls as there are
-/// permits would wait for each other for ever. Work that goes on when its call has left keeps the permit.
+/// permits would wait for each other for ever. Work that goes on after its call has left keeps the permit.
 struct HeldPermit: Sendable {
     @TaskLocal static var innermost: HeldPermit?
 
@@ -18,7 +18,7 @@ struct HeldPermit: Sendable {
         /// How many keep it; given back at 0.
         var keepers = 1
 
-        /// One that was given back counts no more: the task may outlive it.
+        /// Whether it still counts: the task may outlive its permit.
         var isHeld: Bool { keepers > 0 }
     }
 
@@ -30,7 +30,7 @@ struct HeldPermit: Sendable {
             State(permits: permits, owner: ObjectIdentifier(owner), key: key, outer: Self.innermost))
     }
 
-    /// One who keeps it does so no more.
+    /// One keeper lets go of it.
     func release() {
         let last = state.withLock { state -> (permits: Permits<LimitKey.Value>, key: LimitKey.Value)? in
             state.keepers -= 1

@@ -12,19 +12,19 @@ public struct LimitKey: Sendable {
 
     let value: @Sendable (URLRequest, PluginContext) -> Value?
 
-    /// Those to one origin (scheme, host and port). A redirect counts where it leads.
+    /// The calls to one origin (scheme, host and port). A redirect counts where it leads.
     public static let host = LimitKey { request, context in
         request.url.flatMap { context.origin(of: $0) }.map { .origin($0) }
     }
 
-    /// Those of one route, see ``PluginContext/route``, at whichever host.
+    /// The calls of one route, see ``PluginContext/route``, at whichever host.
     public static let route = LimitKey { _, context in .name(context.route) }
 
     /// All calls that the plugin sees.
     public static let all = LimitKey { _, _ in .name("") }
 
-    /// Those for which the closure gives the same name; nil leaves a call without a limit. It runs on any thread,
-    /// concurrently, and should be quick.
+    /// The calls for which the closure gives the same name; nil leaves a call without a limit. The closure runs on any
+    /// thread, concurrently, and should be quick.
     public static func custom(_ name: @escaping @Sendable (URLRequest, PluginContext) -> String?) -> LimitKey {
         LimitKey { request, context in name(request, context).map { .name($0) } }
     }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What the limiters of this side have refused of a call. The error is the same as for a server's 429, and says nothing of
+/// The refusals that a call got from limiters on this side. Their error is that of a server's 429 but says nothing of
 /// the server: a limiter further out must not take it for the server's wish.
 final class LocalRefusals: Sendable {
     /// In the call's store.
@@ -16,7 +16,7 @@ final class LocalRefusals: Sendable {
     static func note(_ error: any Error, in context: PluginContext) {
         guard case .rateLimited(let seconds?) = error as? PulseError else { return }
         context.store.value(of: Key.self, orKeep: LocalRefusals()).waits.withLock { waits in
-            // Attempts are few; whoever makes many of them cannot make this grow.
+            // Attempts are few; where they are many this does not grow.
             waits = waits.suffix(15) + [seconds]
         }
     }

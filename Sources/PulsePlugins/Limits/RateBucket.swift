@@ -6,7 +6,7 @@ import PulseCore
 struct Rate: Sendable, Hashable {
     /// 0 for no limit.
     let interval: TimeInterval
-    /// Seconds by which one may run ahead of the even pace.
+    /// Seconds by which requests may run ahead of the even pace.
     let tolerance: TimeInterval
 
     static let unlimited = Rate(requests: 1, per: 0, burst: 1)
@@ -18,22 +18,22 @@ struct Rate: Sendable, Hashable {
     }
 }
 
-/// A token bucket as a value, with those who wait for a token, first come first served.
+/// A token bucket as a value, with those who wait for a token: first come, first served.
 ///
-/// It keeps no count of tokens but the time at which the even pace would be caught up with (the generic cell rate
-/// algorithm): so a token needs no timer to drip, and every waiter's time is known when it joins. Times are uptimes.
-/// It reads no clock and resumes nobody: what it returns is the caller's to act upon.
+/// It keeps no count of tokens, but the time at which the even pace catches up (the generic cell rate algorithm): so
+/// tokens need no timer, and every waiter's time is known when it joins. Times are uptimes. It reads no clock and
+/// resumes nobody: its owner acts upon what it returns.
 struct RateBucket<Waiter: Sendable>: Sendable {
     struct Place: Sendable {
         let waiter: Waiter
-        /// Whoever cannot go by then does not wait.
+        /// A waiter that cannot go by then does not wait.
         let latest: TimeInterval
     }
 
     private let rate: Rate
     /// When the even pace has caught up with what went through.
     private var caughtUp = -TimeInterval.infinity
-    /// The server wants no request before.
+    /// The server wants no request before this time.
     private var pausedUntil = -TimeInterval.infinity
     private var line = WaitingLine<Place>()
 
@@ -95,7 +95,7 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         return zip(late, dues).map { ($0.waiter, $1) }
     }
 
-    /// When somebody may go before whom that many go.
+    /// When a newcomer may go that has that many others before it.
     private func time(after others: Int, now: TimeInterval) -> TimeInterval {
         let start = max(now, pausedUntil)
         let pace = max(caughtUp, start) + Double(others) * rate.interval

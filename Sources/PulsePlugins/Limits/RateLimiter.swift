@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The buckets of a ``RateLimitPlugin`` and those who wait: does what ``RateBucket`` decides.
+/// The buckets of a ``RateLimitPlugin`` and the calls that wait: does what ``RateBucket`` decides.
 ///
 /// One task sleeps for each bucket that is waited for, none for a waiter; it ends with its last waiter.
 final class RateLimiter: Sendable {
@@ -31,7 +31,7 @@ final class RateLimiter: Sendable {
     /// A place in the line for a token that is not there yet.
     struct Place {
         fileprivate let id: UInt64
-        /// When it is worth nothing any more, in the clock's uptime.
+        /// Until when a token is of use, in the clock's uptime.
         fileprivate let latest: TimeInterval
     }
 
@@ -56,7 +56,7 @@ final class RateLimiter: Sendable {
 
     // MARK: Going through
 
-    /// Takes a token if there is one, which is nil; else gives a place to ``wait(_:in:for:)`` in. Throws
+    /// Takes a token and gives nil if there is one; else gives a place to ``wait(_:in:for:)`` in. Throws
     /// ``PulseError/rateLimited(retryAfter:)`` if it is known that there will be none in time.
     func admit(_ key: LimitKey.Value, for context: PluginContext) throws -> Place? {
         let now = context.clock.uptime
@@ -73,8 +73,8 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none in
-    /// time, and `CancellationError`.
+    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none
+    /// in time, and `CancellationError`.
     func wait(_ key: LimitKey.Value, in place: Place, for context: PluginContext) async throws {
         try await wait(key, place.id, latest: place.latest, context.clock, context.call.cancellation)
     }
@@ -99,7 +99,7 @@ final class RateLimiter: Sendable {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
                 let now = clock.uptime
                 let outcome: Result<Void, any Error>? = state.withLock { state in
-                    // Cancellation that came before the continuation found nothing to resume.
+                    // A cancellation before the continuation was there found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
                     return state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
                         // Between the two locks tokens may have come, or a pause.
@@ -127,7 +127,7 @@ final class RateLimiter: Sendable {
 
     // MARK: What the server says
 
-    /// Holds all under a key for so many seconds from now. Who cannot go in time any more fails at once.
+    /// Holds all calls under a key for so many seconds from now. A call that can no longer go in time fails at once.
     func pause(_ key: LimitKey.Value, for seconds: TimeInterval, _ clock: any PulseClock) {
         let now = clock.uptime
         let (late, timer) = state.withLock { state in
@@ -143,8 +143,8 @@ final class RateLimiter: Sendable {
 
     // MARK: The timer
 
-    /// Sees to it that somebody wakes when the first in line may go. A timer that is too early finds nobody due and is
-    /// set anew, which is cheaper than to replace it at each pause.
+    /// Sets a timer for when the first in line may go. One that is too early finds nobody due and is set again, which
+    /// is cheaper than replacing it at each pause.
     private func arm(_ entry: inout Entry, _ key: LimitKey.Value, _ clock: any PulseClock, now: TimeInterval) {
         guard entry.timer == nil, let due = entry.bucket.due(now: now) else { return }
         entry.generation += 1
@@ -169,7 +169,7 @@ final class RateLimiter: Sendable {
         let admitted = state.withLock { state -> [Waiter] in
             state.entries.withValue(for: key) { entry in
                 guard entry.generation == generation else { return [] }
-                // What the timer waited for is due, even if the clock's arithmetic is off by a rounding.
+                // What the timer waited for is due, even if the clock is off by a rounding error.
                 let now = max(uptime, entry.wake)
                 let admitted = entry.bucket.admit(now: now)
                 entry.timer = nil

@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// How long an answer asks to be left alone by everybody.
+/// How long a server asks all calls to stay away.
 enum ServerPause {
     /// Seconds: what a server says by mistake must not shut an app out for good.
     private static let longest: TimeInterval = 3600
 
-    /// Seconds; nil if it does not ask.
+    /// Seconds that an outcome asks for; nil if it does not ask.
     static func seconds(
         after result: Result<PulseResponse, PulseError>, in context: PluginContext
     ) -> TimeInterval? {
@@ -17,7 +17,8 @@ enum ServerPause {
         case .success(let response):
             seconds = asked(by: response, now)
         case .failure(.rateLimited(let retryAfter)):
-            // As a validator says of an answer that hides its status; unless no server has said it.
+            // A validator may make this error of an answer that hides its status; a limiter's own refusal does not
+            // count.
             seconds = result.isLocalRefusal(in: context) ? nil : retryAfter
         case .failure(let error):
             seconds = error.response.flatMap { asked(by: $0, now) }
@@ -48,7 +49,7 @@ extension Result<PulseResponse, PulseError> {
 }
 
 extension HTTPHeaders {
-    /// The server says how many requests are left. Few do, and every answer is asked.
+    /// Whether the server says how many requests are left. Few servers do, and every answer is asked.
     fileprivate var tellWhatIsLeft: Bool {
         contains { field in
             let name = field.name.utf8.count

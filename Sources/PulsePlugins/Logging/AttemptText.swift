@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The lines and blocks for one attempt of a call: each begins with the call's tag, and every other line is indented, so
-/// that nothing which is shown can pass for a line of its own.
+/// The lines and blocks for one attempt of a call. Each begins with the call's tag, and every other line is indented,
+/// so that no shown text can pass for a line of the log.
 struct AttemptText {
     private static let maximumHeaders = 100
     private static let maximumHeaderLength = 1024
@@ -106,7 +106,7 @@ struct AttemptText {
 
     // MARK: Parts
 
-    /// The call, and which of its requests if it is not the first.
+    /// The call's number, and that of its request if it is not the first.
     private var tag: String {
         "[\(LogText.shortID(context.id))\(context.wireAttempt > 1 ? ".\(context.wireAttempt)" : "")]"
     }

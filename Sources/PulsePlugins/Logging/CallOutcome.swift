@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// How the last attempt of a call ended: what its one line tells. Holds no body, which would live as long as the call.
+/// How the last attempt of a call ended, for its one line. It holds no body, which would live as long as the call.
 struct CallOutcome: Sendable {
     enum Key: ContextKey {
         typealias Value = CallOutcome
@@ -13,7 +13,7 @@ struct CallOutcome: Sendable {
         case failure(PulseError.Kind, String)
     }
 
-    /// As it was sent, if it was.
+    /// The request as it was sent, if it was.
     let request: URLRequest
     let end: End
     let hops: Int
@@ -30,7 +30,8 @@ struct CallOutcome: Sendable {
         hops = context.hop
     }
 
-    /// A copy of a request that is cancelled, because another one was answered first, tells nothing of the call.
+    /// False for a copy of a request that was cancelled because another one was answered first: it tells nothing of the
+    /// call.
     func replaces(_ other: CallOutcome) -> Bool {
         guard case .failure(.cancelled, _) = end, case .answer(let status, _) = other.end else { return true }
         return !(200..<300).contains(status)
@@ -38,7 +39,8 @@ struct CallOutcome: Sendable {
 }
 
 extension PluginContext {
-    /// With the number of the request that comes next: whoever repeats may have handed on the context of the first.
+    /// With the number of the request that comes next: a plugin that repeats may have handed on the context of the
+    /// first.
     var onItsWay: PluginContext { with(attempt: attempt) }
 }
 

@@ -7,7 +7,7 @@ import PulseStorage
 import os
 #endif
 
-/// Where a log goes unless somebody takes it.
+/// Where a log goes unless the options have an `output`.
 enum LogOutput {
     #if canImport(os)
     private static let log = Logger(subsystem: "com.pulse", category: "logger")

@@ -3,8 +3,10 @@
 extension LoggerPlugin {
     /// How much is written.
     public enum Verbosity: Int, Sendable, Hashable, Comparable, CaseIterable {
+        /// Nothing is written.
         case none
-        /// One line a call, when it is over; none for a call that is answered or refused before it reaches the logger.
+        /// One line for each call, when it is over; none for a call that is answered or refused before it reaches the
+        /// logger.
         case minimal
         /// A line for each request and one for each answer or failure, without headers and bodies.
         case standard
@@ -15,7 +17,7 @@ extension LoggerPlugin {
             left.rawValue < right.rawValue
         }
 
-        /// What holds if nobody asks for any.
+        /// The verbosity that holds if none is asked for.
         static func unasked(hasOutput: Bool, isDebugBuild: Bool) -> Verbosity {
             hasOutput || isDebugBuild ? .standard : .none
         }
@@ -23,19 +25,25 @@ extension LoggerPlugin {
 
     /// What is written, and where to.
     public struct Options: Sendable {
+        /// How much is written.
         public var verbosity: Verbosity
-        /// Names to mask besides those of ``Redaction``: of headers, query items, form fields and keys alike.
+        /// Names to mask besides those of ``Redaction``: of headers, query items, form fields and keys alike. None by
+        /// default.
         public var sensitiveHeaders: Set<String>
-        /// Bytes of a body that are shown, masked; 0 shows the size only.
+        /// Bytes of a body that are shown, masked; 4096 by default, 0 shows the size only.
         public var maxBodyLength: Int
-        /// At ``Verbosity/verbose``, whether each request is shown as a `curl` command as well, secrets masked.
+        /// Whether each request is shown as a `curl` command as well, secrets masked, at ``Verbosity/verbose``. False
+        /// by default.
         public var includesCurl: Bool
-        /// Takes each line or block, without a line feed at its end. Called in place by concurrent calls, on any thread: it
-        /// should be short. Nil writes to the system's log, `os.Logger` with the subsystem `com.pulse`, or where there is
-        /// none to standard error: without waiting for who reads it, so that blocks are dropped, and counted, if it is slow.
+        /// Takes each line or block, without a line feed at its end. Called in place by concurrent calls, on any
+        /// thread: it should be quick.
+        ///
+        /// Nil, the default, writes to `os.Logger` with the subsystem `com.pulse`, or where there is none to standard
+        /// error. That never waits for the reader: if it is slow, blocks are dropped, and counted.
         public var output: (@Sendable (String) -> Void)?
 
-        /// ``Verbosity/standard``, but ``Verbosity/none`` where PulseKit was built for release and no `output` is given.
+        /// Options with ``Verbosity/standard``, but with ``Verbosity/none`` where PulseKit was built for release and no
+        /// `output` is given.
         public init(
             sensitiveHeaders: Set<String> = [], maxBodyLength: Int = 4096, includesCurl: Bool = false,
             output: (@Sendable (String) -> Void)? = nil
@@ -46,7 +54,7 @@ extension LoggerPlugin {
                 output: output)
         }
 
-        /// That verbosity, in release builds too.
+        /// Options with that verbosity, in release builds too.
         public init(
             verbosity: Verbosity, sensitiveHeaders: Set<String> = [], maxBodyLength: Int = 4096,
             includesCurl: Bool = false, output: (@Sendable (String) -> Void)? = nil

@@ -4,13 +4,14 @@ public import PulseCore
 
 /// Writes what goes over the wire to a log, with every secret masked.
 ///
-/// Put it last, so that it stands innermost: it shows each request as it is sent, each answer, failure, retry and followed
-/// redirect. What never reaches it, such as an answer from the cache, it does not show, nor what the client makes of an
-/// answer afterwards: the configuration's `logLevel` tells how calls end. It changes nothing, and reads no stream.
+/// Put it last, so that it stands innermost: it shows each request as it is sent, each answer, failure, retry and
+/// followed redirect. It shows neither what never reaches it, such as an answer from the cache, nor what the client
+/// makes of an answer afterwards: the configuration's `logLevel` tells how calls end. It changes nothing, and reads no
+/// stream.
 ///
-/// Secret are the names of ``Redaction``, the configuration's `secretHeaders`, the options' `sensitiveHeaders` and the
-/// headers that plugins marked, in headers, queries, forms, JSON and multipart bodies alike. Values are known by these
-/// names only: a secret in a path, or in a body under a name that says nothing, is shown.
+/// The secret names are those of ``Redaction``, the configuration's `secretHeaders`, the options' `sensitiveHeaders`
+/// and the headers that plugins marked: in headers, queries, forms, JSON and multipart bodies alike. Values are
+/// recognized by these names only: a secret in a path, or in a body under another name, is shown.
 public struct LoggerPlugin: PulsePlugin {
     private let options: Options
     private let output: @Sendable (String) -> Void
@@ -18,7 +19,7 @@ public struct LoggerPlugin: PulsePlugin {
     public var identifier: String { "com.pulse.logger" }
     public var scope: PluginScope { .attempt }
 
-    /// With ``Options/init(sensitiveHeaders:maxBodyLength:includesCurl:output:)`` as the default: silent in a release build.
+    /// A logger with those options: by default ``Verbosity/standard``, and silent where PulseKit was built for release.
     public init(options: Options = Options()) {
         self.options = options
         output = options.output ?? LogOutput.system
@@ -43,7 +44,7 @@ public struct LoggerPlugin: PulsePlugin {
         return try result.get()
     }
 
-    /// At ``Verbosity/minimal`` the call's one line: after its last attempt, and for a stream after its end.
+    /// Writes the one line of a call at ``Verbosity/minimal``: after its last attempt, and for a stream after its end.
     public func didComplete(_ context: PluginContext) async {
         guard options.verbosity == .minimal, let outcome = context.store[CallOutcome.Key.self] else { return }
         output(text(for: context).line(for: outcome, seconds: context.clock.uptime - context.call.startUptime))
@@ -98,7 +99,7 @@ extension LoggerPlugin: EndsWithItsCall, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == LoggerPlugin {
-    /// ``LoggerPlugin/init(options:)``
+    /// A ``LoggerPlugin`` with those options: ``LoggerPlugin/init(options:)``.
     public static func logger(options: LoggerPlugin.Options = LoggerPlugin.Options()) -> LoggerPlugin {
         LoggerPlugin(options: options)
     }

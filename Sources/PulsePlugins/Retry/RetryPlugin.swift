@@ -2,17 +2,20 @@
 
 public import PulseCore
 
-/// Takes the place of the configuration's retry policy.
+/// Retries failed attempts, in place of the configuration's retry policy.
 ///
-/// By default four attempts with full jitter from 1 s up to 30 s, over the same statuses and errors as the default
-/// policy. A request is repeated only if that is safe, whatever the settings: see ``RetryPolicy``.
+/// By default it makes four attempts, with full jitter from 1 s up to 30 s, for the same statuses and errors as the
+/// default policy. A request is repeated only if that is safe (RFC 9110, section 9.2.2): see ``RetryPolicy``.
 public struct RetryPlugin: PulsePlugin {
     private let loop: RetryLoop
 
     public var identifier: String { loop.identifier }
     public var scope: PluginScope { .retry }
 
-    /// - Parameter maxAttempts: tries in all, the first included.
+    /// Retries with a strategy for the waits.
+    ///
+    /// - Parameter maxAttempts: tries in all, the first included; 4 by default.
+    /// - Parameter strategy: how long to wait before each retry.
     /// - Parameter shouldRetry: narrows or widens which failures count as passing ones; never lifts the rule on methods
     ///   and keys. Called concurrently.
     public init(
@@ -24,7 +27,7 @@ public struct RetryPlugin: PulsePlugin {
             policy: RetryPolicy(maxAttempts: maxAttempts, backoffStrategy: strategy), shouldRetry: shouldRetry)
     }
 
-    /// A plugin for a whole policy: statuses, exhaustion report, unsafe methods.
+    /// Retries by a whole policy: statuses, exhaustion report, unsafe methods.
     public init(policy: RetryPolicy, shouldRetry: (@Sendable (PulseError) -> Bool)? = nil) {
         loop = RetryLoop(policy, counts: shouldRetry)
     }
@@ -39,12 +42,19 @@ public struct RetryPlugin: PulsePlugin {
 extension RetryPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == RetryPlugin {
-    /// ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``
+    /// A ``RetryPlugin`` with a strategy for the waits: ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``.
     public static func retry(
         maxAttempts: Int = 4,
         strategy: BackoffStrategy = .exponentialWithJitter(base: 1, maxDelay: 30),
         shouldRetry: (@Sendable (PulseError) -> Bool)? = nil
     ) -> RetryPlugin {
         RetryPlugin(maxAttempts: maxAttempts, strategy: strategy, shouldRetry: shouldRetry)
+    }
+
+    /// A ``RetryPlugin`` with a whole policy: ``RetryPlugin/init(policy:shouldRetry:)``.
+    public static func retry(
+        policy: RetryPolicy, shouldRetry: (@Sendable (PulseError) -> Bool)? = nil
+    ) -> RetryPlugin {
+        RetryPlugin(policy: policy, shouldRetry: shouldRetry)
     }
 }

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// Tells the code that runs within a plugin's own work, a refresh or a recovery, from all other: its calls must not wait for
-/// that work, which waits for them.
+/// Tells code that runs within a plugin's own work, a refresh or a recovery, from all other code: its calls must not
+/// wait for that work, which waits for them.
 final class WorkScope: Sendable {
     @TaskLocal private static var current: WorkScope?
 
     private let owner: any AnyObject & Sendable
     private let outer: WorkScope?
-    /// A task that was begun within the work and outlives it is outside again.
+    /// False once the work has ended: a task that was begun within it and outlives it is outside again.
     private let isOpen = Locked(true)
 
     private init(_ owner: any AnyObject & Sendable, within outer: WorkScope?) {
@@ -17,12 +17,12 @@ final class WorkScope: Sendable {
         self.outer = outer
     }
 
-    /// Whether the running code is part of the work of that one.
+    /// Whether the running code is part of that owner's work.
     static func isWithin(_ owner: any AnyObject & Sendable) -> Bool {
         contains { $0 === owner }
     }
 
-    /// Whether it is part of the work of anyone of that type.
+    /// Whether it is part of the work of any owner of that type.
     static func isWithin<Owner: AnyObject>(any type: Owner.Type) -> Bool {
         contains { $0 is Owner }
     }

@@ -3,31 +3,31 @@
 import PulseCore
 
 extension SharedRuns {
-    /// A place at a run.
+    /// A caller's place at a run.
     struct Ticket: Hashable, Sendable {
-        /// No other has it.
+        /// Unique among the tickets.
         let number: Int
         let run: Int
-        /// Its caller began the run.
+        /// Whether its caller began the run.
         let isFirst: Bool
     }
 
-    /// Who waits for which run. It decides; the object around it has the tasks and resumes who waits.
+    /// Who waits for which run. It decides; the object around it owns the tasks and resumes the callers.
     ///
-    /// `Work` is what is kept of a run, `Seat` what is kept of one who waits.
+    /// `Work` is what is kept of a run, `Seat` what is kept of a caller that waits.
     struct StateMachine<Work: Sendable, Seat: Sendable>: Sendable {
         private struct Run {
             let number: Int
             let work: Work
-            /// It goes on though nobody waits.
+            /// Whether it goes on even if nobody waits.
             let isBehind: Bool
             /// By the tickets' numbers.
             var seats = Members<Seat>()
         }
 
-        /// Those that one more may join.
+        /// The runs that callers may still join.
         private var open: [Key: Run] = [:]
-        /// Those that nobody joins any more and that have not ended, by their numbers.
+        /// The runs that nobody may join any more and that have not ended, by their numbers.
         private var closed: [Int: Run] = [:]
         private var count = 0
 
@@ -55,8 +55,8 @@ extension SharedRuns {
             return (Ticket(number: count, run: run.number, isFirst: false), run.work)
         }
 
-        /// The number of a run for which nobody waits yet, and which goes on without anybody; nil if one is under way that will do
-        /// as well. All who join it follow.
+        /// The number of a new run that nobody waits for, and which goes on without anybody; nil if one is under way
+        /// that will do as well. Callers may join it.
         mutating func beginBehind(_ key: Key, _ work: Work, unless willDo: (Key) -> Bool) -> Int? {
             guard open[key] == nil, !open.keys.contains(where: willDo) else { return nil }
             count += 1
@@ -64,7 +64,8 @@ extension SharedRuns {
             return count
         }
 
-        /// The run that has to be cancelled: nobody waits for it any more, and nobody joins it.
+        /// Gives up a place. Gives the run if it is to be cancelled, since nobody waits for it any more; nobody joins
+        /// it then.
         mutating func leave(_ ticket: Ticket, _ key: Key) -> Work? {
             guard let index = place(of: ticket.run, key) else {
                 guard closed[ticket.run]?.seats.remove(ticket.number) != nil, let run = closed[ticket.run] else {
@@ -80,7 +81,7 @@ extension SharedRuns {
             return run.work
         }
 
-        /// Ends a run; gives those who get the result.
+        /// Ends a run; gives the seats that get the result.
         mutating func finish(_ run: Int, _ key: Key) -> Members<Seat> {
             guard let index = place(of: run, key) else {
                 defer { if closed.isEmpty, closed.capacity > 64 { closed = [:] } }
@@ -90,7 +91,7 @@ extension SharedRuns {
             return open.values[index].seats
         }
 
-        /// Nobody joins these any more.
+        /// Lets nobody join these runs any more.
         mutating func close(where isConcerned: (Key) -> Bool) {
             for (key, run) in open where isConcerned(key) {
                 open[key] = nil
@@ -98,7 +99,7 @@ extension SharedRuns {
             }
         }
 
-        /// Nobody joins any of them; gives those who wait, which they do no longer.
+        /// Lets nobody join any run any more; gives the seats of those who waited, whose places are gone.
         mutating func closeAll() -> [Members<Seat>] {
             close { _ in true }
             return closed.keys.map { number in
@@ -107,7 +108,7 @@ extension SharedRuns {
             }
         }
 
-        /// Found once: to look for a key is to compare all that two requests have.
+        /// Found once, since looking for a key compares all parts of two requests.
         private func place(of run: Int, _ key: Key) -> Dictionary<Key, Run>.Index? {
             guard let index = open.index(forKey: key), open.values[index].number == run else { return nil }
             return index

@@ -4,7 +4,7 @@ import PulseCore
 
 /// Work that several calls wait for, and work behind an answer: each in a task of this object.
 ///
-/// Who waits leaves alone and at once when its call is cancelled; the last one to leave ends the work.
+/// A caller leaves alone and at once when its call is cancelled; when the last one leaves, the work is cancelled.
 final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     typealias Work = @Sendable (WaitingCalls) async -> Outcome
 
@@ -12,13 +12,13 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     // Unchecked: what changes is reached under the lock of the runs alone, which saves one for each.
     private final class Seat: @unchecked Sendable {
         var waiter: CheckedContinuation<Outcome, Never>?
-        /// Of one who does not wait yet.
+        /// The outcome for a caller that does not wait yet.
         var outcome: Outcome?
 
-        /// Brings an outcome; gives who waits here.
+        /// Brings an outcome; gives the continuation to resume with it, if the caller waits already.
         func settle(_ outcome: Outcome) -> CheckedContinuation<Outcome, Never>? {
             guard let waiter else {
-                // The first one stays: what it gave way to would go under the lock.
+                // The first one stays: what it replaced would be freed under the lock.
                 if self.outcome == nil { self.outcome = outcome }
                 return nil
             }
@@ -27,20 +27,20 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
         }
     }
 
-    /// From its beginning to its very end, whether or not somebody waits.
+    /// Work from its beginning to its very end, whether or not somebody waits.
     // Unchecked, for the same reason.
     private final class Run: @unchecked Sendable {
         let waiting = WaitingCalls()
         var task: Task<Void, any Error>?
         var isCancelled = false
         var hasEnded = false
-        /// Who waits for its end without a seat.
+        /// Those who wait for its end without a seat.
         var enders: [CheckedContinuation<Void, Never>] = []
     }
 
     private struct State {
         var machine = StateMachine<Run, Seat>()
-        /// Of tests: who waits until that many wait.
+        /// Tests that wait until that many callers wait.
         var watchers: [(waiters: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func takeMetWatchers() -> [CheckedContinuation<Void, Never>] {
@@ -55,16 +55,16 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     private let state = Locked(State())
     private let cancelled: Outcome
 
-    /// - Parameter cancelled: What those get who leave, or whose work a shutdown ends.
+    /// - Parameter cancelled: the outcome for callers that leave, or whose work a shutdown ends.
     init(cancelled: Outcome) {
         self.cancelled = cancelled
     }
 
     var waiterCount: Int { state.withLock { $0.machine.seatCount } }
-    /// Those included that were cancelled and have not ended yet.
+    /// Runs under way, including cancelled ones that have not ended yet.
     var runCount: Int { state.withLock { $0.machine.runCount } }
 
-    /// Suspends until that many wait at the same time: for tests.
+    /// Suspends until that many callers wait at the same time: for tests.
     func waitUntil(waiters: Int) async {
         await withCheckedContinuation { continuation in
             let isMet = state.withLock { state in
@@ -81,8 +81,8 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
         while let run = state.withLock({ $0.machine.works.first }) { await end(of: run) }
     }
 
-    /// What comes of the work of that key, which begins if it is not under way; whether it is this caller's, and who shares
-    /// it.
+    /// The outcome of the work of that key, which begins if it is not under way; with it, whether this caller began it,
+    /// and the calls that share it.
     func outcome(
         of key: Key, for call: Call, _ work: @escaping Work
     ) async -> (outcome: Outcome, isFirst: Bool, waiting: WaitingCalls) {
@@ -93,7 +93,7 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
             return (ticket, run, run.waiting.join(call), state.takeMetWatchers())
         }
         watchers.forEach { $0.resume() }
-        // Urgent, whoever was first to ask: others may wait for it, and nothing tells the system that they do.
+        // Urgent whichever call was first: others may wait for it, and nothing tells the system that they do.
         if ticket.isFirst { begin(run, ticket.run, key, priority: .userInitiated, work) }
         let outcome = await outcome(of: ticket, seat, run, key, place, for: call)
         run.waiting.leave(place)
@@ -107,7 +107,7 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
         if let number { begin(run, number, key, priority: nil, work) }
     }
 
-    /// Who comes from now on does not wait for what was asked for before.
+    /// Callers that come from now on do not wait for what was asked for before.
     func close(where isConcerned: (Key) -> Bool) {
         state.withLock { $0.machine.close(where: isConcerned) }
     }
@@ -127,14 +127,15 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
         }
         waiters.forEach { $0.resume(returning: cancelled) }
         tasks.forEach { $0.cancel() }
-        // Not for the tasks: of a run that is just about to begin there is none yet.
+        // Waits for the runs and not for their tasks: a run that is about to begin has none yet.
         for run in runs { await end(of: run) }
     }
 
     // MARK: A run
 
     private func begin(_ run: Run, _ number: Int, _ key: Key, priority: TaskPriority?, _ work: @escaping Work) {
-        // Of work behind an answer this is nobody's: it goes on without those who join, and no deadline of theirs is its own.
+        // Work behind an answer has waiting calls of its own, and none of them: it goes on without those who join, and
+        // heeds no deadline of theirs.
         let waiting = priority == nil ? WaitingCalls() : run.waiting
         let task = Task<Void, any Error>.startingNow(priority: priority) {
             self.finish(run, number, key, await work(waiting))
@@ -174,7 +175,7 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     private func outcome(
         of ticket: Ticket, _ seat: Seat, _ run: Run, _ key: Key, _ place: Int, for call: Call
     ) async -> Outcome {
-        // Where nothing was waited for there is nobody to wake.
+        // Work that never waited has its outcome here already.
         if let outcome = state.withLock({ _ in seat.outcome }) { return outcome }
         return await withCancellation(call.cancellation) {
             await withCheckedContinuation { continuation in

@@ -6,7 +6,7 @@ import PulseStorage
 /// The SHA-256 of a body as it goes to the wire.
 struct BodyHash: Sendable {
     private let hashes: any HashLibrary
-    /// Of no bytes: of most requests.
+    /// The hash of no bytes, which most requests need.
     private let empty: String?
 
     init(_ hashes: any HashLibrary) {
@@ -14,10 +14,10 @@ struct BodyHash: Sendable {
         empty = hashes.sha256("")?.hex
     }
 
-    /// In hexadecimal digits; of the empty string without a body.
+    /// The hash in hexadecimal digits; without a body that of the empty string.
     ///
-    /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system refuses; ``TransportFailure`` for a
-    /// file that cannot be read, as a transport would; what a stream throws; `CancellationError`.
+    /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system refuses; ``TransportFailure`` for
+    /// a file that cannot be read, as a transport would; what a stream throws; `CancellationError`.
     func hex(of source: BodySource, in request: URLRequest, cancellation: Cancellation?) async throws -> String {
         let hash: String?
         switch source {
@@ -41,14 +41,14 @@ struct BodyHash: Sendable {
         return hash
     }
 
-    /// The same of bytes, which wait for nothing.
+    /// The hash of bytes, without waiting.
     func hex(of body: Data?) throws -> String {
         guard let hash = body.map({ hashes.sha256($0)?.hex }) ?? empty else { throw SigningKey.unsupported }
         return hash
     }
 
-    /// One pass over a stream made for that alone, in a task of its own: making and reading it may wait for anything, and
-    /// listens to its task alone.
+    /// Hashes a stream that is made for this alone, in a task of its own: making and reading it may wait for anything,
+    /// and only its task's cancellation ends that.
     private func hash(of stream: BodyStream, _ cancellation: Cancellation?) async throws -> SHA256Hash? {
         let task = Task { () -> SHA256Hash? in
             guard let hasher = hashes.makeHasher() else { return nil }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// The nonces of the requests that were accepted and whose time has not run out: what tells a replay from a new request.
+/// The nonces of accepted requests whose time has not run out: they tell a replay from a new request.
 ///
-/// It holds a bounded number of them. When it is full it forgets the oldest second, and with it accepts no request of that
-/// second or before: a flood makes the window shorter, never a replay possible.
+/// It holds a bounded number of them. When it is full it forgets the oldest second, and with it accepts no request of
+/// that second or before: a flood makes the window shorter, never a replay possible.
 struct NonceMemory: Sendable {
     enum Verdict: Equatable, Sendable {
         case new
         case replayed
-        /// Of a second whose nonces are forgotten already.
+        /// The request is of a second whose nonces are already forgotten.
         case forgotten
     }
 
     private let capacity: Int
     private var seconds: [Int64: Set<String>] = [:]
-    /// The keys of `seconds` as a binary heap, the oldest first: a wide window has very many, and each request asks.
+    /// The keys of `seconds` as a binary heap, the oldest first: a wide window has very many, and each request needs
+    /// the oldest.
     private var order: [Int64] = []
     private(set) var count = 0
     /// Nothing of a second before this one is accepted.

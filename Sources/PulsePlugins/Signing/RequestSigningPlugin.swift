@@ -3,30 +3,30 @@
 public import PulseCore
 import PulseStorage
 
-/// Signs each request that goes home with HMAC-SHA256 over `METHOD|PATH|TIMESTAMP|BODY_HASH`, so that the server knows who
-/// sent it and that nobody changed it on the way.
+/// Signs each request that goes home with HMAC-SHA256 (RFC 2104) over `METHOD|PATH|TIMESTAMP|BODY_HASH`, so that the
+/// server knows who sent it and that nobody changed it on the way.
 ///
-/// PATH is the percent-encoded path with `?` and the query as they are sent, TIMESTAMP the Unix time in whole seconds, also
-/// in `X-Pulse-Timestamp`, and BODY_HASH the SHA-256 of the bytes on the wire in lower-case hexadecimal digits: of the empty
-/// string without a body, of the compressed bytes of a compressed one. The signature is hexadecimal too. Headers are not
-/// covered.
+/// PATH is the percent-encoded path with `?` and the query as they are sent, TIMESTAMP the Unix time in whole seconds,
+/// also in `X-Pulse-Timestamp`, and BODY_HASH the SHA-256 of the bytes on the wire in lower-case hexadecimal digits: of
+/// the empty string without a body, of the compressed bytes of a compressed one. The signature is hexadecimal too.
+/// Headers are not covered.
 ///
 /// With a nonce there is a fifth part, `|NONCE`, and the header `X-Pulse-Nonce`. A key id goes into `X-Pulse-Key-ID`.
 ///
-/// Put it behind all plugins that change requests. Every attempt and every hop is signed anew, at home only: at another
-/// origin, and for a client without base URL and trusted origins, requests pass untouched. A file is read twice, once to be
-/// hashed; a stream is made twice. ``SignatureVerifier`` is the server's side.
+/// Put it behind all plugins that change requests. Every attempt and every hop is signed anew, at home only: requests
+/// to another origin, and those of a client without base URL and trusted origins, pass untouched. A file is read twice,
+/// once to be hashed; a stream is made twice. ``SignatureVerifier`` is the server's side.
 ///
-/// A call fails before it is sent with ``PulseError/unsupported(_:)`` for a one-shot stream and where the system has no hash
-/// functions, and with ``PulseError/invalidRequest(reason:)`` for an empty secret, a header name that is none, or a key id
-/// that is no value of a header.
+/// A call fails before it is sent with ``PulseError/unsupported(_:)`` for a one-shot stream and where the system has no
+/// hash functions, and with ``PulseError/invalidRequest(reason:)`` for an empty secret, an invalid header name, or a
+/// key id that cannot stand in a header.
 public struct RequestSigningPlugin: PulsePlugin {
     private let signer: Result<Signer, PulseError>
     private let signatureHeader: String
     private let keyID: String?
     private let keyIDNamesUser: Bool
     private let sendsNonce: Bool
-    /// Without it the client's own list has to be told.
+    /// Whether the header is secret by its name; else the client has to be told that it is.
     private let isWellKnownSecret: Bool
     private let homelessWarning = OneWarning(
         "RequestSigningPlugin signs nothing: the client has neither a base URL nor trusted origins")
@@ -38,13 +38,18 @@ public struct RequestSigningPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.signing" }
 
+    /// Signs with a text as the secret.
+    ///
     /// - Parameter secret: its bytes in UTF-8 are the key. To be hard to guess it takes 32 random bytes or more.
-    /// - Parameter keyID: tells the server which of its secrets this is; it is no secret itself, and not signed.
-    /// - Parameter keyIDNamesUser: the server tells by the key id who asks, as where each user or device has a secret of
-    ///   its own. Then the key id is a credential, which a cache further out has not seen: it does not store the answers,
-    ///   nobody shares them, and texts do not show the id. Leave it out if all users have the same key id, or if
-    ///   ``TokenProvider/accountID`` tells them apart.
+    /// - Parameter signatureHeader: takes the signature; `X-Signature-256` by default.
+    /// - Parameter keyID: tells the server which of its secrets this is; it is not a secret itself, and not signed.
+    ///   None by default.
+    /// - Parameter keyIDNamesUser: says that the server tells users apart by the key id, as where each user or device
+    ///   has a secret of its own. Then the key id is a credential, which a cache further out has not seen: it does not
+    ///   store the answers, nobody shares them, and texts do not show the id. Leave it out if all users have the same
+    ///   key id, or if ``TokenProvider/accountID`` tells them apart.
     /// - Parameter sendsNonce: adds 128 random bits, by which a server can tell a replayed request from a new one.
+    ///   False by default.
     public init(
         secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
         keyIDNamesUser: Bool = false, sendsNonce: Bool = false
@@ -54,7 +59,8 @@ public struct RequestSigningPlugin: PulsePlugin {
             keyIDNamesUser: keyIDNamesUser, sendsNonce: sendsNonce)
     }
 
-    /// ``init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)`` with a key of any bytes.
+    /// Signs with a key of any bytes; else like
+    /// ``init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)``.
     public init(
         secret: Data, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
         keyIDNamesUser: Bool = false, sendsNonce: Bool = false
@@ -88,7 +94,7 @@ public struct RequestSigningPlugin: PulsePlugin {
     ) async throws -> PulseResponse {
         guard let url = request.url, isHome(url, context) else { return try await next(request) }
         let signer = try signer.get()
-        // Most requests have no body, and few another than bytes: these are not worth an asynchronous function.
+        // Most requests have no body or one of bytes: these are not worth an asynchronous function.
         if case .inRequest = context.body {
             let bodyHash = try signer.bodyHash.hex(of: request.httpBody)
             return try await next(signed(request, url, bodyHash: bodyHash, by: signer, for: context))
@@ -156,7 +162,7 @@ public struct RequestSigningPlugin: PulsePlugin {
     }
 }
 
-// Bytes and files are hashed in short work of its own, streams in a task that the call's end cancels.
+// Bytes and files are hashed in short work, streams in a task that the call's end cancels.
 extension RequestSigningPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
@@ -167,7 +173,8 @@ extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
 }
 
 extension PulsePlugin where Self == RequestSigningPlugin {
-    /// ``RequestSigningPlugin/init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)``
+    /// A ``RequestSigningPlugin`` with a text as its secret:
+    /// ``RequestSigningPlugin/init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)``.
     public static func signing(
         secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
         keyIDNamesUser: Bool = false, sendsNonce: Bool = false
@@ -177,7 +184,7 @@ extension PulsePlugin where Self == RequestSigningPlugin {
             sendsNonce: sendsNonce)
     }
 
-    /// The same with a key of any bytes.
+    /// A ``RequestSigningPlugin`` with a key of any bytes.
     public static func signing(
         secret: Data, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
         keyIDNamesUser: Bool = false, sendsNonce: Bool = false

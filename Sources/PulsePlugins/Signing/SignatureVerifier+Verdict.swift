@@ -3,27 +3,31 @@
 extension SignatureVerifier {
     /// What a verifier says of a request.
     public enum Verdict: Sendable, Hashable {
+        /// The signature is right, the time too, and no replay is known.
         case accepted
+        /// The request must not be served, for that reason.
         case refused(Reason)
 
+        /// Whether the request was accepted.
         public var isAccepted: Bool { self == .accepted }
     }
 
     /// Why a request was refused: for the server's own log. Tell the client no more than 401.
     public enum Reason: Sendable, Hashable {
-        /// There is no signature, no timestamp, or no nonce where one is demanded.
+        /// The signature or the timestamp is missing, or a nonce that is demanded.
         case missing
-        /// A signature that is not 64 hexadecimal digits, a timestamp that is no number, a header that came twice.
+        /// The signature is not 64 hexadecimal digits, the timestamp is not a number, the nonce is not a token, a part
+        /// holds a `|`, or a header came twice.
         case malformed
-        /// Signed longer ago than the tolerance.
+        /// The request was signed longer ago than the tolerance.
         case tooOld
-        /// Signed in the future, by more than the tolerance.
+        /// The request was signed in the future, by more than the tolerance.
         case tooNew
         /// There is no secret for that key id, or none that can be used on this system.
         case unknownKey
-        /// Signed with another secret, or changed on the way.
+        /// The request was signed with another secret, or changed on the way.
         case mismatch
-        /// Accepted before.
+        /// The request was accepted before.
         case replayed
     }
 }

@@ -5,10 +5,10 @@ import PulseStorage
 
 /// Judges requests that a ``RequestSigningPlugin`` has signed: for servers, and for tests.
 ///
-/// Signatures are compared in a time that tells nothing of them. A request is refused if its timestamp is further from the
-/// clock than the tolerance, in either direction. Without nonces a request can be replayed within that time: use TLS, and
-/// `rejectsReplays` where the same request twice does harm. One verifier then has to see all requests: replays are told
-/// from what this very value, and its copies, have accepted.
+/// Signatures are compared in constant time. A request is refused if its timestamp is further from the clock than the
+/// tolerance, in either direction. Without nonces a request can be replayed within that time: use TLS, and
+/// `rejectsReplays` where a second arrival does harm. Then one verifier, or its copies, must see all requests: it knows
+/// only the nonces that it has accepted itself.
 ///
 /// Safe from any thread.
 public struct SignatureVerifier: Sendable {
@@ -22,7 +22,7 @@ public struct SignatureVerifier: Sendable {
         case one(SigningKey)
         case byID([String: SigningKey])
 
-        /// Those that can be used: without hash functions there are none.
+        /// The keys that can be used: without hash functions there are none.
         init(byID secrets: [String: Data]) {
             self = .byID(secrets.compactMapValues { try? SigningKey(secret: $0, hashes: SystemHashes.library) })
         }
@@ -33,11 +33,14 @@ public struct SignatureVerifier: Sendable {
         }
     }
 
-    /// For one secret, whatever key id a request tells.
+    /// A verifier for one secret, whatever key id a request tells.
     ///
+    /// - Parameter secret: its bytes in UTF-8 are the key. An empty one accepts nothing.
+    /// - Parameter signatureHeader: where the signature is; `X-Signature-256` by default.
     /// - Parameter tolerance: in seconds, 5 minutes by default; NaN and less than zero accept nothing.
-    /// - Parameter rejectsReplays: demands nonces, and accepts each once within the tolerance.
-    /// - Parameter nonceCapacity: how many nonces are kept. With more in that time the window becomes shorter.
+    /// - Parameter rejectsReplays: demands nonces, and accepts each once within the tolerance. False by default.
+    /// - Parameter nonceCapacity: how many nonces are kept, 100,000 by default. With more within the tolerance the
+    ///   window becomes shorter.
     public init(
         secret: String, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -47,7 +50,7 @@ public struct SignatureVerifier: Sendable {
             rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
     }
 
-    /// The same with a key of any bytes.
+    /// A verifier for one secret of any bytes.
     public init(
         secret: Data, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -57,8 +60,8 @@ public struct SignatureVerifier: Sendable {
             rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
     }
 
-    /// For secrets by the key id that each request tells: so that a secret can be changed, or each client has its own. An
-    /// empty secret accepts nothing.
+    /// A verifier for secrets by the key id that each request tells: so that a secret can be changed, or each client
+    /// has its own. An empty secret accepts nothing.
     public init(
         secrets: [String: Data], signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -92,7 +95,7 @@ public struct SignatureVerifier: Sendable {
         guard let code = SHA256Hash(hex: signature), let seconds = Self.seconds(timestamp),
             nonce.map(Self.isNonce) ?? true
         else { return .refused(.malformed) }
-        // Whole seconds, as in the timestamp. Written so that a number that is none refuses.
+        // Whole seconds, as in the timestamp. Written so that NaN refuses.
         let now = clock.now.timeIntervalSince1970.rounded(.down)
         guard now - Double(seconds) <= tolerance else { return .refused(.tooOld) }
         guard Double(seconds) - now <= tolerance else { return .refused(.tooNew) }
@@ -106,7 +109,7 @@ public struct SignatureVerifier: Sendable {
         return admission(nonce, seconds, now)
     }
 
-    /// Judges a request as a client sent it: what a mock transport got. Its body is its `httpBody`; a file or a stream
+    /// Judges a request as a client sent it and a mock transport got it. Its body is its `httpBody`; a file or a stream
     /// stands beside the request and is not seen here.
     public func verdict(on request: URLRequest) -> Verdict {
         guard let url = request.url, let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else {
@@ -135,7 +138,7 @@ public struct SignatureVerifier: Sendable {
         }
     }
 
-    /// Digits alone, and no more than a `Double` tells apart.
+    /// The number in a text of digits alone, and of no more than a `Double` can represent.
     private static func seconds(_ text: String) -> Int64? {
         guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
         return Int64(text)

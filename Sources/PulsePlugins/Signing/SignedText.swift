@@ -26,7 +26,7 @@ struct SignedText: Sendable {
             bytes.append(Self.separator)
             bytes.append(contentsOf: nonce.utf8)
         }
-        // Of all parts at once, and without a branch, so that the machine looks at many bytes at a time.
+        // Over all parts at once and without a branch, so that the machine looks at many bytes at a time.
         let separators = bytes.withUnsafeBufferPointer { bytes in
             var count = 0
             for byte in bytes { count += byte == Self.separator ? 1 : 0 }
@@ -49,7 +49,7 @@ struct SignedText: Sendable {
         bytes.append(contentsOf: target[start..<end])
     }
 
-    /// The index behind the first `://`.
+    /// The index after the first `://`.
     private static func authorityStart(_ target: UnsafeBufferPointer<UInt8>, _ end: Int) -> Int? {
         guard let colon = target[..<end].firstIndex(of: UInt8(ascii: ":")), colon + 2 < end,
             target[colon + 1] == UInt8(ascii: "/"), target[colon + 2] == UInt8(ascii: "/")

@@ -8,8 +8,8 @@ struct SigningKey: Sendable {
     let hashes: any HashLibrary
     private let key: any HMACKey
 
-    /// Throws ``PulseError/unsupported(_:)`` without hash functions, ``PulseError/invalidRequest(reason:)`` for an empty
-    /// secret, with which anybody could sign.
+    /// Throws ``PulseError/unsupported(_:)`` without hash functions, and ``PulseError/invalidRequest(reason:)`` for an
+    /// empty secret, with which anybody could sign.
     init(secret: Data, hashes: (any HashLibrary)?) throws {
         guard let hashes else { throw Self.unsupported }
         guard !secret.isEmpty else { throw PulseError.invalidRequest(reason: "the signing secret is empty") }

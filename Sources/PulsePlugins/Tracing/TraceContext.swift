@@ -2,13 +2,14 @@
 
 import PulseCore
 
-/// Where in a distributed trace something happens: the content of the W3C headers `traceparent` and `tracestate`
-/// (Trace Context, level 1).
+/// A position in a distributed trace: the content of the W3C headers `traceparent` and `tracestate` (Trace Context,
+/// level 1).
 ///
-/// Bind ``current`` to let calls continue a trace of one's own:
-/// `try await TraceContext.$current.withValue(span) { try await client.request(…) }`.
+/// Bind ``current`` to let calls continue a trace of the app: `try await TraceContext.$current.withValue(span) { try
+/// await client.request(…) }`.
 public struct TraceContext: Sendable, Hashable {
-    /// What calls of this task continue, if tracing them is on; nil to begin a trace with each call.
+    /// The span that calls of this task continue, if a ``TracingPlugin`` traces them. Nil, the default, begins a trace
+    /// with each call.
     @TaskLocal public static var current: TraceContext?
 
     private let high: UInt64
@@ -16,7 +17,8 @@ public struct TraceContext: Sendable, Hashable {
     private let span: UInt64
     /// Whether the caller records this trace: the one flag of level 1.
     public let isSampled: Bool
-    /// What tracing systems keep for themselves, handed on as it came; nil for nothing.
+    /// The content of `tracestate`, which tracing systems keep for themselves, handed on as it came; nil if there is
+    /// none.
     public let traceState: String?
 
     /// Nil if the trace or the span is zero, which stands for none.
@@ -28,7 +30,7 @@ public struct TraceContext: Sendable, Hashable {
         self.traceState = traceState
     }
 
-    /// Reads the headers as they came.
+    /// Reads the two headers as they came.
     ///
     /// Nil for a `traceparent` that is not valid: wrong length, upper-case digits, a trace or a span of zeros, version
     /// `ff`. A version above 0 is read as far as version 0 goes. An invalid `tracestate` alone is dropped.
@@ -40,7 +42,7 @@ public struct TraceContext: Sendable, Hashable {
             traceState: tracestate.flatMap(TraceState.valid))
     }
 
-    /// 32 hexadecimal digits in lower case.
+    /// The trace's id: 32 hexadecimal digits in lower case.
     public var traceID: String {
         String(unsafeUninitializedCapacity: 32) { digits in
             digits.writeHex(high, at: 0)
@@ -49,7 +51,7 @@ public struct TraceContext: Sendable, Hashable {
         }
     }
 
-    /// 16 hexadecimal digits in lower case.
+    /// The span's id: 16 hexadecimal digits in lower case.
     public var spanID: String {
         String(unsafeUninitializedCapacity: 16) { digits in
             digits.writeHex(span, at: 0)
@@ -57,9 +59,9 @@ public struct TraceContext: Sendable, Hashable {
         }
     }
 
-    /// The header's text, version 00.
+    /// The value of the `traceparent` header, version 00.
     public var traceparent: String {
-        // In one go, since every attempt makes one.
+        // Written in one go, since every attempt makes one.
         String(unsafeUninitializedCapacity: 55) { text in
             let (zero, dash) = (UInt8(ascii: "0"), UInt8(ascii: "-"))
             (text[0], text[1], text[2], text[35], text[52], text[53]) = (zero, zero, dash, dash, dash, zero)
@@ -78,12 +80,12 @@ public struct TraceContext: Sendable, Hashable {
         traceState = trace.vendorState
     }
 
-    /// For the call that this span is the first of.
+    /// The trace of the call that this span begins.
     func trace(continuing parent: TraceContext?) -> Call.Trace {
         Call.Trace(high: high, low: low, isSampled: isSampled, vendorState: traceState, parentSpan: parent?.span)
     }
 
-    /// Another span of the same trace, by a source of chance.
+    /// Another span of the same trace, with an id from that randomness.
     package func child(_ randomness: any Randomness) -> TraceContext {
         TraceContext(
             trace: (high, low), span: randomness.next().nonZero, isSampled: isSampled, traceState: traceState) ?? self

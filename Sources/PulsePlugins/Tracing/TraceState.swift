@@ -5,7 +5,7 @@ import PulseCore
 /// The rules of a `tracestate` (W3C Trace Context, section 3.3).
 enum TraceState {
     private static let maximumMembers = 32
-    /// Vendors must hand on that many bytes; what is longer helps nobody and may burst a server's header limit.
+    /// Vendors must hand on that many bytes; a longer text may exceed a server's header limit.
     private static let maximumLength = 512
 
     /// The text if it is a list of members with distinct keys, else nil; nil for an empty one too.

@@ -22,7 +22,7 @@ struct Traceparent {
         (self.high, self.low, self.span, self.flags) = (high, low, span, flags)
     }
 
-    /// Sixteen digits at most, in lower case alone.
+    /// The value of at most sixteen digits; nil unless they are in lower case.
     private static func hex(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> UInt64? {
         var value: UInt64 = 0
         for byte in bytes[range] {

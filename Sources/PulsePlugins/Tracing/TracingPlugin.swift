@@ -2,19 +2,22 @@
 
 public import PulseCore
 
-/// Makes calls part of a distributed trace: `traceparent` and `tracestate` as W3C Trace Context has them.
+/// Makes calls part of a distributed trace, by the headers `traceparent` and `tracestate` of W3C Trace Context.
 ///
-/// One trace a call, a span of its own for each attempt and redirect hop. A call continues ``TraceContext/current`` where
-/// that is bound, else begins a trace. The headers go home and to the hosts that are listed, nowhere else; there they
-/// take the place of those that the request has. The trace's id is in the events of the call from then on.
+/// Each call is one trace, each attempt and redirect hop a span of its own. A call continues ``TraceContext/current``
+/// where that is bound, else begins a trace. The headers go home and to the listed hosts, nowhere else; there they
+/// replace those that the request has. The trace's id is in the events of the call from then on.
 public struct TracingPlugin: PulsePlugin {
     private let hosts: Set<String>
     private let isSampled: Bool
 
     public var identifier: String { "com.pulse.tracing" }
 
-    /// - Parameter hosts: that get the headers besides the client's home: names in any case, without a port.
-    /// - Parameter isSampled: of the traces that begin here; one that is continued keeps its flag.
+    /// Traces calls to the client's home and to the listed hosts.
+    ///
+    /// - Parameter hosts: names in any case, without a port. None by default.
+    /// - Parameter isSampled: whether traces that begin here are recorded; true by default. One that is continued keeps
+    ///   its flag.
     public init(hosts: Set<String> = [], isSampled: Bool = true) {
         self.hosts = Set(hosts.map(\.asciiLowercased))
         self.isSampled = isSampled
@@ -43,7 +46,7 @@ public struct TracingPlugin: PulsePlugin {
         let span =
             parent.map { $0.child(context.randomness) }
             ?? TraceContext(isSampled: isSampled, context.randomness)
-        // A copy that is sent at the same moment may have begun the trace before.
+        // A copy that is sent at the same moment may have begun the trace first.
         guard let earlier = context.call.begin(span.trace(continuing: parent)) else { return span }
         return TraceContext(within: earlier, context.randomness)
     }
@@ -52,7 +55,7 @@ public struct TracingPlugin: PulsePlugin {
 extension TracingPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == TracingPlugin {
-    /// ``TracingPlugin/init(hosts:isSampled:)``
+    /// A ``TracingPlugin`` for the client's home and those hosts: ``TracingPlugin/init(hosts:isSampled:)``.
     public static func tracing(hosts: Set<String> = [], isSampled: Bool = true) -> TracingPlugin {
         TracingPlugin(hosts: hosts, isSampled: isSampled)
     }

@@ -10,9 +10,10 @@ final class Recoverer: Sendable {
         let work: Task<Void, Never>
         /// Nil once it has gone off, until somebody waits for the run again.
         var alarm: Task<Void, Never>?
-        /// Of the call that began it, which may leave: who waits for the run may hold all others, and the run need one.
+        /// The permits of the call that began it, which may leave: the calls that wait may hold all others, and the run
+        /// need one.
         var permits: [HeldPermit]
-        /// Whoever began to wait afterwards waits for what its end may still bring.
+        /// Whether its time has passed: calls that join afterwards wait for what its end may still bring.
         var isGivenUp = false
     }
 
@@ -20,7 +21,7 @@ final class Recoverer: Sendable {
         var ledger = RecoveryLedger<Waiter>()
         /// By the number of the run.
         var tasks: [UInt64: RunTasks] = [:]
-        /// Those that a shutdown has cancelled.
+        /// The runs that a shutdown has cancelled.
         var cancelled: Set<UInt64> = []
         var nextID: UInt64 = 0
     }
@@ -28,12 +29,12 @@ final class Recoverer: Sendable {
     private let timeout: TimeInterval
     private let state = Locked(State())
 
-    /// - Parameter timeout: in seconds; 30 if it is no positive number.
+    /// - Parameter timeout: in seconds; 30 if it is not a positive number.
     init(timeout: TimeInterval) {
         self.timeout = timeout > 0 ? timeout : 30
     }
 
-    /// Whether this task is part of a recovery of its own.
+    /// Whether this task is part of a recovery of this object.
     var isWorking: Bool { WorkScope.isWithin(self) }
 
     /// What ``recover(_:sentAt:in:next:)`` needs to know of a request that is about to be sent.
@@ -57,7 +58,7 @@ final class Recoverer: Sendable {
         try await withCancellation(cancellation) {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
-                    // Cancellation that came before the continuation found nothing to resume.
+                    // A cancellation before the continuation was there found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
                     let action = state.ledger.ask(recovery.name, sentAt: time)
                     if action == .goOn { return .success(()) }
@@ -67,7 +68,7 @@ final class Recoverer: Sendable {
                     case .goOn: break
                     case .start(let run): state.tasks[run] = start(recovery, run, context.clock, next)
                     case .wait(let run):
-                        // Work that was given up and goes on: whoever waits for it has a time of its own.
+                        // Work that was given up and goes on: a call that waits for it has a time of its own.
                         if let tasks = state.tasks[run], tasks.alarm == nil {
                             state.tasks[run]?.alarm = alarm(recovery.name, run, tasks.work, context.clock)
                         }
@@ -82,7 +83,7 @@ final class Recoverer: Sendable {
         }
     }
 
-    /// Ends the recoveries of the moment.
+    /// Ends the recoveries under way.
     func shutdown() async {
         let tasks = state.withLock { state in
             state.cancelled.formUnion(state.tasks.keys)
@@ -118,14 +119,14 @@ final class Recoverer: Sendable {
     ) -> Task<Void, Never> {
         Task { [timeout] in
             guard (try? await clock.sleep(timeout)) != nil else { return }
-            // Not waited for: work that does not heed its cancellation would hold up everybody.
+            // Not waited for: work that ignores its cancellation would hold up everybody.
             work.cancel()
             self.giveUp(name, run)
         }
     }
 
-    /// Nobody waits for the run any more. It stays the one of its name until it ends: a second login beside a first that goes
-    /// on would spend the same refresh token.
+    /// Lets the waiters of a run go. The run keeps its name until it ends: a second login beside a first that goes on
+    /// would spend the same refresh token.
     private func giveUp(_ name: String, _ run: UInt64) {
         let (waiters, permits) = state.withLock { state in
             defer {
@@ -163,19 +164,19 @@ final class Recoverer: Sendable {
         }
         tasks?.alarm?.cancel()
         tasks?.permits.forEach { $0.release() }
-        // Its cancellation was ours, and says nothing to those who came later: they may try again.
+        // The cancellation came from here, and says nothing to those who came later: they may try again.
         let isGivenUp = tasks?.isGivenUp == true
         let told = isShutDown ? result : result.mapError { isGivenUp ? isTooSlow : Self.asFailure($0, of: name) }
         waiters.forEach { $0.resume(with: told) }
     }
 
-    /// What the recovery was cancelled by has cancelled none of those that wait for it: to them it has failed.
+    /// A recovery that was cancelled from within has failed for the calls that wait: nobody cancelled them.
     private static func asFailure(_ error: any Error, of name: String) -> any Error {
         PulseError(wrapping: error).kind == .cancelled ? PulseError.custom(RecoveryCancelled(name: name)) : error
     }
 }
 
-/// A recovery was cancelled within, and not by the plugin's shutdown.
+/// A recovery was cancelled from within, and not by the plugin's shutdown.
 struct RecoveryCancelled: Error, CustomStringConvertible {
     let name: String
 

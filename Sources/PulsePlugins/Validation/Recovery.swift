@@ -2,11 +2,11 @@
 
 public import PulseCore
 
-/// What puts right that answers are not as they should be: a request, or work of one's own.
+/// Work that puts things right before a request is sent again: another request, or a closure of the app.
 ///
-/// It runs once for all calls that ask for one of its name at the same time, in a task of the plugin's: a call that is
-/// cancelled leaves alone, and the work goes on, since a server may have acted upon it already. All who waited get its
-/// outcome. A call whose request was sent before the last success under that name is sent again without another one.
+/// It runs once for all calls that ask for that name at the same time, in a task of the plugin: a cancelled call leaves
+/// alone, and the work goes on, since a server may have acted upon it already. All calls that wait get its outcome. A
+/// call whose request was sent before the last success under that name is sent again without another recovery.
 public struct Recovery: Sendable {
     enum Work: Sendable {
         case request(URLRequest)
@@ -16,8 +16,7 @@ public struct Recovery: Sendable {
     let name: String
     let work: Work
 
-    /// Sends another request through what stands further in than the plugin; any 2xx is a success. No redirect of it is
-    /// followed.
+    /// Sends another request through the plugins further in; any 2xx is a success. Its redirects are not followed.
     ///
     /// - Parameter name: the request's method and URL by default.
     public static func request(_ request: URLRequest, named name: String? = nil) -> Recovery {
@@ -26,8 +25,8 @@ public struct Recovery: Sendable {
             work: .request(request))
     }
 
-    /// Runs a closure. Calls that it makes through a client with the same plugin pass that one untouched: they do not
-    /// wait for what they are part of.
+    /// Runs a closure. Calls that it makes through a client with the same plugin pass that plugin untouched: they do
+    /// not wait for the work they are part of.
     public static func task(_ name: String, _ work: @escaping @Sendable () async throws -> Void) -> Recovery {
         Recovery(name: name, work: .task(work))
     }

@@ -5,9 +5,9 @@ import PulseCore
 /// Which recoveries run and who waits for each, as a value: at most one at a time under a name.
 struct RecoveryLedger<Waiter: Sendable>: Sendable {
     enum Action: Sendable, Equatable {
-        /// It was put right after the request had been sent.
+        /// A recovery has succeeded since the request was sent.
         case goOn
-        /// Nobody puts it right yet: start a run of that number.
+        /// No run is under way: start one of that number.
         case start(run: UInt64)
         /// A run is under way, of that number.
         case wait(run: UInt64)

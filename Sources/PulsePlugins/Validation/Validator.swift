@@ -12,37 +12,40 @@ public import PulseCore
 public struct Validator: Sendable {
     /// What a validator makes of an answer.
     public enum Verdict: Sendable {
-        /// The next validator judges it, and after the last it is the answer.
+        /// The answer passes to the next validator; after the last one it goes to the caller.
         case accept
-        /// The attempt fails with that error, a ``PulseError`` as it is and any other as ``PulseError/custom(_:)``. The
-        /// retry policy judges it as it would an error of the wire.
+        /// The attempt fails with that error: a ``PulseError`` as it is, any other as ``PulseError/custom(_:)``. The
+        /// retry policy treats it like an error of the wire.
         case fail(any Error)
         /// Another answer takes its place, which the next validator judges.
         case replace(PulseResponse)
         /// The request is sent again after the strategy's wait, and the answer judged from the first validator on.
         ///
-        /// - Parameter repeatsUnsafe: says that the server has not done what it was asked for, so that a POST may be sent
-        ///   again though it has no key.
+        /// - Parameter repeatsUnsafe: says that the server has not done what it was asked for, so that a POST may be
+        ///   sent again though it has no key.
         /// - Parameter otherwise: what the attempt fails with if the request may not be repeated, or not any more.
         case retry(BackoffStrategy = .immediate, repeatsUnsafe: Bool = false, otherwise: any Error)
-        /// What was amiss is put right first, once for all calls that find the same amiss; then as after `retry`.
+        /// The recovery runs first, once for all calls that ask for the same; then the request is sent again as after
+        /// `retry`.
         case recover(Recovery, repeatsUnsafe: Bool = false, otherwise: any Error)
     }
 
     let judge: @Sendable (URLRequest, PulseResponse, PluginContext) throws -> Verdict
 
-    /// - Parameter judge: gets the request as it was sent, whatever the answer's status, and the body only of a buffered
-    ///   answer. Called concurrently; it must not wait. What it throws is as good as ``Verdict/fail(_:)``.
+    /// A validator from a closure.
+    ///
+    /// - Parameter judge: gets the request as it was sent and the answer, whatever its status; the body only of a
+    ///   buffered answer. Called concurrently; it must not wait. What it throws counts as ``Verdict/fail(_:)``.
     public init(_ judge: @escaping @Sendable (URLRequest, PulseResponse, PluginContext) throws -> Verdict) {
         self.judge = judge
     }
 
-    /// For an API that puts its errors into a 200: reads the body of each accepted answer as that type, and fails with
-    /// the error that the closure makes of it. A body of another shape, or a nil, is no error.
+    /// A validator for an API that puts its errors into a 200: reads the body of each accepted answer as that type, and
+    /// fails with the error that the closure makes of it. A body of another shape, or a nil, is not an error.
     ///
     /// `.errorBody(Fault.self) { $0.code == 0 ? nil : APIError(code: $0.code) }`
     ///
-    /// The body is decoded once more than without: give `type` the members that tell, and no more.
+    /// The body is decoded once more than without: give `type` only the members that tell.
     /// - Parameter decoder: the call's own if nil.
     public static func errorBody<Body: Decodable & Sendable>(
         _ type: Body.Type, using decoder: (any ResponseDecoder)? = nil,
@@ -51,7 +54,8 @@ public struct Validator: Sendable {
         errorBody(type, using: decoder) { body in error(body).map { .fail($0) } ?? .accept }
     }
 
-    /// The same with a verdict of one's own: to renew a session, to try again.
+    /// A validator that reads the body of each accepted answer as that type and takes the closure's verdict: to renew a
+    /// session, to try again. A body of another shape is accepted.
     public static func errorBody<Body: Decodable & Sendable>(
         _ type: Body.Type, using decoder: (any ResponseDecoder)? = nil,
         verdict: @escaping @Sendable (Body) -> Verdict

@@ -2,17 +2,17 @@
 
 public import PulseCore
 
-/// Lets validators judge each answer before anything further out sees it: accept it, fail, put another in its place, send
-/// the request again, or put right what is amiss and then send it again.
+/// Lets validators judge each answer before plugins further out see it: accept it, fail, put another in its place, send
+/// the request again, or put things right and then send it again.
 ///
-/// They are asked in their order. They see answers of every status; a failure of the wire, and a redirect that the client
-/// is going to follow, pass untouched. Each attempt sends its request `maxRepeats` times more at most.
+/// They are asked in their order. They see answers of every status; a failure of the wire, and a redirect that the
+/// client is going to follow, pass untouched. An attempt sends its request again at most `maxRepeats` times.
 ///
-/// What a server has answered it may have done, so a repeat has the rule of every retry: the method is idempotent, or the
-/// call has an `Idempotency-Key`, and the body can be sent again. A validator that knows better says `repeatsUnsafe`,
-/// which lifts the first half of the rule and never the second. A repeat that is not allowed, whose wait would pass the
-/// deadline, or for which the host's retry budget has nothing left, is a failure with the verdict's own error. What is
-/// repeated once something was put right takes nothing of the budget.
+/// A server that has answered may have done the work, so a repeat follows the rule of every retry (RFC 9110, section
+/// 9.2.2): the method is idempotent, or the call has an `Idempotency-Key`, and the body can be sent again. A validator
+/// that knows better says `repeatsUnsafe`, which lifts the first half of the rule and never the second. A repeat that
+/// is not allowed, whose wait would pass the deadline, or for which the host's retry budget has nothing left, is a
+/// failure with the verdict's own error. A repeat after a recovery takes nothing of the budget.
 public struct ValidatorPlugin: PulsePlugin {
     private let validators: [Validator]
     private let maxRepeats: Int
@@ -20,10 +20,13 @@ public struct ValidatorPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.validator" }
 
-    /// - Parameter maxRepeats: of the request within one attempt, whichever validators ask for them.
-    /// - Parameter recoveryTimeout: seconds until a ``Recovery`` is cancelled and who waited fails with a timeout. While work
-    ///   that does not heed its cancellation goes on, no other of its name begins: who waits for it has as long again. 30 if
-    ///   it is no positive number.
+    /// A plugin with those validators.
+    ///
+    /// - Parameter maxRepeats: repeats of the request within one attempt, whichever validators ask for them; 2 by
+    ///   default.
+    /// - Parameter recoveryTimeout: seconds after which a ``Recovery`` is cancelled and the calls that wait fail with a
+    ///   timeout; 30 by default, and for anything but a positive number. While work that ignores its cancellation goes
+    ///   on, no other of its name begins: a call that waits for it has as long again.
     public init(_ validators: [Validator], maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30) {
         self.validators = validators
         self.maxRepeats = max(0, maxRepeats)
@@ -43,7 +46,7 @@ public struct ValidatorPlugin: PulsePlugin {
         }
     }
 
-    /// Ends the recoveries of the moment; who waits for one fails with what that throws.
+    /// Ends the recoveries under way; the calls that wait for one fail with what it throws. The plugin stays usable.
     public func shutdown() async {
         await recoverer.shutdown()
     }
@@ -55,7 +58,7 @@ public struct ValidatorPlugin: PulsePlugin {
         case again(Wish)
     }
 
-    /// What a validator wants to be done before the request is sent again.
+    /// What a validator asks for before the request is sent again.
     private struct Wish {
         let way: Way
         let repeatsUnsafe: Bool
@@ -78,7 +81,7 @@ public struct ValidatorPlugin: PulsePlugin {
                 case .fail(let error):
                     throw error
                 case .replace(let other):
-                    // Another stream may be made of this one; without one nobody reads it.
+                    // The other answer's stream may be made of this one; without one nobody reads it.
                     if other.bytes == nil { response.bytes?.cancel() }
                     response = other
                 case .retry(let strategy, let repeatsUnsafe, let otherwise):
@@ -142,19 +145,18 @@ public struct ValidatorPlugin: PulsePlugin {
         }
     }
 
-    /// The rule of every retry (RFC 9110, section 9.2.2), which the validator's word may lift, but for the body's sake.
+    /// The rule of every retry (RFC 9110, section 9.2.2). A validator may lift it, but not for a body that can be sent
+    /// only once.
     private func mayRepeat(_ request: URLRequest, _ wish: Wish, in context: PluginContext) -> Bool {
-        guard context.body.isReplayable else { return false }
-        return wish.repeatsUnsafe || context.method.isIdempotent && request.isIdempotent
-            || request.hasIdempotencyKey
+        context.body.isReplayable && (context.mayRepeat(request) || wish.repeatsUnsafe)
     }
 }
 
-// Validators do not wait, and each wait for what they ask for ends with the call.
+// Validators do not wait, and every wait for what they ask for ends with the call.
 extension ValidatorPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == ValidatorPlugin {
-    /// ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``
+    /// A ``ValidatorPlugin`` with those validators: ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``.
     public static func validator(
         _ validators: Validator..., maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30
     ) -> ValidatorPlugin {

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// A warning about a plugin's settings, told once: it would say the same of every call. Not counted as told while nobody
-/// listens.
+/// A warning about a plugin's settings, told once, since it would say the same of every call. It does not count as told
+/// while nobody listens.
 struct OneWarning: Sendable {
     private let text: String
     private let isTold = Locked(false)

@@ -4,10 +4,10 @@ import PulseCore
 
 /// The digests under which the cache knows credentials, bodies of queries, and files.
 package enum CacheDigest {
-    /// For tests: as on a system without a hash function.
+    /// Set by tests, to act as on a system without a hash function.
     @TaskLocal static var isUnsupported = false
 
-    /// 64 hexadecimal digits; nil where the system has no hash function.
+    /// A digest of 64 hexadecimal digits; nil where the system has no hash function.
     package static func hex(_ text: String) -> String? {
         isUnsupported ? nil : SystemHashes.library?.sha256(text)?.hex
     }

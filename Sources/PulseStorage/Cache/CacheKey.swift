@@ -2,16 +2,17 @@
 
 import PulseCore
 
-/// What a stored answer is found by, apart from the header fields that `Vary` names (RFC 9111, section 2).
+/// The key that a stored answer is found by, apart from the header fields that `Vary` names (RFC 9111, section 2).
 public struct CacheKey: Sendable, Hashable {
-    /// Whose answer it is: an account, a fingerprint of credentials, or empty for requests without any. Answers of one
-    /// partition are never given to another.
+    /// The owner of the answer: an account, a fingerprint of credentials, or empty for requests without any. Answers of
+    /// one partition are never given to another.
     public let partition: String
-    /// Normalized, without its fragment.
+    /// The normalized URL, without its fragment.
     public let url: String
     /// A digest of the body of a `QUERY`; nil for `GET`.
     public let bodyDigest: String?
 
+    /// Makes a key; by default of a request without credentials and without a body.
     public init(partition: String = "", url: String, bodyDigest: String? = nil) {
         self.partition = partition
         self.url = url
@@ -26,16 +27,18 @@ extension CacheKey: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// Which entries are to go.
+/// The entries that ``CacheStorage/remove(_:)`` forgets.
 public enum CacheSelection: Sendable, Hashable {
+    /// Every answer under that key.
     case key(CacheKey)
     /// Every answer for that normalized URL, whoever asked and with whatever body.
     case url(String)
-    /// Every answer whose normalized URL begins so.
+    /// Every answer whose normalized URL begins with that text.
     case prefix(String)
-    /// Every answer that was stored under that tag.
+    /// Every answer that was stored under that tag, with the other variants of its key.
     case tag(String)
     /// Every answer of that partition.
     case partition(String)
+    /// Every answer in the store.
     case all
 }

@@ -12,15 +12,17 @@ public struct CachedBody: Sendable {
 
     private let source: Source
 
+    /// A body that is in memory.
     public init(_ data: Data) {
         source = .memory(data)
     }
 
+    /// A body that its store reads when it is asked for.
     public init(_ source: any CachedBodySource) {
         self.source = .store(source)
     }
 
-    /// In bytes.
+    /// The length in bytes.
     public var count: Int {
         switch source {
         case .memory(let data): data.count
@@ -28,7 +30,7 @@ public struct CachedBody: Sendable {
         }
     }
 
-    /// All of it. Throws if it cannot be read or is not what was stored.
+    /// All bytes of the body. Throws if it cannot be read or is not what was stored.
     public func data() async throws -> Data {
         switch source {
         case .memory(let data): data
@@ -36,7 +38,7 @@ public struct CachedBody: Sendable {
         }
     }
 
-    /// In pieces. Throws, before the first piece, if it cannot be read or is not what was stored.
+    /// The body in pieces. Throws, before the first piece, if it cannot be read or is not what was stored.
     public func stream() async throws -> ByteStream {
         switch source {
         case .memory(let data): ByteStream(data.isEmpty ? [] : [data])
@@ -44,7 +46,7 @@ public struct CachedBody: Sendable {
         }
     }
 
-    /// What is in memory anyway.
+    /// The bytes, if they are in memory; nil if a store has them.
     package var inMemory: Data? {
         if case .memory(let data) = source { data } else { nil }
     }
@@ -56,8 +58,10 @@ public struct CachedBody: Sendable {
 
 /// A body that a store reads when it is asked for. Safe from any thread.
 public protocol CachedBodySource: Sendable {
-    /// In bytes.
+    /// The length in bytes.
     var count: Int { get }
+    /// Reads the whole body. Throws if it cannot be read or is not what was stored.
     func data() async throws -> Data
+    /// Reads the body in pieces. Throws, before the first piece, if it cannot be read or is not what was stored.
     func stream() async throws -> ByteStream
 }

@@ -2,33 +2,37 @@
 
 public import PulseCore
 
-/// All that is kept of an answer but its body.
+/// A stored answer without its body.
 public struct CachedHead: Sendable, Hashable {
     /// A request field that the answer's `Vary` names, as the request had it (RFC 9111, section 4.1).
     public struct SelectingField: Sendable, Hashable {
-        /// In lower case.
+        /// The field's name, in lower case.
         public let name: String
-        /// Nil if the request had none, which only another request without it matches. A fingerprint of a secret one.
+        /// The field's value; a fingerprint of it if it is secret. Nil if the request had none: only another request
+        /// without it matches.
         public let value: String?
 
+        /// Makes a field; the name has to be in lower case.
         public init(name: String, value: String?) {
             self.name = name
             self.value = value
         }
     }
 
+    /// The status of the answer.
     public var statusCode: Int
-    /// As received, without what belongs to the connection.
+    /// The headers as received, without those that belong to the connection.
     public var headers: HTTPHeaders
     /// When the request left, by the wall clock.
     public var requestTime: Date
     /// When the answer came, by the wall clock.
     public var responseTime: Date
-    /// Sorted by name. Answers of one key whose fields are equal take each other's place.
+    /// The selecting fields, sorted by name. Answers of one key whose fields are equal take each other's place.
     public var selectingFields: [SelectingField]
-    /// What the app called it, for invalidation.
+    /// The tags that the app gave the answer, for invalidation.
     public var tags: Set<String>
 
+    /// Makes a head; by default of an answer without selecting fields and tags.
     public init(
         statusCode: Int, headers: HTTPHeaders, requestTime: Date, responseTime: Date,
         selectingFields: [SelectingField] = [], tags: Set<String> = []
@@ -44,9 +48,12 @@ public struct CachedHead: Sendable, Hashable {
 
 /// A stored answer.
 public struct CachedResponse: Sendable {
+    /// Its status, headers, times and tags.
     public var head: CachedHead
+    /// Its body.
     public var body: CachedBody
 
+    /// Makes an answer of a head and a body.
     public init(head: CachedHead, body: CachedBody) {
         self.head = head
         self.body = body

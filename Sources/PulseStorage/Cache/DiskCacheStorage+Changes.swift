@@ -4,7 +4,7 @@ import PulseCore
 
 // Everything here runs on the lane for changes.
 extension DiskCacheStorage {
-    /// Puts a file with its whole body in its place, and lets others go for it. False if it is too large.
+    /// Puts a file with its whole body in its place, and removes others to make room. False if it is too large.
     func finish(_ writing: DiskWriting, _ head: CachedHead, _ key: CacheKey, _ name: DiskName) throws -> Bool {
         let size = try writing.finish(name.onDisk(key), head)
         guard size <= maximumEntrySize else {
@@ -13,7 +13,8 @@ extension DiskCacheStorage {
         }
         var (slot, others) = try slot(for: head, name)
         if others + size > maximumEntrySize {
-            // Together the variants of one key are no larger than a single answer may be: else they push out all others.
+            // Together the variants of one key are no larger than a single answer may be: else they push out all
+            // others.
             ledger.withLock { $0.remove(name) }
             try folder.remove(name)
             slot = 0
@@ -25,8 +26,8 @@ extension DiskCacheStorage {
         return !leaving.contains(name)
     }
 
-    /// That of the answer with the same selecting fields, else the first that is free, else the oldest; and the bytes of
-    /// all others.
+    /// The slot of the answer with the same selecting fields, else the first free one, else the oldest; and the bytes
+    /// of all others.
     private func slot(for head: CachedHead, _ name: DiskName) throws -> (slot: Int, others: Int) {
         var (own, free, oldest) = (Int?.none, Int?.none, (slot: 0, time: Date.distantFuture))
         var sizes = [Int](repeating: 0, count: DiskName.slotCount)
@@ -35,7 +36,7 @@ extension DiskCacheStorage {
             case .empty, .damaged:
                 free = slot
             case .unreadable(let failure):
-                // It may be the very one that is to be replaced.
+                // It may be the one that is to be replaced.
                 throw failure
             case .response(let record, let file):
                 sizes[slot] = file.size ?? 0
@@ -58,7 +59,7 @@ extension DiskCacheStorage {
             switch folder.read(name, slot) {
             case .empty, .damaged: return
             case .response(let record, _) where record.head.selectingFields != head.selectingFields: continue
-            // One that cannot be read now might be meant.
+            // An answer that cannot be read now might be the one.
             case .response, .unreadable: break
             }
             ledger.withLock { $0.remove(name) }
@@ -69,8 +70,8 @@ extension DiskCacheStorage {
 
     // MARK: Selections
 
-    /// What lies in the folder counts, not what this process knows of it. Throws the first failure, after all else is
-    /// gone.
+    /// Removes what lies in the folder, not only what this process knows of. Throws the first failure, after everything
+    /// else is gone.
     func removeAll(_ selection: CacheSelection) throws -> Int {
         var count = 0
         var failure: (any Error)?
@@ -81,7 +82,7 @@ extension DiskCacheStorage {
                     if isSelected(name, slot, by: selection) { names.insert(name) }
                 }
             } catch let error {
-                // What lies there is not known: who asked must not think that it is gone.
+                // What lies there is not known: the caller must not think that it is gone.
                 failure = failure ?? error
             }
             for name in names {
@@ -92,7 +93,7 @@ extension DiskCacheStorage {
                     failure = failure ?? error
                 }
             }
-            // Not for one URL: it is asked for with every change, and there are many folders to try.
+            // Not for a single URL: that is asked for with every change, and there are many folders to try.
             if shard(of: selection) == nil { folder.removeEmptyFolders(of: partition) }
         }
         if let failure { throw failure }
@@ -116,7 +117,7 @@ extension DiskCacheStorage {
         case .key(let key): return DiskName(key) == name
         case .prefix, .tag: break
         }
-        // The file itself tells. One that cannot be read might be meant.
+        // The file itself tells. One that cannot be read might be selected.
         guard case .response(let record, _) = folder.read(name, slot) else { return true }
         switch selection {
         case .prefix(let prefix): return record.key.url.hasPrefix(prefix)
@@ -149,7 +150,7 @@ final class DiskCacheWriter: CacheWriter {
             do {
                 try chunk.withUnsafeBytes { try file.write($0) }
             } catch {
-                // What is there is of no use any more, and on a full disk its room is.
+                // The file is of no use any more, but on a full disk its room is.
                 discard()
                 throw error
             }
@@ -175,7 +176,7 @@ final class DiskCacheWriter: CacheWriter {
         withExtendedLifetime(file) {}
     }
 
-    /// Made with the first byte, or for an empty body at the end.
+    /// The file, made with the first byte, or at the end for an empty body.
     private func file() throws -> DiskWriting? {
         guard !isOver.withLock({ $0 }) else { return nil }
         if let known = writing.withLock({ $0 }) { return known }

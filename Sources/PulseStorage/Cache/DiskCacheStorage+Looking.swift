@@ -3,13 +3,13 @@
 import PulseCore
 
 // How a store learns what lay in its folder before it, and what other processes have put there. No call waits for that:
-// the folder is read on threads beside those that work for calls, and what they change meanwhile is taken into account at
-// the end.
+// the folder is read on threads beside those that work for calls, and what they change meanwhile is taken into account
+// at the end.
 extension DiskCacheStorage {
-    /// Of names that are let go in one piece of work, so that calls get their turn between two.
+    /// The number of names that are removed in one piece of work, so that calls get their turn between two.
     private static let batchSize = 64
 
-    /// So that what was there before this process is counted, and is let go in its turn.
+    /// Looks through the folder, so that what was there before this process is counted, and removed in its turn.
     ///
     /// - Parameter waiter: resumed at the end of the look that is under way, or at once if what it asks for is known.
     func lookThroughSoon(for waiter: CheckedContinuation<Void, Never>? = nil) {
@@ -28,13 +28,13 @@ extension DiskCacheStorage {
                 ledger.withLock { $0.endLook() }
                 return endLook()
             }
-            // Built here, since that takes a while; the copy costs whoever changes the ledger next a copy.
+            // Built here, since that takes a while; the next change of the ledger pays for a copy.
             let next = ledger.withLock { $0 }.successor(of: found)
             changes.begin { self.replaceLedger(by: next) }
         }
     }
 
-    /// On the lane for changes: nothing is written or removed while this runs.
+    /// Runs on the lane for changes: nothing is written or removed meanwhile.
     private func replaceLedger(by next: DiskLedger) {
         var next = next
         let meanwhile = ledger.withLock { $0.meanwhile } ?? DiskLedger.Meanwhile()

@@ -2,17 +2,18 @@
 
 public import PulseCore
 
-/// Keeps answers in a folder, within a number of bytes and of entries: the least recently used go first.
+/// A cache store in a folder, bounded in bytes and entries: the least recently used answers go first.
 ///
-/// Each answer is a file of its own, of mode 0600, under a name that tells nothing of its URL or its user; its body is not
-/// encrypted. A file gets its name when it is whole and is checked when it is read: one that was damaged, or cut short by
-/// a crash, is none. Several processes may use one folder. Each keeps the bounds as far as it knows what lies there, and
-/// looks again after it has written a quarter of them. Large bodies are read and written piece by piece.
+/// Each answer is a file of its own, of mode 0600, under a name that tells nothing of its URL or its user; its body is
+/// not encrypted. A file gets its name when it is complete, and is checked when it is read: one that was damaged, or
+/// cut short by a crash, counts as missing. Several processes may use one folder. Each keeps the bounds as far as it
+/// knows the folder, and looks through it again after it has written a quarter of them. Large bodies are read and
+/// written piece by piece.
 ///
-/// An answer that would take more than a quarter of the bytes is not kept. Nothing is read or made before the first use.
-/// Safe from any thread. On Linux it needs the system's libcrypto; without that nothing is kept, and storing throws
+/// An answer that would take more than a quarter of the bytes is not kept. Nothing is read or made before the first
+/// use. Safe from any thread. On Linux it needs the system's libcrypto; without it nothing is kept, and storing throws
 /// ``PulseError/unsupported(_:)``.
-public final class DiskCacheStorage: CacheStorage {
+public final class DiskCacheStorage: CacheStorage, EndsWithItsCall {
     let folder: DiskFolder
     let ledger: Locked<DiskLedger>
     /// Every change of an answer runs here, in its order: a removal meets what was stored before it.
@@ -22,16 +23,18 @@ public final class DiskCacheStorage: CacheStorage {
     let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
     let look = Locked(Look())
 
-    /// At the whole folder; one at a time.
+    /// The state of the look through the whole folder; one look at a time.
     struct Look: Sendable {
         var isUnderWay = false
-        /// Who waits for its end.
+        /// Callers that wait for its end.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
+    /// A cache in that folder.
+    ///
     /// - Parameter directory: for this cache alone; made when it is needed.
-    /// - Parameter maximumBytes: 64 MiB by default.
-    /// - Parameter maximumEntries: 10,000 by default.
+    /// - Parameter maximumBytes: 64 MiB by default; a negative number counts as 0.
+    /// - Parameter maximumEntries: 10,000 by default; a negative number counts as 0.
     public convenience init(directory: URL, maximumBytes: Int = 64 << 20, maximumEntries: Int = 10_000) {
         self.init(directory: directory, maximumBytes: maximumBytes, maximumEntries: maximumEntries, refuses: nil)
     }
@@ -46,8 +49,8 @@ public final class DiskCacheStorage: CacheStorage {
         ledger = Locked(DiskLedger(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
     }
 
-    /// A folder for caches of that name: in the system's folder for what may be deleted when room is short, under the
-    /// bundle's identifier or the executable's name.
+    /// A folder for caches of that name: in the system's folder for files that may be deleted when room is short, under
+    /// the bundle's identifier or the executable's name.
     public static func defaultDirectory(named name: String = "http") -> URL {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
         return (caches ?? FileManager.default.temporaryDirectory)
@@ -65,7 +68,7 @@ public final class DiskCacheStorage: CacheStorage {
         return []
     }
 
-    /// What the files of that name hold; nil if one of them is damaged.
+    /// The answers in the files of that name; nil if one of them is damaged.
     private func found(_ key: CacheKey, _ name: DiskName) -> [CachedResponse]? {
         var responses: [CachedResponse] = []
         for slot in 0..<DiskName.slotCount {
@@ -75,7 +78,7 @@ public final class DiskCacheStorage: CacheStorage {
             case .damaged:
                 return nil
             case .unreadable:
-                // One of the others may be older than what stands here.
+                // One of the others may be older than this one.
                 return []
             case .response(let record, let file):
                 guard name.isName(of: record.key, key), let response = response(record, file) else { return nil }
@@ -86,13 +89,13 @@ public final class DiskCacheStorage: CacheStorage {
         return responses
     }
 
-    /// Nil if the body is damaged.
+    /// The answer in a file; nil if its body is damaged.
     private func response(_ record: DiskRecord, _ file: DiskFile) -> CachedResponse? {
         guard record.bodyLength <= DiskFolder.smallBody else {
             let body = DiskBody(file, count: record.bodyLength, checksum: record.bodyChecksum, lanes: reads)
             return CachedResponse(head: record.head, body: CachedBody(body))
         }
-        // Small enough to come along: a way to this thread and back for itself would take longer.
+        // A small body is read at once: a separate trip to this thread and back would take longer.
         return DiskBody.read(file, count: record.bodyLength, checksum: record.bodyChecksum).map {
             CachedResponse(head: record.head, body: CachedBody($0))
         }
@@ -158,7 +161,7 @@ public final class DiskCacheStorage: CacheStorage {
         }
     }
 
-    /// Work on files, whose failures are those of the promise.
+    /// Runs work on files, and turns its failures into ``PulseError``.
     func change<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         do {
             return try await changes.run(body)
@@ -171,7 +174,7 @@ public final class DiskCacheStorage: CacheStorage {
 }
 
 extension CacheStorage where Self == DiskCacheStorage {
-    /// ``DiskCacheStorage/init(directory:maximumBytes:maximumEntries:)``
+    /// A cache in that folder, see ``DiskCacheStorage/init(directory:maximumBytes:maximumEntries:)``.
     public static func disk(
         directory: URL, maximumBytes: Int = 64 << 20, maximumEntries: Int = 10_000
     ) -> DiskCacheStorage {

@@ -2,15 +2,17 @@
 
 import PulseCore
 
-/// Keeps answers in memory, within a number of bytes and of entries: the least recently used go first.
+/// A cache store in memory, bounded in bytes and entries: the least recently used answers go first.
 ///
-/// An answer that would take more than a quarter of the bytes is not kept: it would push out all others. Nothing outlives
-/// the process. Safe from any thread.
-public final class MemoryCacheStorage: CacheStorage {
+/// An answer that would take more than a quarter of the bytes is not kept: it would push out all others. Nothing
+/// outlives the process. Safe from any thread.
+public final class MemoryCacheStorage: CacheStorage, EndsWithItsCall {
     private let shelf: Locked<MemoryShelf>
 
-    /// - Parameter maximumBytes: 32 MiB by default.
-    /// - Parameter maximumEntries: 1,000 by default.
+    /// An empty cache.
+    ///
+    /// - Parameter maximumBytes: 32 MiB by default; a negative number counts as 0.
+    /// - Parameter maximumEntries: 1,000 by default; a negative number counts as 0.
     public init(maximumBytes: Int = 32 << 20, maximumEntries: Int = 1_000) {
         shelf = Locked(MemoryShelf(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
     }
@@ -89,7 +91,7 @@ public final class MemoryCacheStorage: CacheStorage {
 }
 
 extension CacheStorage where Self == MemoryCacheStorage {
-    /// ``MemoryCacheStorage/init(maximumBytes:maximumEntries:)``
+    /// A cache in memory, see ``MemoryCacheStorage/init(maximumBytes:maximumEntries:)``.
     public static func memory(maximumBytes: Int = 32 << 20, maximumEntries: Int = 1_000) -> MemoryCacheStorage {
         MemoryCacheStorage(maximumBytes: maximumBytes, maximumEntries: maximumEntries)
     }

@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// What a ``MemoryCacheStorage`` keeps. A value: finding, putting and letting go take constant time.
+/// The content of a ``MemoryCacheStorage``. A value: finding, storing and removing take constant time.
 struct MemoryShelf: Sendable {
-    /// Answers of one key are used and let go together, as they stand together.
+    /// The answers of one key, which are used and removed together.
     private struct Slot: Sendable {
         var responses: [CachedResponse] = []
         var bytes = 0
     }
 
-    /// Of one URL in different languages, say. The oldest gives way to a further one.
+    /// The number of variants of a key, such as languages of one URL. The oldest gives way to a further one.
     private static let maximumVariants = 8
 
     let maximumBytes: Int
     let maximumEntries: Int
     private var slots = RecentMap<CacheKey, Slot>(capacity: .max)
-    /// The keys of each URL: an answer to a change makes those of all partitions invalid.
+    /// The keys of each URL: the answer to an unsafe request invalidates those of all partitions.
     private var keys: [String: Set<CacheKey>] = [:]
     private var leaving: [CachedResponse] = []
     private(set) var bytes = 0
@@ -35,7 +35,7 @@ struct MemoryShelf: Sendable {
         slots.withValue(for: key) { $0.responses } ?? []
     }
 
-    /// False if it is too large.
+    /// Stores an answer; false if it is too large.
     mutating func put(_ response: CachedResponse, for key: CacheKey) -> Bool {
         let size = Self.size(of: response, for: key)
         guard size <= maximumEntrySize, maximumEntries > 0 else {
@@ -56,7 +56,8 @@ struct MemoryShelf: Sendable {
             for response in replaced { slot.bytes -= Self.size(of: response, for: key) }
             slot.responses.append(response)
             slot.bytes += size
-            // Together the variants of one key are no larger than a single answer may be: else they push out all others.
+            // Together the variants of one key are no larger than a single answer may be: else they push out all
+            // others.
             while slot.bytes > limit, slot.responses.count > 1 {
                 let oldest = slot.responses.removeFirst()
                 slot.bytes -= Self.size(of: oldest, for: key)
@@ -72,7 +73,7 @@ struct MemoryShelf: Sendable {
         return slots.peek(key) != nil
     }
 
-    /// What has been let go since it was last asked, for whoever frees it.
+    /// Returns what has been removed since the last call, for the caller to free.
     mutating func takeLeaving() -> [CachedResponse] {
         defer { leaving = [] }
         return leaving
@@ -123,7 +124,7 @@ struct MemoryShelf: Sendable {
         if keys[key.url]?.isEmpty == true { keys[key.url] = nil }
     }
 
-    /// Body, head, and an allowance for what Swift needs to keep them.
+    /// The bytes of body and head, and an allowance for what Swift needs to keep them.
     private static func size(of response: CachedResponse, for key: CacheKey) -> Int {
         let allowance = 256
         let keyBytes = key.url.utf8.count + key.partition.utf8.count + (key.bodyDigest?.utf8.count ?? 0)

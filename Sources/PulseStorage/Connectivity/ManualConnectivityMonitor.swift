@@ -2,15 +2,18 @@
 
 public import PulseCore
 
-/// A monitor that says what it is told, for tests and previews. Safe from any thread; set it from one at a time, so that
-/// all subscribers see one order.
+/// A monitor whose status is set by hand, for tests and previews.
+///
+/// Safe from any thread. Set it from one task at a time, so that all subscribers see the changes in one order.
 public final class ManualConnectivityMonitor: ConnectivityMonitor {
     private let broadcast: StatusBroadcast
 
+    /// A monitor with that status; with a way to the network by default.
     public init(_ status: ConnectivityStatus = ConnectivityStatus(path: .satisfied)) {
         broadcast = StatusBroadcast(status)
     }
 
+    /// A monitor with that path and nothing else known.
     public convenience init(_ path: ConnectivityStatus.Path) {
         self.init(ConnectivityStatus(path: path))
     }
@@ -18,17 +21,20 @@ public final class ManualConnectivityMonitor: ConnectivityMonitor {
     public var current: ConnectivityStatus { broadcast.current }
     public var updates: AsyncStream<ConnectivityStatus> { broadcast.updates() }
 
+    /// Sets the status and tells all subscribers, unless it is the same as before.
     public func set(_ status: ConnectivityStatus) {
         broadcast.set(status)
     }
 
+    /// Sets the status to that path with nothing else known, and tells all subscribers, unless it is the same as
+    /// before.
     public func set(_ path: ConnectivityStatus.Path) {
         set(ConnectivityStatus(path: path))
     }
 }
 
 extension ConnectivityMonitor where Self == ManualConnectivityMonitor {
-    /// A monitor that says what it is told.
+    /// A monitor that is set by hand; with a way to the network by default.
     public static func manual(_ path: ConnectivityStatus.Path = .satisfied) -> ManualConnectivityMonitor {
         ManualConnectivityMonitor(path)
     }

@@ -25,7 +25,7 @@ final class PlatformConnectivitySource: ConnectivitySource {
         if path.usesInterfaceType(.wiredEthernet) { interfaces.insert(.wired) }
         if path.usesInterfaceType(.loopback) { interfaces.insert(.loopback) }
         if path.usesInterfaceType(.other) { interfaces.insert(.other) }
-        // What a request would first have to establish is a way all the same.
+        // A connection that a request has to establish first counts as a way.
         return ConnectivityStatus(
             path: path.status == .unsatisfied ? .unsatisfied : .satisfied, interfaces: interfaces,
             isExpensive: path.isExpensive, isConstrained: path.isConstrained)

@@ -14,13 +14,13 @@ final class PlatformConnectivitySource: ConnectivitySource {
         let source: any DispatchSourceRead
     }
 
-    /// Where rtnetlink is not to be had (a sandbox may forbid it) the status stays that of the start.
+    /// Without rtnetlink, which a sandbox may forbid, the status stays as it was at the start.
     func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {
         let descriptor = pulse_netlink_open()
         if descriptor >= 0 {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
             source.setEventHandler {
-                // Whatever has changed, the whole is looked at anew: messages may be lost under load.
+                // Everything is read again after any change: messages may be lost under load.
                 pulse_netlink_drain(descriptor)
                 report(Self.status())
             }

@@ -2,12 +2,13 @@
 
 public import PulseCore
 
-/// What the system knows of the way to the network: `NWPathMonitor` on Apple platforms, the kernel's routes on Linux,
-/// where a default route over an interface that runs is a way.
+/// The system's view of the way to the network: `NWPathMonitor` on Apple platforms, the kernel's routes on Linux, where
+/// a default route over a running interface counts as a way.
 ///
-/// One for the process, started by the first who asks; its status is unknown until the system has answered. Safe from any
-/// thread.
+/// There is one for the process, started by its first use. Its status is unknown until the system has answered. Safe
+/// from any thread.
 public final class SystemConnectivityMonitor: ConnectivityMonitor {
+    /// The monitor of the process. Nothing is started before its first use.
     public static let shared = SystemConnectivityMonitor()
 
     private let broadcast = StatusBroadcast(ConnectivityStatus(path: .unknown))
@@ -44,13 +45,13 @@ public final class SystemConnectivityMonitor: ConnectivityMonitor {
 }
 
 extension ConnectivityMonitor where Self == SystemConnectivityMonitor {
-    /// What the system knows.
+    /// The monitor of the process, ``SystemConnectivityMonitor/shared``.
     public static var system: SystemConnectivityMonitor { .shared }
 }
 
-/// Where a platform's changes come from.
+/// A source of a platform's changes.
 protocol ConnectivitySource: Sendable {
-    /// Tells the status now and every change, in order, on a queue of its own.
+    /// Reports the status now and every change, in order, on a queue of its own.
     func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void)
     func stop()
 }

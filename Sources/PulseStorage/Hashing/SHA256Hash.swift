@@ -4,7 +4,7 @@ import PulseCore
 
 /// The 32 bytes of a SHA-256 or an HMAC-SHA256.
 ///
-/// `==` may stop at the first difference: for a code that somebody sent, ask ``HMACKey/isValid(_:for:)``.
+/// `==` may stop at the first difference: for a code that somebody sent, use ``HMACKey/isValid(_:for:)``.
 package struct SHA256Hash: Hashable, Sendable {
     package static var byteCount: Int { 32 }
 
@@ -20,7 +20,7 @@ package struct SHA256Hash: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// From exactly 64 hexadecimal digits in either case; nil for any other text.
+    /// Reads exactly 64 hexadecimal digits in either case; nil for any other text.
     package init?(hex: String) {
         guard hex.utf8.count == 2 * Self.byteCount else { return nil }
         var bytes = SIMD32<UInt8>()
@@ -36,7 +36,7 @@ package struct SHA256Hash: Hashable, Sendable {
         try Swift.withUnsafeBytes(of: bytes, body)
     }
 
-    /// 64 digits in lower case.
+    /// The hash in 64 hexadecimal digits of lower case.
     package var hex: String { withUnsafeBytes { $0.hexDigits } }
 }
 

@@ -8,8 +8,8 @@ import PulseCore
 /// The file is opened at the first use. It survives a crash at any moment: a line that was not finished is cut off, a
 /// damaged one is set aside in a file beside it. Beside the log also lies the lock that its users take for each change.
 ///
-/// The work is done on a queue of its own, so that no thread of Swift's pool waits for a disk; but where the disk was quick
-/// the last time, and nobody else is at work, an append is done in place.
+/// The work is done on a queue of its own, so that no thread of Swift's pool waits for a disk; but where the disk was
+/// quick the last time, and nobody else is at work, an append is done in place.
 package final class AppendLog: RecordLog {
     private enum Job: Sendable {
         case append(Submission)
@@ -21,7 +21,7 @@ package final class AppendLog: RecordLog {
         let admission: (@Sendable () throws -> [LogRecord])?
         let continuation: CheckedContinuation<Void, any Error>
 
-        /// All that is to be written for it.
+        /// The lines to be written for it.
         func admitted() throws -> LogLines {
             guard let records = try admission?(), !records.isEmpty else { return lines }
             var all = try LogLines(records)
@@ -35,26 +35,26 @@ package final class AppendLog: RecordLog {
         var isWorking = false
         var isClosed = false
         var size = 0
-        /// In seconds, that the last commit took.
+        /// The seconds that the last commit took.
         var lastCommit = TimeInterval.infinity
     }
 
     private enum Acceptance {
-        /// After ``close()``.
+        /// The log was closed.
         case none
-        /// Whoever works will come to it.
+        /// The worker under way will do it.
         case queued
-        /// Nobody works: whoever submitted it has to begin.
+        /// Nobody works: the caller that submitted it has to begin.
         case first(lastCommit: TimeInterval)
     }
 
-    /// In bytes, of what may be appended in place.
+    /// The bytes that may be appended in place at most.
     private static let shortLength = 16 << 10
 
     private let queue = DispatchQueue(label: "com.pulse.append-log")
     private let state = Locked(State())
     private let patience: TimeInterval
-    // Unchecked: touched by who works, of whom there is one at a time: ``State/isWorking``.
+    // Unchecked: used only by the worker, of whom there is one at a time, see ``State/isWorking``.
     private nonisolated(unsafe) let file: LogFile
 
     /// - Parameter apply: told of every change, in the log's order, one at a time, before the append that caused it
@@ -66,7 +66,7 @@ package final class AppendLog: RecordLog {
 
     package var size: Int { state.withLock { $0.size } }
 
-    /// Jobs that no work has begun for.
+    /// Jobs that no worker has begun.
     var waitingCount: Int { state.withLock { $0.jobs.count } }
 
     var isWorking: Bool { state.withLock { $0.isWorking } }
@@ -84,7 +84,7 @@ package final class AppendLog: RecordLog {
             case .none: continuation.resume(throwing: PulseError.cancelled)
             case .queued: break
             case .first(let lastCommit):
-                // What an admission alone decides on may be all that the log holds.
+                // Without lines the admission gives them all: perhaps as many as the log holds.
                 let isShort = !lines.bytes.isEmpty && lines.bytes.count <= Self.shortLength
                 if isShort, lastCommit < patience, file.lockIfFree() { workOnce() } else { workLater() }
             }
@@ -133,7 +133,7 @@ package final class AppendLog: RecordLog {
             let isAccepted = submitForLater(
                 .perform { [self] file in
                     let result = Result { try body(file) }.mapError { PulseError(wrapping: $0) }
-                    // First: whoever waited may ask for it next.
+                    // First, since the caller that waited may ask for it next.
                     updateSize()
                     continuation.resume(with: result)
                 })
@@ -171,8 +171,8 @@ package final class AppendLog: RecordLog {
         repeat { workOff(takeJobs()) } while mustGoOn()
     }
 
-    /// Does the appends that have come together, and leaves to the queue what would take the lock anew or longer, and what
-    /// comes meanwhile.
+    /// Does the appends that have come together. Work that would take the lock again or for longer is left to the
+    /// queue, with what comes meanwhile.
     private func workOnce() {
         workOff(takeJobs(atMost: { if case .append = $0 { true } else { false } }))
         if mustGoOn() { workLater() }
@@ -192,7 +192,7 @@ package final class AppendLog: RecordLog {
         commit(&batch)
     }
 
-    /// The jobs up to the first that is not wanted.
+    /// Takes the jobs up to the first that is not wanted.
     private func takeJobs(atMost isWanted: (Job) -> Bool = { _ in true }) -> [Job] {
         state.withLock { state in
             let end = state.jobs.firstIndex { !isWanted($0) } ?? state.jobs.count
@@ -202,7 +202,7 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    /// False: whoever comes next has to begin.
+    /// False when there is nothing left: the next caller has to begin.
     private func mustGoOn() -> Bool {
         state.withLock { state in
             state.isWorking = !state.jobs.isEmpty
@@ -210,7 +210,7 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    /// Writes what has come together, with one sync.
+    /// Writes the jobs that have come together, with one sync.
     private func commit(_ batch: inout [Submission]) {
         guard !batch.isEmpty else { return }
         var outcomes = [Result<Void, any Error>?](repeating: nil, count: batch.count)

@@ -10,19 +10,20 @@ import Glibc
 import Musl
 #endif
 
-/// What may fail on a disk, as the system's calls report it: the result, and the reason in `errno`. Replaced in tests.
+/// The system's calls that may fail on a disk: they return the result, and leave the reason in `errno`. Replaced in
+/// tests.
 package struct Disk: Sendable {
     /// Descriptor, bytes, offset; gives how many were written.
     package var write: @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int
     /// Returns once everything that was written is on the medium.
     package var sync: @Sendable (Int32) -> Int32
     package var rename: @Sendable (_ from: String, _ to: String) -> Int32
-    /// Path and flags; gives a descriptor. A file that is made is its user's alone.
+    /// Takes path and flags, and returns a descriptor. A new file is readable by its user alone.
     package var open: @Sendable (String, Int32) -> Int32
-    /// One that only the user may enter.
+    /// Makes a directory that only its user may enter.
     package var makeDirectory: @Sendable (String) -> Int32
-    /// In seconds: an append may keep the thread of its caller for a disk that needed less for the one before. Two changes of
-    /// threads cost nearly as much as a fast disk does.
+    /// Seconds: an append may keep the caller's thread if the disk needed less than this for the one before. Two
+    /// changes of threads cost nearly as much as a fast disk does.
     package var patience: TimeInterval
 
     package init(
@@ -58,7 +59,7 @@ private func systemRename(_ from: String, _ to: String) -> Int32 { rename(from, 
 /// `fsync` there leaves the bytes in the disk's own cache, which a power failure empties.
 private func synchronize(_ descriptor: Int32) -> Int32 {
     let result = fcntl(descriptor, F_FULLFSYNC)
-    // Not every file system knows it.
+    // Not every file system supports it.
     return result == 0 ? 0 : fsync(descriptor)
 }
 #else

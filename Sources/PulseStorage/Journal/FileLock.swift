@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// An exclusive lock on a file: between processes, and between two holders in one process. The system releases it when the
-/// process ends, however that happens.
+/// An exclusive lock on a file: between processes, and between two holders in one process. The system releases it when
+/// the process ends, in whatever way.
 ///
 /// One holder uses it, from one thread at a time; it may be released from any.
 final class FileLock: Sendable {
     private let path: String
     private let disk: Disk
-    /// -1 if the file is not open.
+    /// The descriptor; -1 if the file is not open.
     private let descriptor = Locked<Int32>(-1)
 
     init(path: String, disk: Disk = .system) {
@@ -51,7 +51,7 @@ final class FileLock: Sendable {
             let number = try opened()
             guard try SystemFile.lock(number, waiting: waiting) else { return false }
             do {
-                // The file may have been deleted while we waited, and another may be locked by somebody else in its place.
+                // The file may have been deleted during the wait, and somebody else may hold a lock on a new one.
                 if try SystemFile.status(path)?.identity == SystemFile.status(number).identity { return true }
             } catch {
                 // Others would wait for a holder who does not know that it is one.

@@ -2,8 +2,9 @@
 
 public import PulseCore
 
-/// Why a file that keeps what must not be lost could not be read or written. Reaches callers inside
-/// ``PulseError/custom(_:)``. What was in the file before is still in it.
+/// The reason why a file that keeps what must not be lost could not be read or written.
+///
+/// It reaches callers inside ``PulseError/custom(_:)``. What was in the file before is still in it.
 public enum JournalFailure: Error, Sendable, Hashable {
     /// The disk, or the user's share of it, is full.
     case noSpace
@@ -21,7 +22,7 @@ public enum JournalFailure: Error, Sendable, Hashable {
     case notOneLine
     /// A tag of more than some thousand bytes.
     case tagTooLong
-    /// Anything else, as the system's error number.
+    /// Any other failure, with the operation and the system's error number.
     case system(operation: String, code: Int32)
 
     /// What the last failed system call means.

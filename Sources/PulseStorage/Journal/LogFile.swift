@@ -14,16 +14,16 @@ final class LogFile {
     private let apply: @Sendable (LogChange) -> Void
     private var descriptor: Int32 = -1
     private var identity: SystemFile.Identity?
-    /// Where the next line goes.
+    /// The offset of the next line.
     private(set) var end = 0
-    /// Behind `end` are zeros up to there.
+    /// The offset up to which there are zeros behind `end`.
     private var allocated = 0
     private var lacksBreak = false
-    /// What the file holds is not known any more.
+    /// Whether the content of the file is no longer known.
     private var mustReload = false
-    /// The name is gone, the descriptor still leads to the bytes.
+    /// Whether the name is gone; the descriptor still leads to the bytes.
     private var isOrphaned = false
-    /// For the coming ``exclusively(_:)``.
+    /// Set for the next ``exclusively(_:)``.
     private var holdsLock = false
 
     init(_ url: URL, disk: Disk, apply: @escaping @Sendable (LogChange) -> Void) {
@@ -46,8 +46,8 @@ final class LogFile {
         lock.close()
     }
 
-    /// Makes the coming ``exclusively(_:)`` a short one: false if it would have to wait for other processes, or to read the
-    /// file anew.
+    /// Makes the next ``exclusively(_:)`` a short one. False if it would have to wait for other processes, or to read
+    /// the file again.
     func lockIfFree() -> Bool {
         guard descriptor >= 0, !isOrphaned, !mustReload, (try? lock.tryAcquire()) == true else { return false }
         let status = try? SystemFile.status(path)
@@ -56,7 +56,7 @@ final class LogFile {
         return holdsLock
     }
 
-    /// Runs `body` while no other process changes the file, with everything applied that is in it.
+    /// Runs `body` while no other process changes the file, after everything in it was applied.
     func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
         if !holdsLock { try acquireLock() }
         defer {
@@ -72,7 +72,7 @@ final class LogFile {
         do {
             try lock.acquire()
         } catch let failure as JournalFailure {
-            // The directory has gone with its files, and what is in ours can only be read by its descriptor any more.
+            // The directory has gone with its files; the content can only be read through the descriptor.
             if failure == .missing, descriptor >= 0 { isOrphaned = true }
             throw failure
         }
@@ -96,7 +96,7 @@ final class LogFile {
         try readTail(status.size)
     }
 
-    /// What other processes have added.
+    /// Reads what other processes have added.
     private func readTail(_ size: Int) throws {
         let bytes = try SystemFile.read(descriptor, from: end, count: size - end)
         // A break that an earlier record lacked stands first.
@@ -154,7 +154,7 @@ final class LogFile {
         apply(.reset(scanner.items))
     }
 
-    /// Sets what is damaged aside and writes the file anew from the rest.
+    /// Sets damaged parts aside and writes the file again from the rest.
     private func mend(_ bytes: [UInt8], _ scanner: LogScanner, _ damaged: [Range<Int>]) throws {
         let pieces = damaged.filter { !$0.isEmpty }
         if !pieces.isEmpty {
@@ -173,7 +173,7 @@ final class LogFile {
         try readAll()
     }
 
-    /// Bytes of damaged lines that are kept at most, so that a bad disk cannot fill itself.
+    /// The bytes of damaged lines that are kept at most, so that a bad disk cannot fill itself.
     private static let asideLimit = 1 << 20
 
     private var newPath: String { url.appendingPathExtension("new").path }
@@ -218,8 +218,8 @@ final class LogFile {
         return (size + step - 1) / step * step
     }
 
-    /// Appends whole lines; returns once they are on the disk, and tells ``apply`` of them. Leaves no part of them after
-    /// an error. Inside ``exclusively(_:)`` only.
+    /// Appends whole lines; returns once they are on the disk, and tells ``apply`` of them. Leaves no part of them
+    /// after an error. Inside ``exclusively(_:)`` only.
     func append(_ lines: LogLines) throws {
         let start = end
         let bytes = lacksBreak ? [UInt8(ascii: "\n")] + lines.bytes : lines.bytes
@@ -231,7 +231,7 @@ final class LogFile {
                 try grow(with: bytes, at: start)
             }
             guard disk.sync(descriptor) == 0 else {
-                // What is on the disk now nobody knows; the pages count as clean from here on.
+                // What is on the disk is unknown: the pages count as clean from here on.
                 let failure = JournalFailure("fdatasync")
                 mustReload = true
                 throw failure
@@ -252,20 +252,20 @@ final class LogFile {
             try SystemFile.write(bytes + zeros, to: descriptor, at: start, using: disk)
             allocated = size
         } catch JournalFailure.noSpace {
-            // There may be room for the lines alone.
+            // Without the zeros there may be room for the lines.
             try cut(at: start)
             try SystemFile.write(bytes, to: descriptor, at: start, using: disk)
             allocated = start + bytes.count
         }
     }
 
-    /// Cutting needs no space.
+    /// Cutting a file needs no space.
     private func cut(at size: Int) throws {
         guard ftruncate(descriptor, off_t(size)) == 0 else { throw JournalFailure("ftruncate") }
         allocated = size
     }
 
-    /// Writes the file anew from `contents`. Inside ``exclusively(_:)`` only.
+    /// Writes the file again from `contents`. Inside ``exclusively(_:)`` only.
     func compact(_ contents: [LogContent]) throws {
         try replace { file in
             file += LogHeader.line
@@ -293,7 +293,7 @@ final class LogFile {
         file.append(UInt8(ascii: "\n"))
     }
 
-    /// After its directory was deleted: what was in the file is written to a new one.
+    /// Writes the content to a new file, after the directory was deleted.
     private func restore() throws {
         let bytes = try SystemFile.read(descriptor, from: 0, count: end)
         try replace { $0 += bytes }

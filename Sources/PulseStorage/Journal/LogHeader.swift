@@ -3,13 +3,13 @@
 /// The first line of an ``AppendLog``: `pulsekit-log VERSION CRC`.
 enum LogHeader {
     static let version = 1
-    /// With its line break.
+    /// The line with its line break.
     static let line = line(version: version)
 
     enum Finding: Equatable {
-        /// Records begin there.
+        /// The header is intact; records begin at `end`.
         case intact(end: Int)
-        /// Nothing, or the beginning of a header: the file was cut.
+        /// The file was cut: it is empty, or has the beginning of a header.
         case torn
         case newer(Int)
         /// Records begin there; what is before is no header.

@@ -5,7 +5,7 @@ import PulseCore
 /// Lines as they are to be appended to an ``AppendLog``, and what is kept in memory of them.
 struct LogLines: Sendable {
     private(set) var bytes: [UInt8] = []
-    /// Their places are those among the bytes.
+    /// What is kept in memory; the places are offsets in these bytes.
     private var items: [LogItem] = []
 
     /// Throws ``JournalFailure``.
@@ -22,7 +22,7 @@ struct LogLines: Sendable {
         lines.bytes += more.bytes
     }
 
-    /// With the places that they have when the bytes stand there in a file.
+    /// The items with their places in a file that has these bytes at that offset.
     func items(from offset: Int) -> [LogItem] {
         guard offset > 0 else { return items }
         return items.map { item in

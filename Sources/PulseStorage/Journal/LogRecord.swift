@@ -4,11 +4,11 @@ import PulseCore
 
 /// One line of an ``AppendLog``: `crc op id tag expiry length payload`.
 ///
-/// All but the payload is plain text, so that a log is opened without decoding anything. The checksum is over the rest of
-/// the line.
+/// All but the payload is plain text, so that a log is opened without decoding anything. The checksum is over the rest
+/// of the line.
 package struct LogRecord: Sendable, Equatable {
-    /// An ASCII letter. Of an operation in lower case the payload is short and handed along when the log is read; of one
-    /// in upper case it stays on the disk until it is asked for.
+    /// An ASCII letter. In lower case the payload is short and handed along when the log is read; in upper case it
+    /// stays on the disk until it is asked for.
     package var operation: UInt8
     package var id: UUID
     package var tag: String?
@@ -27,7 +27,7 @@ package struct LogRecord: Sendable, Equatable {
         self.payload = payload
     }
 
-    /// Its payload is a note.
+    /// Whether its payload is a note.
     private var isShort: Bool { operation >= UInt8(ascii: "a") }
 
     func with(operation: UInt8, expiry: Int64) -> LogRecord {
@@ -45,26 +45,26 @@ package struct LogRecord: Sendable, Equatable {
     }
 }
 
-/// What is kept in memory of a record.
+/// The part of a record that is kept in memory.
 package struct LogItem: Sendable {
     package var operation: UInt8
     package var id: UUID
     package var tag: String?
     package var expiry: Int64
     package var location: LogLocation
-    /// Of an operation in lower case; else empty.
+    /// The payload of an operation in lower case; else empty.
     package var note: Data
 }
 
-/// Where a line is: from its checksum on, without its line break.
+/// The place of a line: from its checksum on, without its line break.
 package struct LogLocation: Sendable, Hashable {
     package var offset: Int
     package var length: Int
 }
 
 extension LogRecord {
-    /// Appends the line, with its break, and gives what is kept in memory of it, with its place among these bytes. Throws
-    /// ``JournalFailure/notOneLine`` and ``JournalFailure/tagTooLong``.
+    /// Appends the line, with its break, and gives what is kept in memory of it, with its place among these bytes.
+    /// Throws ``JournalFailure/notOneLine`` and ``JournalFailure/tagTooLong``.
     @discardableResult
     func write(to line: inout [UInt8]) throws -> LogItem {
         guard !payload.contains(UInt8(ascii: "\n")) else { throw JournalFailure.notOneLine }
@@ -98,7 +98,7 @@ extension LogRecord {
         )
     }
 
-    /// What eighteen digits hold: some thirty million years.
+    /// The largest number of eighteen digits: some thirty million years.
     private static let latest: Int64 = 999_999_999_999_999_999
 
     private static func digit(_ value: UInt8) -> UInt8 {

@@ -6,13 +6,13 @@ import PulseCore
 /// found whatever stands before it.
 struct LogScanner {
     private(set) var items: [LogItem] = []
-    /// What is no record and not the unfinished end either, as offsets in the file.
+    /// The damaged parts, neither records nor the unfinished end, as offsets in the file.
     private(set) var damaged: [Range<Int>] = []
-    /// Behind the last line that counts: where the next one goes.
+    /// The offset behind the last line that counts: where the next one goes.
     private(set) var end: Int
     /// Bytes behind `end` that a crash left there.
     private(set) var tornCount = 0
-    /// The last record lacks its line break.
+    /// Whether the last record lacks its line break.
     private(set) var lacksBreak = false
 
     private let base: Int
@@ -67,7 +67,7 @@ struct LogScanner {
     /// Longer ones are never written, so that a damaged line is not searched for its end.
     static let maximumTagLength = 4096
 
-    /// The record that begins there, and where it ends; nil if none does.
+    /// The record that begins there, and its end; nil if there is none.
     private mutating func record(
         _ bytes: UnsafeRawBufferPointer, _ start: Int, _ limit: Int
     ) -> (LogItem, Int)? {
@@ -131,7 +131,7 @@ struct LogScanner {
             uuid: unsafeBitCast((halves.0.bigEndian, halves.1.bigEndian), to: uuid_t.self))
     }
 
-    /// Digits and the space behind them.
+    /// Reads digits and the space behind them.
     private static func number(_ bytes: UnsafeRawBufferPointer, _ position: inout Int, _ limit: Int) -> Int64? {
         var value: Int64 = 0
         let start = position

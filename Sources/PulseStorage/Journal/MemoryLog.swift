@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// A log that ends with the process, for a queue that is not to write to the disk. It keeps no more than may be asked for
-/// again. Safe from any thread.
+/// A log that ends with the process, for a queue that is not to write to the disk. It keeps no more than may be asked
+/// for again. Safe from any thread.
 package actor MemoryLog: RecordLog {
-    /// By place.
+    /// The records by their place.
     private var records: [Int: LogRecord] = [:]
     private var places: [UUID: [Int]] = [:]
     private var nextPlace = 0
@@ -16,7 +16,7 @@ package actor MemoryLog: RecordLog {
         self.apply = apply
     }
 
-    /// Nothing is gained by compacting what forgets by itself.
+    /// Compacting gains nothing: the log forgets by itself.
     package nonisolated var size: Int { 0 }
 
     package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) throws {
@@ -67,7 +67,7 @@ package actor MemoryLog: RecordLog {
         if isClosed { throw PulseError.cancelled }
     }
 
-    /// What stands in a record's note is told now, and never asked for again.
+    /// A note is handed out now, and never asked for again.
     private func keep(_ record: LogRecord) -> LogItem {
         let isNote = record.operation >= UInt8(ascii: "a")
         nextPlace += 1

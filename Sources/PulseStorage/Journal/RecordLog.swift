@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// What happens to the contents of a log, in its order.
+/// A change of a log's contents.
 package enum LogChange: Sendable {
     /// These are all records: the log was opened, compacted, or written anew by another process.
     case reset([LogItem])
-    /// These were added, by whoever.
+    /// These were added, by any process.
     case appended([LogItem])
     /// That many damaged lines were set aside in a file beside the log.
     case damaged(lines: Int)
 }
 
-/// What a compacted log consists of.
+/// A part of a compacted log.
 package enum LogContent: Sendable {
     case copy(LogLocation)
     /// The record there, as another operation and with another expiry.
@@ -25,8 +25,8 @@ package enum LogContent: Sendable {
 package protocol RecordLog: Sendable {
     /// Appends the records together. Throws ``PulseError``; then none of them is in the log.
     ///
-    /// - Parameter admission: runs right before, with everything applied that came earlier; refuses by throwing, or gives
-    ///   further records to write before these. Must be short.
+    /// - Parameter admission: runs right before, with everything applied that came earlier; refuses by throwing, or
+    ///   gives further records to write before these. Must be short.
     func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) async throws
     /// The record at the place that the closure finds, asked when nothing else changes the log; nil for no place.
     func read(_ locate: @escaping @Sendable () -> LogLocation?) async throws -> LogRecord?
@@ -36,9 +36,9 @@ package protocol RecordLog: Sendable {
     func compact(_ contents: @escaping @Sendable () -> [LogContent]?) async throws
     /// Removes the damaged lines that were set aside: they may hold what is to be forgotten.
     func discardDamaged() async throws
-    /// Ends what it has open. Later calls throw ``PulseError/cancelled``.
+    /// Closes the log. Later calls throw ``PulseError/cancelled``.
     func close() async
-    /// Bytes in use.
+    /// The size in bytes.
     var size: Int { get }
 }
 

@@ -30,7 +30,8 @@ enum SystemFile {
         }
     }
 
-    /// With a lock of its own on the file that has this name, which goes when the descriptor is closed or the process ends.
+    /// Opens the file of this name with an exclusive lock, which ends when the descriptor is closed or the process
+    /// ends.
     static func openLocked(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32 {
         while true {
             let file = try open(path, flags, using: disk)
@@ -42,7 +43,7 @@ enum SystemFile {
         }
     }
 
-    /// Nil if somebody else has it locked.
+    /// Opens the file with a lock; nil if somebody else has locked it.
     static func tryOpenLocked(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32? {
         let file = try open(path, flags, using: disk)
         var isLocked = false
@@ -78,7 +79,7 @@ enum SystemFile {
         return nil
     }
 
-    /// Up to `count` bytes from there; fewer only at the end of the file.
+    /// Reads up to `count` bytes from there; fewer only at the end of the file.
     static func read(_ descriptor: Int32, from offset: Int, count: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
             read = 0
@@ -110,8 +111,8 @@ enum SystemFile {
         guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
     }
 
-    /// With all that lead there; only the user may enter those that are made. A new one is as durable as what is put into
-    /// it: without its name nobody would find that after a power failure.
+    /// Makes a directory with all that lead there; only the user may enter the new ones. Their names are made durable,
+    /// since nothing in them could be found without them after a power failure.
     static func makeDirectory(_ path: String, using disk: Disk) throws {
         let parent = (path as NSString).deletingLastPathComponent
         if disk.makeDirectory(path) != 0 {

@@ -22,7 +22,7 @@ actor BodyReader {
         source = .stream(bytes.makeAsyncIterator())
     }
 
-    /// Nil at the end. Throws ``PulseError/encodingFailed(underlying:)``.
+    /// The next piece; nil at the end. Throws ``PulseError/encodingFailed(underlying:)``.
     func next() async throws -> Data? {
         do {
             switch source {

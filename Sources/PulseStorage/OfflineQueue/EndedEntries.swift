@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// A file beside the journal that tells why the last entries ended which are no longer in it: a compaction takes them out,
-/// and another process may still wait to learn what became of them. Read and written while nobody else changes the journal.
+/// A file beside the journal with the reasons why the last entries ended: a compaction takes them out of the journal,
+/// and another process may still wait for their results. Read and written while nobody else changes the journal.
 ///
-/// It is a help, no promise: it is not synced, and whatever in it cannot be read is left out.
+/// It promises nothing: it is not synced, and what cannot be read is left out.
 struct EndedEntries: Sendable {
-    /// Entries in the file.
+    /// The number of entries in the file.
     static let capacity = 256
 
     private let path: String
@@ -16,7 +16,7 @@ struct EndedEntries: Sendable {
         path = directory.appendingPathComponent("journal.ended", isDirectory: false).path
     }
 
-    /// The oldest first.
+    /// The entries, oldest first.
     func read() -> [(id: UUID, reason: QueueRemoval)] {
         guard let file = try? SystemFile.open(path, O_RDONLY) else { return [] }
         defer { _ = SystemFile.close(file) }
@@ -30,7 +30,7 @@ struct EndedEntries: Sendable {
         }
     }
 
-    /// Adds these to what is there, and forgets the oldest.
+    /// Adds these, and forgets the oldest.
     func add(_ ended: [(id: UUID, reason: QueueRemoval)]) {
         guard !ended.isEmpty else { return }
         let ids = Set(ended.map(\.id))

@@ -13,17 +13,17 @@ extension OfflineQueue {
         case failed(any Error)
     }
 
-    /// Begins to send, unless somebody does already, who then looks at once.
+    /// Begins to send; a drainer that runs already looks at once.
     func startDraining() {
         beginDraining()
         core.tick()
     }
 
-    /// Begins to send, unless somebody does already.
+    /// Begins to send, unless a drainer runs already.
     func beginDraining() {
         work.withLock { work in
             guard !work.isClosed, work.drainer == nil else { return }
-            // Detached: the trace, the permit or the refresh that somebody's task carries is none of all later entries'.
+            // Detached: the trace, permit or refresh of the calling task does not belong to the entries.
             work.drainer = Task.detached { await self.drainInTurn() }
         }
     }
@@ -33,7 +33,7 @@ extension OfflineQueue {
         var failures = 0
         var isUnread = false
         repeat {
-            // From here on a wish to send is not missed.
+            // From here on no request to send is missed.
             let ticks = core.ticks()
             let look = core.beginLook()
             let turn = await takeTurn()
@@ -49,7 +49,7 @@ extension OfflineQueue {
                 if !core.read(\.isIdle) { await rest(Self.lookPeriod, ticks) }
             case .failed(let error):
                 failures += 1
-                // A later version may have other records than this one understands: it is left alone.
+                // A later version may have records that this one does not understand: the journal is left alone.
                 if case JournalFailure.newerVersion = error {} else { isUnread = true }
                 core.emit(.warning("the offline queue cannot read its journal: \(PulseError(wrapping: error))"))
                 core.becameQuiet(inLook: look)
@@ -59,7 +59,7 @@ extension OfflineQueue {
         } while !hasEnded(butUnread: isUnread)
     }
 
-    /// Waits for that long, or until somebody wants something to be sent.
+    /// Waits for that many seconds, or until there is something to send.
     private func rest(_ seconds: TimeInterval, _ ticks: AsyncStream<Void>) async {
         let alarm = Task { [clock, core] in
             try? await clock.sleep(seconds)
@@ -69,7 +69,8 @@ extension OfflineQueue {
         alarm.cancel()
     }
 
-    /// Whether the drainer may go: nothing is left to send as far as the journal could be read, or the queue was closed.
+    /// Whether the drainer may end: nothing is left to send as far as the journal could be read, or the queue was
+    /// closed.
     private func hasEnded(butUnread isUnread: Bool) -> Bool {
         let look = work.withLock { work -> Int? in
             let mayGo = work.isClosed || Task.isCancelled || !isUnread && core.decide { $0.endIfIdle() }
@@ -77,8 +78,8 @@ extension OfflineQueue {
             work.drainer = nil
             return core.beginLook()
         }
-        // Who came after the last look found a drainer, and would wait for its next one. Who comes from now on begins
-        // another, which has not looked yet.
+        // A caller that came after the last look found a drainer, and waits for its next look. One that comes from now
+        // on starts a new drainer.
         if let look { core.becameQuiet(inLook: look) }
         return look != nil
     }
@@ -100,9 +101,10 @@ extension OfflineQueue {
         }
     }
 
-    /// Whether nobody else may send: the lock may have been deleted with the directory, and somebody else hold a new one.
+    /// Whether this process still holds the lock: it may have been deleted with the directory, and another process may
+    /// hold a new one.
     ///
-    /// - Parameter wasLent: others may have sent since the last look, which is taken in then.
+    /// - Parameter wasLent: whether others may have sent since the last look; their records are read then.
     private func hasTurnStill(_ wasLent: Bool) async -> Bool {
         do {
             guard let turn else { return true }
@@ -113,34 +115,34 @@ extension OfflineQueue {
             } catch PulseError.custom(JournalFailure.missing) {
                 // As below.
             } catch {
-                // What they have sent is not known: whoever takes the turn anew tells of it.
+                // What they have sent is not known: the next drainer that gets the lock reads it.
                 turn.release()
                 return false
             }
             // The file may have gone meanwhile.
             return try turn.tryAcquire()
         } catch JournalFailure.missing {
-            // Nor has anybody else: the journal and the lock are made anew by whoever writes next.
+            // Nobody else has it either: the next writer makes the journal and the lock again.
             return true
         } catch {
             return false
         }
     }
 
-    /// Lets others send while this one only waits: a system may stop a process that does not run any more, and ends one that
-    /// holds a lock then. False if nobody else may.
+    /// Lets others send while this process only waits: a system may suspend a process, and ends one that holds a lock
+    /// then. False if nobody else may.
     private func lendTurn() -> Bool {
         guard let turn, core.read({ $0.unrecorded.isEmpty && !$0.keepsServerWait(clock.uptime) }) else { return false }
         turn.release()
         return true
     }
 
-    /// Removes bodies that no entry has. While nobody changes the journal.
+    /// Removes bodies without an entry. To be called while nobody changes the journal.
     func sweepFiles() {
         files?.sweep { [core] id in core.read { $0.entries[id] != nil } }
     }
 
-    /// Lets another process send, and looks for what came in between the last look and that.
+    /// Lets another process send, and reads what came between the last look and that.
     private func yieldTurn() async {
         if core.read({ $0.entries.isEmpty }) { await compact() }
         turn?.release()
@@ -150,7 +152,7 @@ extension OfflineQueue {
     // MARK: Sending
 
     private func drainUntilIdle(_ ticks: AsyncStream<Void>) async {
-        // Subscribed to here: however late the task begins, it misses no change from now on.
+        // Subscribed here, so that the task misses no change, however late it begins.
         let updates = connectivity.updates
         let watch = Task { await self.watchConnectivity(updates) }
         var alarm: Alarm?
@@ -159,10 +161,10 @@ extension OfflineQueue {
         core.tick()
         for await _ in ticks {
             let look = core.beginLook()
-            // Before the look: one that ends after it may leave something to be sent.
+            // Asked before the look: a replay that ends after it may leave something to send.
             let isNobodyUnderWay = work.withLock { $0.replays.isEmpty }
             var actions: [StateMachine.Action] = []
-            // Nobody else is kept from sending by a look at nothing.
+            // Without work there is no need to take the turn from others.
             if !isLent || core.hasWork(uptime: clock.uptime, now: clock.now.milliseconds) {
                 guard await hasTurnStill(isLent) else { break }
                 isLent = false
@@ -181,7 +183,7 @@ extension OfflineQueue {
             if core.decide({ $0.endIfIdle() }) { break }
             let uptime = clock.uptime
             let due = core.rest(uptime: uptime, now: clock.now.milliseconds, atMost: Self.tailPeriod)
-            // One that strikes before, and has not yet, does as well: then it is set anew.
+            // An alarm that is due earlier will do: it is set again when it strikes.
             if let due, let alarm, alarm.due <= due, !alarm.hasStruck.withLock({ $0 }) { continue }
             alarm?.task.cancel()
             alarm = due.map { self.alarm(at: $0, in: $0 - uptime) }
@@ -192,7 +194,7 @@ extension OfflineQueue {
         await endReplays()
     }
 
-    /// Has the drainer look when its rest is over.
+    /// An alarm that makes the drainer look when its rest is over.
     private struct Alarm {
         let task: Task<Void, Never>
         let due: TimeInterval
@@ -240,7 +242,7 @@ extension OfflineQueue {
     }
 
     private func replay(_ id: UUID, tag: String?) async {
-        // Removed since it was handed out: its line goes on.
+        // It was removed since it was handed out: its line goes on.
         guard core.read({ $0.entries[id] != nil }) else { return settle(id, tag: tag) }
         let outcome: ReplayOutcome
         do {
@@ -257,13 +259,13 @@ extension OfflineQueue {
             $0.finish(id, tag: tag, verdict, reason: reason(), uptime: clock.uptime, randomness: randomness)
         })
         guard let record else { return settle(id, tag: tag) }
-        // Of an entry that goes on it would be told when that ends for another reason, or by another process.
+        // The outcome of an entry that goes on is not kept: it may end later for another reason, or by another process.
         if record.operation != QueueOperation.attempted.byte { core.note(id, outcome.result) }
         await self.record(record, id, tag: tag)
     }
 
     private func verdict(_ outcome: ReplayOutcome) -> ReplayVerdict {
-        // What is not there or not readable now will not be later.
+        // A request that is missing or damaged now will be so later.
         if case .failure(.custom(let failure as JournalFailure)) = outcome.result,
             failure == .damagedRecord || failure == .missing
         {
@@ -326,22 +328,22 @@ extension OfflineQueue {
         core.change { $0.settle(id, tag: tag, uptime: clock.uptime) }
     }
 
-    /// When less than half of the journal counts.
+    /// Compacts the journal when less than half of it counts.
     private func compactIfNeeded() async {
         let live = core.read { $0.liveBytes }
         if log.size > 256 << 10, live < log.size - live { await compact() }
     }
 
-    /// Takes what no longer counts out of the journal.
+    /// Removes from the journal what no longer counts.
     ///
-    /// - Parameter always: also if that is less than half.
+    /// - Parameter always: even if that is less than half.
     func compact(always: Bool = false) async {
         do {
             try await log.compact { [core, log, ended] in
                 let contents = core.read { machine in
                     always || machine.liveBytes < log.size - machine.liveBytes ? machine.contents() : nil
                 }
-                // Before its records are gone, for whoever looks then.
+                // First, so that others can read it when its records are gone.
                 if contents != nil { ended?.add(core.ended) }
                 return contents
             }
@@ -362,5 +364,5 @@ extension OfflineQueue {
     }
 }
 
-/// It is about an earlier form of its entry.
+/// The failure of a record about an earlier form of its entry.
 private struct OutdatedVerdict: Error {}

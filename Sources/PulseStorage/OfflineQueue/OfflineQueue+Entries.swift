@@ -3,25 +3,26 @@
 import PulseCore
 
 extension OfflineQueue {
-    /// What waits to be sent or is on its way, in the order in which it was queued.
+    /// The entries that wait to be sent or are on their way, in the order in which they were queued.
     public func pending() async throws -> [QueuedRequest] {
         try await requests { $0.death == nil }
     }
 
-    /// How many wait to be sent or are on their way, without a look at their requests: for a badge.
+    /// The number of entries that wait to be sent or are on their way. Their requests are not read: fit for a badge.
     public func count() async throws -> Int {
         try await open()
         return core.read { $0.pendingCount }
     }
 
-    /// What was given up: refused by the server, or refused to by it too often.
+    /// The entries that were given up: refused by the server, or tried `maxAttempts` times. Only the newest
+    /// `maxQueueSize` are kept.
     public func deadLetters() async throws -> [DeadLetter] {
         let requests = try await requests { $0.death != nil }
         var letters: [DeadLetter] = []
         for request in requests {
             let record = try await log.read { [core] in core.read { $0.entries[request.id]?.death } }
             guard let record else { continue }
-            // A reason that cannot be read is none to hide the letter.
+            // A letter is shown even if its reason cannot be read.
             let reason =
                 (try? JSONDecoder().decode(StoredReason.self, from: record.payload))
                 ?? StoredReason(.custom(JournalFailure.damagedRecord), now: request.enqueuedAt)
@@ -31,7 +32,7 @@ extension OfflineQueue {
         return letters
     }
 
-    /// Sends a dead letter again: last of its tag, with the same key, a new expiry and all its attempts.
+    /// Sends a dead letter again: last of its tag, with the same key, a new expiry, and no attempts counted.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id.
     public func retryDeadLetter(id: UUID) async throws {
@@ -45,10 +46,10 @@ extension OfflineQueue {
         startDraining()
     }
 
-    /// Of a journal, in bytes.
+    /// The size in bytes up to which a journal is compacted at once.
     private static let cheapToCompact = 128 << 10
 
-    /// Takes an entry or a dead letter out. One that is on its way may arrive nevertheless.
+    /// Removes an entry or a dead letter. One that is on its way may arrive nevertheless.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id.
     public func remove(id: UUID) async throws {
@@ -58,12 +59,12 @@ extension OfflineQueue {
             }
             return []
         }
-        // What it held need not wait on the disk for a better occasion, unless there is much beside it to be copied.
+        // Its content does not stay on the disk until a later compaction, unless there is much else to copy.
         if log.size < Self.cheapToCompact { await compact(always: true) }
     }
 
-    /// Takes everything out, dead letters too: at logout, if the client's auth plugin knows no accounts. Nothing of it is
-    /// left in the files.
+    /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Nothing of
+    /// them is left in the files.
     public func removeAll() async throws {
         try await log.append([]) { [core] in
             core.read { machine in machine.entries.keys.map { StateMachine.removal($0, .removed) } }
@@ -71,8 +72,8 @@ extension OfflineQueue {
         await forgetForGood()
     }
 
-    /// Takes out what was queued while that account was logged in, dead letters too, and what nobody can tell the account
-    /// of. Nothing of it is left in the files.
+    /// Removes the entries and dead letters that were queued while that account was logged in, and those whose account
+    /// cannot be told. Nothing of them is left in the files.
     public func removeAll(account: String) async throws {
         let (requests, unreadable) = try await read { _ in true }
         let ids = requests.filter { $0.account == account }.map(\.id) + unreadable
@@ -95,11 +96,11 @@ extension OfflineQueue {
         }
     }
 
-    /// Changes the URL, headers or body of an entry that is not on its way; it keeps its id, its key and its place. Where
-    /// somebody else changes it at the same time, `change` is called again, with what they made of it.
+    /// Changes the URL, headers or body of an entry that is not on its way; it keeps its id, its key and its place. If
+    /// somebody else changes it at the same time, `change` is called again with their result.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is on its way or not there, and for a header that
-    /// cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is on its way or not there, and for a header
+    /// that cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
     public func update(
         id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void
     ) async throws {
@@ -142,7 +143,7 @@ extension OfflineQueue {
                     guard !machine.isInFlight(id, entry) else {
                         throw PulseError.invalidRequest(reason: "the entry is on its way")
                     }
-                    // Of those that are written together each has seen the form that was before all of them.
+                    // Changes that are written together have all seen the form before the first of them.
                     guard entry.revision == before.revision, !entry.isChanging else { throw ChangedMeanwhile() }
                     machine.entries[id]?.isChanging = true
                 }
@@ -158,11 +159,12 @@ extension OfflineQueue {
         if let old = stored.file, old != updated.file { files?.remove(old) }
     }
 
-    /// The answer to an entry, once there is one: also after a relaunch, for what is still in the queue then.
+    /// Waits for the answer to an entry, also after a relaunch if the entry is still in the queue then.
     ///
-    /// Throws what the entry failed with: ``PulseError/deadlineExceeded(last:)`` if it expired, ``PulseError/cancelled`` if
-    /// it was removed, the server's refusal if it is a dead letter. Throws ``PulseError/invalidRequest(reason:)`` for an id
-    /// that the queue does not know, or no longer. If another process has got the answer, it has the status and no body.
+    /// Throws what the entry failed with: ``PulseError/deadlineExceeded(last:)`` if it expired,
+    /// ``PulseError/cancelled`` if it was removed, ``PulseError/offlineQueueFull`` if it was dropped to make room, the
+    /// server's refusal if it is a dead letter. Throws ``PulseError/invalidRequest(reason:)`` for an id that the queue
+    /// does not know, or no longer. If another process has received the answer, the result has its status and no body.
     public func result(of id: UUID) async throws -> PulseResponse {
         try await open()
         startDraining()
@@ -171,8 +173,8 @@ extension OfflineQueue {
         throw PulseError.custom(letter.reason)
     }
 
-    /// Sends now what waits for its time, and returns when all of it was tried: gone, given up, or waiting again. Gives
-    /// how many are left. A wait that the server asked for is kept.
+    /// Sends now the entries that wait for their time, and returns when each was tried: gone, given up, or waiting
+    /// again. Returns how many are left. A wait that the server asked for is kept.
     @discardableResult
     public func drain() async throws -> Int {
         try await open()
@@ -197,12 +199,12 @@ extension OfflineQueue {
         }
     }
 
-    /// Those that can be read: of another version's request its entry tells when it is sent.
+    /// The requests that can be read. One of another version fails when its entry is sent.
     private func requests(_ isWanted: @Sendable (StateMachine.Entry) -> Bool) async throws -> [QueuedRequest] {
         try await read(isWanted).requests
     }
 
-    /// Their requests are read one by one: in memory the queue keeps only where they are.
+    /// The requests are read one by one: in memory the queue keeps only their places.
     private func read(
         _ isWanted: @Sendable (StateMachine.Entry) -> Bool
     ) async throws -> (requests: [QueuedRequest], unreadable: [UUID]) {
@@ -225,7 +227,7 @@ extension OfflineQueue {
         return (requests, unreadable)
     }
 
-    /// Nil for one that is not there, or cannot be read.
+    /// An entry and its request; nil if it is not there, or cannot be read.
     private func entry(_ id: UUID) async throws -> (StateMachine.Entry, StoredRequest)? {
         let found = Locked<StateMachine.Entry?>(nil)
         let record = try await log.read { [core] in
@@ -245,5 +247,5 @@ extension OfflineQueuePolicy {
     }
 }
 
-/// Somebody else has changed the entry since it was read.
+/// The failure of a change to an entry that somebody else has changed since it was read.
 private struct ChangedMeanwhile: Error {}

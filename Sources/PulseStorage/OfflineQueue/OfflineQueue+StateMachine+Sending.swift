@@ -5,7 +5,7 @@ import PulseCore
 // What goes out, and what comes back.
 
 extension OfflineQueue.StateMachine {
-    /// What is to be done at that time. Each action is given once, until it is answered.
+    /// The actions due at that time. Each is given once, until it is answered.
     mutating func next(uptime: TimeInterval, now: Int64) -> [Action] {
         var actions = expired(now)
         for (id, rest) in unrecorded where rest.due <= uptime {
@@ -37,10 +37,10 @@ extension OfflineQueue.StateMachine {
         return !ready.isEmpty || backingOff.contains { lines[$0].map { $0.due <= uptime } ?? true }
     }
 
-    /// What is left of a wait may be less than a clock can tell apart, and would be waited for without end.
+    /// The shortest wait in seconds: the rest of a wait may be less than a clock can tell apart, and would never end.
     private static let shortestWait: TimeInterval = 0.001
 
-    /// Seconds until there may be something to do by itself; nil if there never is.
+    /// Seconds until there may be something to do without an event from outside; nil if there never is.
     func wait(uptime: TimeInterval, now: Int64) -> TimeInterval? {
         var due = TimeInterval.infinity
         for rest in unrecorded.values { due = min(due, rest.due - uptime) }
@@ -65,7 +65,7 @@ extension OfflineQueue.StateMachine {
             } else if entry.expiry > now {
                 firstExpiry = min(firstExpiry, entry.expiry)
             } else {
-                // On its way: looked at again when it has come back.
+                // An entry on its way is looked at again when it has come back.
                 firstExpiry = min(firstExpiry, now + 1000)
             }
         }
@@ -75,7 +75,7 @@ extension OfflineQueue.StateMachine {
         }
     }
 
-    /// The oldest dead letters, if there are too many.
+    /// Ends the oldest dead letters, if there are too many.
     private mutating func surplus(_ uptime: TimeInterval) -> [Action] {
         let most = max(capacity, 1)
         guard deadCount > most, uptime >= surplusDue else { return [] }
@@ -88,8 +88,8 @@ extension OfflineQueue.StateMachine {
         }
     }
 
-    /// The first entry of a tag that may be sent; those before it that are gone leave the line. Not one that has expired,
-    /// though the record that ends it could not be written yet.
+    /// The first entry of a tag that may be sent; those before it that are gone leave the line. An expired entry is not
+    /// sent, even if the record that ends it could not be written yet.
     private mutating func head(of tag: String?, _ now: Int64) -> UUID? {
         guard var line = lines[tag], line.inFlight == nil else { return nil }
         defer { lines[tag] = line.isEmpty ? nil : line }
@@ -112,8 +112,8 @@ extension OfflineQueue.StateMachine {
 // MARK: - What comes back
 
 extension OfflineQueue.StateMachine {
-    /// Judges a replay. Gives the record to write before anything else of its tag is sent; whether or not there is one,
-    /// ``settle(_:tag:uptime:)`` follows.
+    /// Judges a replay, and returns the record to write before anything else of its tag is sent.
+    /// ``settle(_:tag:uptime:)`` follows, with or without a record.
     mutating func finish(
         _ id: UUID, tag: String?, _ verdict: ReplayVerdict, reason: @autoclosure () -> Data, uptime: TimeInterval,
         randomness: any Randomness
@@ -147,8 +147,8 @@ extension OfflineQueue.StateMachine {
         }
     }
 
-    /// Whether a record ends an entry for a form that it no longer has: another process has changed it while it was on its
-    /// way, and was told so. To be asked when nobody else changes the journal; then the new form is sent.
+    /// Whether a record would end an entry in a form that it no longer has, because another process has changed it
+    /// while it was on its way. Then the new form is sent. To be asked while nobody else changes the journal.
     func isOutdated(_ record: LogRecord, tag: String?) -> Bool {
         guard record.operation != QueueOperation.attempted.byte, let entry = entries[record.id],
             let line = lines[tag], line.inFlight == record.id
@@ -156,7 +156,7 @@ extension OfflineQueue.StateMachine {
         return entry.revision != line.sentRevision
     }
 
-    /// What was found out is in the journal, or there was nothing to write: the next of the tag may go.
+    /// Lets the next entry of the tag go: the outcome is in the journal, or there was nothing to write.
     mutating func settle(_ id: UUID, tag: String?, uptime: TimeInterval) {
         unrecorded[id] = nil
         // One that expired on its way ends now.
@@ -171,8 +171,8 @@ extension OfflineQueue.StateMachine {
         }
     }
 
-    /// The record could not be written. The entry stays on its way, so that nothing of its tag overtakes it and it is not
-    /// sent again, and the record is tried again.
+    /// Notes that a record could not be written. The entry stays on its way, so that nothing of its tag overtakes it
+    /// and it is not sent again; the record is tried again later.
     mutating func postpone(
         _ id: UUID, tag: String?, _ record: LogRecord, uptime: TimeInterval, randomness: any Randomness
     ) {
@@ -181,7 +181,7 @@ extension OfflineQueue.StateMachine {
         unrecorded[id] = Unrecorded(record: record, tag: tag, due: uptime + delay, failures: failures)
     }
 
-    /// The record that was to end an entry could not be written; it is tried again when somebody looks.
+    /// Notes that the record that ends an entry could not be written; it is tried again at the next look.
     mutating func keep(_ id: UUID, uptime: TimeInterval, now: Int64) {
         entries[id]?.isEnding = false
         if entries[id]?.death != nil { surplusDue = uptime + 30 }
@@ -189,39 +189,34 @@ extension OfflineQueue.StateMachine {
         if let entry = entries[id] { list(entry.tag) }
     }
 
-    mutating func setEnding(_ id: UUID) {
-        entries[id]?.isEnding = true
-    }
-
-    /// There is no connection: nothing is sent for a while, unless somebody says that it has returned.
+    /// Sends nothing for a while, since there is no connection, unless somebody reports that it has returned.
     mutating func pause(_ uptime: TimeInterval, _ randomness: any Randomness) {
         guard uptime >= pausedUntil else { return }
         offlineFailures += 1
         pausedUntil = uptime + max(0.5, Self.backoff.delay(beforeRetry: offlineFailures, randomness: randomness))
     }
 
-    /// Lets everything go that is held up for no other reason than an earlier failure; what a server said about its time
-    /// still holds.
+    /// Ends all waits after earlier failures; a wait that a server asked for stays.
     mutating func resume() {
         pausedUntil = 0
         offlineFailures = 0
         for tag in backingOff { lines[tag]?.clearWait() }
     }
 
-    /// Whether a wait after a server's refusal is not over: others who send would not know of it.
+    /// Whether a wait after a server's refusal is not over. Other senders would not know of it.
     func keepsServerWait(_ uptime: TimeInterval) -> Bool {
         backingOff.contains { tag in lines[tag].map { $0.isServers && $0.due > uptime } ?? false }
     }
 
-    /// Whether the drainer may go. Then what held it up is forgotten: nobody would see the connection return.
+    /// Whether the drainer may end. If so, its waits are forgotten: nobody would see the connection return.
     mutating func endIfIdle() -> Bool {
         guard isIdle else { return false }
         resume()
         return true
     }
 
-    /// - Parameter isOfServer: whose wait it is. One of this side's, as of an open circuit, may end at any moment by
-    ///   somebody's hand: it is no more than a guess at when another try is worth while.
+    /// - Parameter isOfServer: whether a server asked for the wait. A wait of this side, such as that of an open
+    ///   circuit, may be ended by hand at any moment: it only guesses when another try is worthwhile.
     private mutating func hold(
         _ tag: String?, retryAfter: TimeInterval, isOfServer: Bool, _ uptime: TimeInterval,
         _ randomness: any Randomness

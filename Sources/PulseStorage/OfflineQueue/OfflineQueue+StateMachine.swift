@@ -5,8 +5,8 @@ import PulseCore
 extension OfflineQueue {
     /// What the queue knows and decides, without a clock, a file or a task.
     ///
-    /// Which entries there are and in what order is a fold over the journal's records: whoever reads the same journal, after
-    /// a crash or in another process, knows the same. Beside it stands what ends with the process: what is on its way, and
+    /// The entries and their order are a fold over the journal's records: whoever reads the same journal, after a crash
+    /// or in another process, has the same ones. Beside them stands what ends with the process: what is on its way, and
     /// until when a failure holds something up.
     struct StateMachine: Sendable {
         struct Entry: Sendable {
@@ -18,15 +18,15 @@ extension OfflineQueue {
             var attempts = 0
             /// Its place among all; an entry that was revived gets a new one.
             var order: UInt64
-            /// The record that says why it was given up; nil if it was not.
+            /// The record with the reason why it was given up; nil if it was not.
             var death: LogLocation?
-            /// Counts its forms: another process may have changed it while it was on its way from here.
+            /// The number of its changes: another process may have changed it while it was on its way from here.
             var revision = 0
-            /// The record that it came in with has an older expiry.
+            /// Whether it was revived: the record that it came in with has an older expiry.
             var isRevived = false
-            /// A record that ends it is about to be written.
+            /// Whether a record that ends it is about to be written.
             var isEnding = false
-            /// Another form of it is about to be written.
+            /// Whether a changed form of it is about to be written.
             var isChanging = false
 
             var isUpdated: Bool { revision > 0 }
@@ -56,11 +56,11 @@ extension OfflineQueue {
             }
         }
 
-        /// Entries on their way at the same time, each of another tag.
+        /// The number of entries on their way at the same time, each of another tag.
         static let parallelism = 8
-        /// What a larger number in a journal counts as.
+        /// The largest count that is taken from a journal; larger ones count as this.
         private static let largestCount = 1 << 30
-        /// The most that the queue waits by itself: more than that only a server may ask for.
+        /// The longest wait in seconds that the queue sets by itself; only a server may ask for more.
         static let longestBackoff: TimeInterval = 300
         static let backoff = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: longestBackoff)
 
@@ -68,13 +68,13 @@ extension OfflineQueue {
         let maxAttempts: Int
         let dropsOldest: Bool
         var entries: [UUID: Entry] = [:]
-        /// Bytes of the records that count.
+        /// The bytes of the records that count.
         private(set) var liveBytes = 0
         private(set) var deadCount = 0
         var inFlightCount = 0
         var lines: [String?: Line] = [:]
         var nextOrder: UInt64 = 0
-        /// No entry expires before.
+        /// The time before which no entry expires, in milliseconds since 1970.
         var firstExpiry = Int64.max
         var ready = ReadyList()
         /// Tags whose first entry waits for its time.
@@ -83,7 +83,7 @@ extension OfflineQueue {
         var pausedUntil: TimeInterval = 0
         var offlineFailures = 0
         var unrecorded: [UUID: Unrecorded] = [:]
-        /// In uptime: no dead letter too many is let go before, since that has just failed.
+        /// The uptime before which no surplus dead letter is removed, since that has just failed.
         var surplusDue: TimeInterval = 0
         /// Why the last entries ended.
         private(set) var ended = RecentMap<UUID, QueueRemoval>(capacity: EndedEntries.capacity)
@@ -103,7 +103,7 @@ extension OfflineQueue {
 
         var pendingCount: Int { entries.count - deadCount }
 
-        /// The first of each tag may still be on its way.
+        /// Whether nothing waits, is on its way, or is still to be written.
         var isIdle: Bool { inFlightCount == 0 && pendingCount == 0 && unrecorded.isEmpty }
     }
 }
@@ -111,7 +111,7 @@ extension OfflineQueue {
 // MARK: - What the journal says
 
 extension OfflineQueue.StateMachine {
-    /// Takes a record into account; one of an entry that is not there says nothing.
+    /// Applies a record; one of an entry that is not there changes nothing.
     mutating func apply(_ item: LogItem) -> Effect? {
         guard let operation = QueueOperation(byte: item.operation) else { return nil }
         if operation == .enqueued {
@@ -185,12 +185,12 @@ extension OfflineQueue.StateMachine {
         list(entry.tag)
     }
 
-    /// Begins anew with all records, and keeps what is on its way and what is held up.
+    /// Starts again from all records, and keeps what is on its way and what is held up.
     mutating func reset(_ items: [LogItem]) -> [Effect] {
         let before = self
         self = Self(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
         entries.reserveCapacity(items.count)
-        // What ended in an earlier life is no news.
+        // Only entries known before count: others ended before this process read the journal.
         ended = before.ended
         var effects = items.compactMap { apply($0) }.filter { effect in
             switch effect {
@@ -210,7 +210,7 @@ extension OfflineQueue.StateMachine {
                 effects.append(.vanished(id, wasUpdated: entry.isUpdated))
             } else {
                 if entry.isEnding { entries[id]?.isEnding = true }
-                // An earlier version compacts without a word of the forms that were.
+                // An earlier version compacts without a record of the number of forms.
                 let counted = entries[id]?.revision ?? 0
                 entries[id]?.revision = max(entry.revision, counted)
             }
@@ -250,7 +250,7 @@ extension OfflineQueue.StateMachine {
 // MARK: - What comes in
 
 extension OfflineQueue.StateMachine {
-    /// Reserves a place. Gives the record that makes room for it, if the policy says so; throws
+    /// Reserves a place, and returns the record that makes room for it if the policy says so. Throws
     /// ``PulseError/offlineQueueFull``.
     mutating func admit(_ id: UUID) throws(PulseError) -> LogRecord? {
         if pendingCount + reserved.count < capacity {
@@ -263,7 +263,7 @@ extension OfflineQueue.StateMachine {
         return Self.removal(oldest, .dropped)
     }
 
-    /// The place was not needed: nothing was written.
+    /// Gives back a place, since nothing was written.
     mutating func release(_ id: UUID, dropping dropped: UUID?) {
         reserved.remove(id)
         guard let dropped, let entry = entries[dropped] else { return }

@@ -2,16 +2,17 @@
 
 package import PulseCore
 
-/// Keeps calls that found no connection and sends them later: in their order within a tag, through all plugins of the
-/// client, with the idempotency key they were given first.
+/// A queue that keeps calls that found no connection and sends them later: in their order within a tag, through all
+/// plugins of the client, with the idempotency key that they were given first.
 ///
-/// A call is in the journal on the disk before its caller is told ``PulseError/queuedOffline(id:)``. From then on it is sent
-/// until the server accepts or refuses it, whatever happens to the process; it arrives at least once. Get it from
-/// `client.offlineQueue`. Safe from any thread; every method throws ``PulseError``, where a disk that fails is a
-/// ``JournalFailure`` in a ``PulseError/custom(_:)``.
+/// A call is in the journal on the disk before its caller is told ``PulseError/queuedOffline(id:)``. From then on it is
+/// sent until the server accepts or refuses it, it expires or it is removed, whatever happens to the process; it may
+/// arrive more than once. Get it from `client.offlineQueue`. Safe from any thread; every method throws ``PulseError``,
+/// where a disk that fails is a ``JournalFailure`` in a ``PulseError/custom(_:)``.
 ///
-/// App and extension may share a directory: both queue, one of them sends at a time. It holds a lock on a file there while
-/// something is on its way, and while it backs off after a server's refusal; not while it waits for a connection.
+/// An app and its extension may share a directory: both queue, one of them sends at a time. The sender holds a lock on
+/// a file there while something is on its way, and while it backs off after a server's refusal; not while it waits for
+/// a connection.
 public final class OfflineQueue: Sendable {
     package typealias Send = @Sendable (Replay) async -> ReplayOutcome
 
@@ -24,7 +25,7 @@ public final class OfflineQueue: Sendable {
     let log: any RecordLog
     let files: SideFiles?
     let ended: EndedEntries?
-    /// Held by whoever sends.
+    /// The lock that the sending process holds.
     let turn: FileLock?
     let send = Locked<Send?>(nil)
     let work = Locked(Work())
@@ -38,9 +39,9 @@ public final class OfflineQueue: Sendable {
         var isClosed = false
     }
 
-    /// Reads and writes nothing before the first use.
+    /// A queue that reads and writes nothing before its first use.
     ///
-    /// - Parameter directory: of its journal; nil keeps everything in memory.
+    /// - Parameter directory: the directory of the journal; nil keeps everything in memory.
     package init(
         policy: OfflineQueuePolicy, directory: URL?, clock: any PulseClock = .system,
         randomness: any Randomness = .system, connectivity: any ConnectivityMonitor, events: (any EventSink)? = nil,
@@ -75,7 +76,7 @@ public final class OfflineQueue: Sendable {
         core.close()
     }
 
-    /// Says how entries are sent, and begins if the journal has any: its size tells, it is not read for that.
+    /// Sets how entries are sent, and begins if the journal has any. Its size tells: it is not read for that.
     package func start(_ send: @escaping Send) {
         self.send.withLock { $0 = send }
         guard let journal, let status = try? SystemFile.status(journal.path), status.size > LogHeader.line.count else {
@@ -84,7 +85,7 @@ public final class OfflineQueue: Sendable {
         startDraining()
     }
 
-    /// Ends what is under way; entries stay for the next time.
+    /// Ends the work under way; entries stay for the next time.
     package func abandon() {
         let drainer = work.withLock { work in
             work.isClosed = true
@@ -94,7 +95,7 @@ public final class OfflineQueue: Sendable {
         core.close()
     }
 
-    /// Ends what is under way, waits for that, and lets the journal go.
+    /// Ends the work under way, waits for its end, and closes the journal.
     package func close() async {
         abandon()
         await work.withLock { $0.drainer }?.value
@@ -104,18 +105,19 @@ public final class OfflineQueue: Sendable {
 
     // MARK: Queueing
 
-    /// Puts a request into the journal and gives the number under which it is known from now on, in other processes too.
+    /// Puts a request into the journal and gives the number under which it is known from now on, in other processes
+    /// too.
     ///
-    /// Throws ``PulseError/offlineQueueFull``, ``PulseError/unsupported(_:)`` for a body that can be read only once, and
-    /// ``PulseError/custom(_:)`` with a ``JournalFailure``: then it is not queued.
+    /// Throws ``PulseError/offlineQueueFull``, ``PulseError/unsupported(_:)`` for a body that can be read only once,
+    /// and ``PulseError/custom(_:)`` with a ``JournalFailure``: then it is not queued.
     ///
-    /// - Parameter isOffline: a connection was just found missing.
+    /// - Parameter isOffline: whether a call has just found no connection.
     package func enqueue(_ draft: QueueDraft, isOffline: Bool) async throws -> UUID {
         guard draft.body.isReplayable else {
             throw PulseError.unsupported("a body that can be read only once cannot wait in the offline queue")
         }
         let id = randomness.uuid()
-        // First: of an entry that cannot be sent yet the drainer need not know.
+        // First, so that the drainer does not look at an entry that cannot be sent yet.
         if isOffline { core.pause(clock.uptime, randomness) }
         do {
             try await store(draft, id)
@@ -124,7 +126,7 @@ public final class OfflineQueue: Sendable {
             do { try await store(draft, id) } catch { throw PulseError(wrapping: error) }
         }
         core.emit(.offlineQueueEnqueued(id: id))
-        // One that runs has been woken by the record, if need be.
+        // A drainer that runs was woken by the record, if necessary.
         beginDraining()
         return id
     }
@@ -151,7 +153,8 @@ public final class OfflineQueue: Sendable {
         if let file { files?.letGo(file) }
     }
 
-    /// Milliseconds since 1970; 0 for never.
+    /// When an entry queued now expires, in milliseconds since 1970; 0 for never. A `requestExpiry` of `.infinity`
+    /// means never, one of 0 or less at once.
     var expiry: Int64 {
         guard policy.requestExpiry < .infinity else { return 0 }
         return max(1, (clock.now + max(0, policy.requestExpiry)).milliseconds)

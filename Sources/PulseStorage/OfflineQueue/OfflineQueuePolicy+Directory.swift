@@ -3,10 +3,9 @@
 import PulseCore
 
 extension OfflineQueuePolicy {
-    /// Where the journal is; nil if the queue is not to write to the disk.
+    /// The directory of the journal; nil if the queue does not write to the disk.
     ///
-    /// Without a directory of the policy's own: application support / bundle identifier or executable / the base URL's
-    /// origin.
+    /// By default application support / bundle identifier or executable / `PulseKit` / the base URL's origin.
     package func journalDirectory(baseURL: URL?) -> URL? {
         guard persistsToDisk else { return nil }
         if let directory { return directory }
@@ -19,7 +18,7 @@ extension OfflineQueuePolicy {
                 Self.name(baseURL.flatMap { Origin($0) }.map { "\($0)" } ?? "any"), isDirectory: true)
     }
 
-    /// Text as the name of a directory: nothing in it leads elsewhere.
+    /// Text made fit for the name of a directory, so that it cannot lead elsewhere.
     private static func name(_ text: String) -> String {
         let name = String(
             text.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") ? $0 : "_" })

@@ -8,16 +8,16 @@ import PulseCore
 final class QueueCore: Sendable {
     private struct State {
         var machine: OfflineQueue.StateMachine
-        /// What replays came to whose records are not written yet.
+        /// The outcomes of replays whose records are not written yet.
         var verdicts: [UUID: Result<PulseResponse, PulseError>] = [:]
-        /// What became of those that ended last.
+        /// The outcomes of the entries that ended last.
         var outcomes = RecentMap<UUID, Result<PulseResponse, PulseError>>(capacity: 64)
         var waiters: [Int: (id: UUID, continuation: CheckedContinuation<PulseResponse?, any Error>)] = [:]
-        /// Those that wait for a look that begins later than they came.
+        /// Callers that wait for a look that begins after their call.
         var quietWaiters: [Int: (since: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
         var nextWaiter = 0
         var ticks: AsyncStream<Void>.Continuation?
-        /// What the drainer rests for; nil while it looks.
+        /// The rest of the drainer; nil while it looks.
         var rest: Rest?
         var isClosed = false
     }
@@ -47,19 +47,19 @@ final class QueueCore: Sendable {
         events.emit(event())
     }
 
-    /// Asks the machine.
+    /// Reads the machine's state.
     func read<Value>(_ body: (OfflineQueue.StateMachine) throws -> Value) rethrows -> Value {
         try state.withLock { try body($0.machine) }
     }
 
-    /// Changes the machine's mind, and lets the drainer look.
+    /// Changes the machine's state, and lets the drainer look.
     func change<Value>(_ body: (inout OfflineQueue.StateMachine) throws -> Value) rethrows -> Value {
         let (value, ticks) = try state.withLock { (try body(&$0.machine), $0.ticks) }
         ticks?.yield()
         return value
     }
 
-    /// What is to be done. From here on until ``rest(uptime:now:atMost:)`` the drainer is woken by every change.
+    /// The actions that are due. From here on until ``rest(uptime:now:atMost:)`` every change wakes the drainer.
     func look(uptime: TimeInterval, now: Int64) -> [OfflineQueue.StateMachine.Action] {
         state.withLock { state in
             state.rest = nil
@@ -67,8 +67,8 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Whether there may be anything to do. If not, the drainer may rest again without a look; until it does, every change
-    /// wakes it as after one: what comes in between would be waited for by nobody.
+    /// Whether there may be anything to do. If not, the drainer may rest again without a look. Until it does, every
+    /// change wakes it, as after a look.
     func hasWork(uptime: TimeInterval, now: Int64) -> Bool {
         state.withLock { state in
             state.rest = nil
@@ -76,8 +76,8 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// The uptime at which the drainer is to look again by itself, which it must: it is not woken for what does not come
-    /// before. Nil if there is nothing to come.
+    /// The uptime at which the drainer is to look again by itself, which it must: it is not woken for what does not
+    /// come before. Nil if there is nothing to come.
     func rest(uptime: TimeInterval, now: Int64, atMost period: TimeInterval) -> TimeInterval? {
         state.withLock { state in
             guard !state.machine.isIdle, let wait = state.machine.wait(uptime: uptime, now: now) else { return nil }
@@ -87,12 +87,12 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// The drainer rests no more.
+    /// Ends the drainer's rest.
     func endRest() {
         state.withLock { $0.rest = nil }
     }
 
-    /// Changes the machine's mind where the drainer looks anyway.
+    /// Changes the machine's state where the drainer looks anyway.
     func decide<Value>(_ body: (inout OfflineQueue.StateMachine) throws -> Value) rethrows -> Value {
         try state.withLock { try body(&$0.machine) }
     }
@@ -113,7 +113,7 @@ final class QueueCore: Sendable {
     private func append(_ items: [LogItem]) -> [OfflineQueue.StateMachine.Effect] {
         let (effects, ticks) = state.withLock { state in
             let effects = items.compactMap { state.machine.apply($0) }
-            // While there is no connection, one more entry is nothing to look at before the pause is over.
+            // Without a connection, one more entry needs no look before the pause is over.
             let isForLater =
                 items.allSatisfy { $0.operation == QueueOperation.enqueued.byte }
                 && state.rest.map { rest in
@@ -146,15 +146,15 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Tells who waits for an entry what became of it: the answer that this process got, else what the journal says. Of a
-    /// dead letter the journal says it in its own place.
+    /// Tells those who wait for an entry its outcome: the answer that this process got, else what the journal says. A
+    /// dead letter has a record of its own in the journal.
     private func conclude(_ id: UUID, _ known: Result<PulseResponse, PulseError>?) {
         let (outcome, waiters) = state.withLock { state in
             let outcome = state.verdicts.removeValue(forKey: id) ?? known
             if let outcome {
                 state.outcomes.withValue(for: id, default: outcome) { $0 = outcome }
             } else {
-                // What it came to in an earlier life.
+                // Its outcome before it was revived.
                 state.outcomes.removeValue(for: id)
             }
             let waiters = state.waiters.filter { $0.value.id == id }
@@ -172,8 +172,7 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Keeps what a replay came to until its record is written. A large body is not worth its place: who wants it has it
-    /// from the server.
+    /// Keeps the outcome of a replay until its record is written, without a large body, which is not worth the memory.
     func note(_ id: UUID, _ result: Result<PulseResponse, PulseError>) {
         let result = result.map(\.withoutLargeBody).mapError(\.withoutLargeBody)
         state.withLock { $0.verdicts[id] = result }
@@ -193,7 +192,7 @@ final class QueueCore: Sendable {
         change { $0.release(id, dropping: dropped) }
     }
 
-    /// The drainer need not look for that: there is less to do.
+    /// Sends nothing for a while. The drainer need not look: there is less to do.
     func pause(_ uptime: TimeInterval, _ randomness: any Randomness) {
         decide { $0.pause(uptime, randomness) }
     }
@@ -220,8 +219,8 @@ final class QueueCore: Sendable {
         state.withLock { $0.ticks }?.yield()
     }
 
-    /// What became of an entry, at once if it is known, else when it is. Nil if there is no such entry that may still be
-    /// sent, or when another process has given it up.
+    /// The outcome of an entry, at once if it is known, else when it is. Nil if no such entry may still be sent, or
+    /// when another process has given it up.
     func outcome(of id: UUID) async throws -> PulseResponse? {
         let number = state.withLock { state in
             state.nextWaiter += 1
@@ -230,7 +229,7 @@ final class QueueCore: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<PulseResponse?, any Error>? in
-                    // Asked here alone: of one that ends between a question and the wait nobody would be told.
+                    // Asked only here: an entry that ended between a question and the wait would be missed.
                     guard let entry = state.machine.entries[id], entry.death == nil else {
                         return state.outcomes.peek(id)?.map { Optional($0) }.mapError { $0 } ?? .success(nil)
                     }
@@ -246,7 +245,8 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Returns when nothing is on its way and nothing could be sent, in a look that began after `change`. Then `start` is run.
+    /// Returns when nothing is on its way and nothing could be sent, in a look that began after `change`. Then `start`
+    /// is run.
     func quiet(after change: (inout OfflineQueue.StateMachine) -> Void, _ start: () -> Void) async {
         let number = state.withLock { state in
             state.nextWaiter += 1
@@ -284,7 +284,7 @@ final class QueueCore: Sendable {
         waiters.forEach { $0.resume() }
     }
 
-    /// Nobody is told anything any more.
+    /// Ends all waits; nothing is reported any more.
     func close() {
         let (waiters, ticks) = state.withLock { state in
             state.isClosed = true
@@ -324,7 +324,7 @@ extension PulseError {
 }
 
 extension QueueRemoval {
-    /// What one who waits is told if another process has got the answer.
+    /// The outcome that is reported if another process has received the answer.
     fileprivate func outcome(of id: UUID) -> Result<PulseResponse, PulseError> {
         switch self {
         case .done(let status):

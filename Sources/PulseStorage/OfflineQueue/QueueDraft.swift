@@ -4,7 +4,7 @@ package import PulseCore
 
 /// A request that is to wait for a connection.
 package struct QueueDraft: Sendable {
-    /// As built: neither a plugin's headers nor a secret are in it.
+    /// The request as built, without headers of plugins and without secrets.
     package var request: URLRequest
     package var body: BodySource
     package var options: RequestOptions
@@ -35,15 +35,15 @@ package struct Replay: Sendable {
 /// How a replay ended.
 package struct ReplayOutcome: Sendable {
     package let result: Result<PulseResponse, PulseError>
-    /// It did not leave, since somebody else is logged in than when it was queued.
+    /// Whether it was not sent because another account is logged in than when it was queued.
     package let isOfOtherAccount: Bool
     private let isUnsent: Bool
     private let isAnswered: Bool
 
     /// - Parameters:
     ///   - result: a status that means "later" is a failure, though the endpoint may accept it.
-    ///   - isUnsent: Nothing has left: whatever the failure looks like, no server has given it.
-    ///   - isAnswered: A server has answered: what the failure does not tell of may be a plugin's word on that.
+    ///   - isUnsent: nothing was sent, so the failure is not a server's.
+    ///   - isAnswered: a server has answered; a failure without a status may be a plugin's judgement of that answer.
     package init(
         result: Result<PulseResponse, PulseError>, isOfOtherAccount: Bool = false, isUnsent: Bool = false,
         isAnswered: Bool = false

@@ -6,18 +6,18 @@ extension OfflineQueue.StateMachine {
     /// The entries of one tag, first in, first out. Those that are gone stay in it until they come to its front.
     struct Line: Sendable {
         private(set) var ids: ArraySlice<(UUID, UInt64)> = []
-        /// On its way, until its outcome is in the journal.
+        /// The entry on its way, until its outcome is in the journal.
         var inFlight: UUID?
-        /// The form in which that was sent.
+        /// The revision of the entry in which it was sent.
         var sentRevision = 0
         var failures = 0
-        /// In uptime: nothing is sent before.
+        /// The uptime before which nothing is sent.
         var due: TimeInterval = 0
         /// The part of `due` that a server asked for.
         var notBefore: TimeInterval = 0
-        /// A server has refused: whoever sends has to wait.
+        /// Whether the wait is for a server that refused: then any sender has to wait.
         var isServers = false
-        /// It stands in the list of those that may have something to send.
+        /// Whether the line is in the list of those that may have something to send.
         var isListed = false
 
         var isEmpty: Bool { ids.isEmpty && inFlight == nil }
@@ -29,7 +29,7 @@ extension OfflineQueue.StateMachine {
 
         mutating func removeFirst() {
             _ = ids.popFirst()
-            // A slice keeps what was cut from it.
+            // A slice keeps the storage of what was cut from it.
             if ids.isEmpty {
                 ids = []
             } else if ids.startIndex > 64, ids.startIndex > ids.count {
@@ -37,7 +37,7 @@ extension OfflineQueue.StateMachine {
             }
         }
 
-        /// The server has spoken.
+        /// Forgets the failures: the server has given a verdict.
         mutating func calm() {
             (failures, due, notBefore, isServers) = (0, 0, 0, false)
         }
@@ -47,7 +47,7 @@ extension OfflineQueue.StateMachine {
             due = notBefore
         }
 
-        /// Takes over what was under way.
+        /// Takes over what was under way before the journal was read again.
         mutating func resume(_ before: Line) {
             (inFlight, failures, due, notBefore) = (before.inFlight, before.failures, before.due, before.notBefore)
             (sentRevision, isServers) = (before.sentRevision, before.isServers)

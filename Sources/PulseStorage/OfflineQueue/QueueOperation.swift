@@ -16,7 +16,7 @@ enum QueueOperation: Character {
     case reformed = "f"
     /// It waits again, last of its tag.
     case revived = "q"
-    /// It is gone, with why.
+    /// It is gone, with the reason.
     case removed = "r"
 
     var byte: UInt8 { rawValue.asciiValue ?? 0 }
@@ -31,9 +31,9 @@ enum QueueRemoval: Sendable, Equatable {
     /// The server accepted it.
     case done(status: Int)
     case expired
-    /// The app asked for it.
+    /// The app removed it.
     case removed
-    /// To make room.
+    /// It was removed to make room.
     case dropped
 
     var note: Data {

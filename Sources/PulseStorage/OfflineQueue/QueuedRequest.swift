@@ -2,28 +2,34 @@
 
 public import PulseCore
 
-/// A request in the ``OfflineQueue``, as the journal keeps it: without tokens, signatures and what else plugins add.
+/// A request in the ``OfflineQueue``, as the journal keeps it: without tokens, signatures and whatever else plugins
+/// add.
 public struct QueuedRequest: Sendable, Identifiable {
-    /// What ``PulseError/queuedOffline(id:)`` told.
+    /// The id that ``PulseError/queuedOffline(id:)`` told the caller.
     public let id: UUID
+    /// The HTTP method.
     public let method: HTTPMethod
+    /// The absolute URL.
     public var url: URL
+    /// The headers of the endpoint and of the configuration, without the secret ones that the policy does not list.
     public var headers: [String: String]
-    /// Nil if there is none, or ``hasLargeBody``.
+    /// The body; nil if there is none, or if it is in a file: see ``hasLargeBody``.
     public var body: Data?
-    /// The body is in a file of its own, and stays there unless ``body`` is set.
+    /// Whether the body is in a file of its own. It stays there unless ``body`` is set.
     public let hasLargeBody: Bool
     /// The `Idempotency-Key` that every attempt carries.
     public let idempotencyKey: String?
-    /// Entries of one tag are sent in their order.
+    /// The tag of the entry. Entries of one tag are sent in their order; those without one form a tag of their own.
     public let tag: String?
+    /// The route that the call's options name, under which metrics count it; nil if they name none.
     public let route: String?
-    /// Who was logged in, if the client's auth plugin knows accounts.
+    /// The account that was logged in, if the client's auth plugin knows accounts.
     public let account: String?
+    /// When the request was queued, by the wall clock.
     public let enqueuedAt: Date
-    /// Nil for never.
+    /// When the entry is removed unsent; nil for never, which a policy's `requestExpiry` of `.infinity` means.
     public let expiresAt: Date?
-    /// Verdicts of the server so far.
+    /// The number of the server's verdicts so far. Time without a connection does not count.
     public let attempts: Int
 
     init?(_ id: UUID, _ stored: StoredRequest, tag: String?, expiry: Int64, attempts: Int) {
@@ -51,12 +57,15 @@ extension QueuedRequest: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// A request that will not be sent any more, unless ``OfflineQueue/retryDeadLetter(id:)`` says so.
+/// A request that will not be sent any more, unless ``OfflineQueue/retryDeadLetter(id:)`` is called for it.
 public struct DeadLetter: Sendable, Identifiable {
+    /// The request, as the journal keeps it.
     public let request: QueuedRequest
-    /// What the server or the client said last.
+    /// The last failure: what the server or the client said.
     public let reason: ErrorSummary
+    /// When it was given up, by the wall clock.
     public let diedAt: Date
 
+    /// The id of the request.
     public var id: UUID { request.id }
 }

@@ -2,23 +2,23 @@
 
 import PulseCore
 
-/// What the outcome of a replay means for its entry.
+/// The meaning of a replay's outcome for its entry.
 package enum ReplayVerdict: Sendable, Equatable {
     /// The server has accepted it.
     case done(status: Int)
-    /// It will never be accepted as it is.
+    /// The request will never be accepted as it is.
     case rejected
-    /// Later perhaps: at the earliest after that many seconds, which bind only if the server asks for them. Only a verdict
-    /// of the server counts as an attempt.
+    /// The request may be accepted later: at the earliest after that many seconds, which bind only if the server asks
+    /// for them. Only a verdict of the server counts as an attempt.
     case unavailable(isVerdict: Bool, retryAfter: TimeInterval)
-    /// There is no connection, for whatever entry.
+    /// There is no connection, for any entry.
     case offline
     /// Somebody else is logged in.
     case otherAccount
     /// The client ended the replay.
     case stopped
 
-    /// - Parameter isAnswered: A server has answered the replay, whatever that became on its way out.
+    /// - Parameter isAnswered: a server has answered the replay, whatever plugins made of the answer.
     package init(_ result: Result<PulseResponse, PulseError>, isAnswered: Bool = false) {
         switch result {
         case .success(let response): self = .done(status: response.statusCode)
@@ -38,15 +38,15 @@ package enum ReplayVerdict: Sendable, Equatable {
         case .rateLimited(let seconds): self = .unavailable(isVerdict: true, retryAfter: seconds ?? 0)
         case .transport(_, let underlying as PulseError): self.init(underlying, isAnswered: isAnswered)
         case .circuitOpen(_, let seconds): self = .unavailable(isVerdict: false, retryAfter: seconds)
-        // What cannot be built today cannot be built tomorrow, and would hold up what is behind it. The server has
-        // answered a request whose answer is too large.
+        // A request that cannot be built now never can be, and would hold up those behind it. A request whose answer is
+        // too large was answered by the server.
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .responseTooLarge, .cacheMiss:
             self = .rejected
         // The last try was lost, or nobody is logged in any more: no verdict, though an earlier try was answered.
         case .timeout, .transport, .sslPinningFailed, .deadlineExceeded, .sessionExpired:
             self = .unavailable(isVerdict: false, retryAfter: 0)
-        // What a plugin makes of an answer, as a validator does of an error inside a 200, is one: else it would hold up
-        // what is behind it until it expires.
+        // A plugin's judgement of an answer, such as a validator's of an error inside a 200, is a verdict: otherwise
+        // the entry would hold up those behind it until it expires.
         default: self = .unavailable(isVerdict: isAnswered, retryAfter: 0)
         }
     }
@@ -57,7 +57,7 @@ package enum ReplayVerdict: Sendable, Equatable {
             ? .unavailable(isVerdict: true, retryAfter: error.retryAfter ?? 0) : .rejected
     }
 
-    /// The server may accept it another time.
+    /// Whether the server may accept the request another time.
     static func meansLater(_ status: Int) -> Bool {
         switch status {
         case 401, 408, 425, 429, 500...: true

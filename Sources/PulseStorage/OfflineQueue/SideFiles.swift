@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// Bodies that are too large for a line of the journal, in a file each. A file is on the disk before the record that names
-/// it, and goes after the record that ends its entry. Safe from any thread.
+/// Bodies that are too large for a line of the journal, in a file each. A file is on the disk before the record that
+/// names it, and goes after the record that ends its entry. Safe from any thread.
 struct SideFiles: Sendable {
-    /// Larger bodies go to a file.
+    /// The bytes of a body above which it goes to a file.
     static let limit = 64 << 10
 
     /// The file went before the record that names it was written.
@@ -13,8 +13,8 @@ struct SideFiles: Sendable {
 
     private let directory: URL
     private let disk: Disk
-    /// Written by this process, and not named by a record yet. Each is open and locked until then, so that no process takes
-    /// it for what a crash has left.
+    /// Files written by this process that no record names yet. Each is open and locked until then, so that no process
+    /// takes it for a leftover of a crash.
     private let unnamed = Locked<[String: Int32]>([:])
     private let queue = DispatchQueue(label: "com.pulse.side-files")
 
@@ -71,18 +71,18 @@ struct SideFiles: Sendable {
         }
     }
 
-    /// Of an entry that has gone. Whoever may still write it closes it.
+    /// Removes the file of an entry that has gone. A writer that still has it open closes it.
     func remove(_ name: String) {
         unlink(url(name).path)
     }
 
-    /// Of whoever has written it: no record will name it.
+    /// Removes a file that this process has written, and that no record will name.
     func discard(_ name: String) {
         remove(name)
         letGo(name)
     }
 
-    /// The same: a record names it now.
+    /// Unlocks a file that this process has written, since a record names it now.
     func letGo(_ name: String) {
         if let file = unnamed.withLock({ $0.removeValue(forKey: name) }) { _ = SystemFile.close(file) }
     }
@@ -92,18 +92,18 @@ struct SideFiles: Sendable {
         if !exists(name) { throw Vanished() }
     }
 
-    /// Removes an entry's file, under whatever revision.
+    /// Removes the files of an entry, of all its revisions.
     func removeAll(of id: UUID) {
         for name in names() where name.hasPrefix(id.uuidString) { remove(name) }
     }
 
-    /// Removes what no entry has: a crash came between the file and its record.
+    /// Removes files without an entry, which a crash between file and record leaves.
     func sweep(keeping isLive: (UUID) -> Bool) {
         // Listed before the names are asked for: a file that comes in between is not among them.
         let names = names()
         for name in names {
             if let id = UUID(uuidString: String(name.prefix(36))), isLive(id) { continue }
-            // Nobody's any more, of this process or another.
+            // A file that can be locked is no longer in use, by this process or another.
             guard let file = try? SystemFile.tryOpenLocked(url(name).path, O_RDONLY, using: disk) else { continue }
             unlink(url(name).path)
             _ = SystemFile.close(file)

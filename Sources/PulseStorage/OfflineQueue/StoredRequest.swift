@@ -11,7 +11,7 @@ struct StoredRequest: Codable, Sendable {
     var body: Data?
     /// The name of the body's file.
     var file: String?
-    /// Of the `Idempotency-Key` header.
+    /// The value of the `Idempotency-Key` header.
     var key: String?
     /// Milliseconds since 1970.
     var enqueuedAt: Int64
@@ -19,11 +19,11 @@ struct StoredRequest: Codable, Sendable {
     var timeout: TimeInterval?
     var deadline: TimeInterval?
     var auth: String?
-    /// First and last of each range.
+    /// The accepted statuses: first and last of each range.
     var statuses: [Int]?
     var route: String?
 
-    // Short, since each record has them.
+    // Short names, since each record has them.
     enum CodingKeys: String, CodingKey {
         case method = "m"
         case url = "u"

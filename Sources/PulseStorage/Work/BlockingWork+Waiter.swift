@@ -3,19 +3,19 @@
 import PulseCore
 
 extension BlockingWork {
-    /// Who waits for a piece of work, and what is left of that: so that a cancelled waiter goes at once while nothing has
-    /// begun, and later with the work itself.
+    /// The waiter for a piece of work: a cancelled one leaves at once while the work has not begun, and with the work
+    /// later.
     struct Waiter<Value: Sendable>: Sendable {
         private enum State: Sendable {
             case new
             case waiting(CheckedContinuation<Value, any Error>)
-            /// Begun, or cancelled before.
+            /// The work has begun, or was cancelled before.
             case left
         }
 
         private let state = Locked(State.new)
 
-        /// False for one that was cancelled before it could wait.
+        /// Begins to wait; false if it was cancelled before.
         func wait(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
             state.withLock { state in
                 guard case .new = state else { return false }
@@ -24,7 +24,7 @@ extension BlockingWork {
             }
         }
 
-        /// Who waits, once: for the work as it begins, or for a cancellation before.
+        /// Takes the waiter, once: for the work as it begins, or for a cancellation before.
         func leave() -> CheckedContinuation<Value, any Error>? {
             state.withLock { state in
                 defer { state = .left }

@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// Work that waits for a disk or computes for long: on a thread beside Swift's few, on one of which it would hold up every
-/// call of the process. A few such pieces run at a time, the others wait.
+/// Work that waits for a disk or computes for long, run beside Swift's few threads, where it would hold up every call
+/// of the process. A few such pieces run at a time, the others wait.
 package struct BlockingWork: Sendable {
     private static var chunkSize: Int { 256 << 10 }
 
     private let end = Cancellation()
 
-    /// Runs `body` there, and gives what it gives.
+    /// Runs `body` there, and returns its result.
     ///
-    /// If the task, or the call that `cancellation` belongs to, is cancelled, work that has not begun never does, and for
-    /// work under way ``checkCancellation()`` throws. Throws `CancellationError`, and what `body` throws.
+    /// If the task, or the call that `cancellation` belongs to, is cancelled, work that has not begun is left out, and
+    /// ``checkCancellation()`` throws in work under way. Throws `CancellationError`, and what `body` throws.
     package static func run<Value: Sendable>(
         _ cancellation: Cancellation?, _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
@@ -35,7 +35,7 @@ package struct BlockingWork: Sendable {
         }
     }
 
-    /// Throws `CancellationError` if nobody waits any more.
+    /// Throws `CancellationError` if nobody waits for the work any more.
     package func checkCancellation() throws {
         if end.isCancelled { throw CancellationError() }
     }

@@ -4,14 +4,13 @@
 import Dispatch
 import PulseCore
 
-/// Writes blocks of text to a descriptor, in their order and none within another, and never lets its callers wait for who
-/// reads it.
+/// A writer of blocks of text to a descriptor, in order and never mixed. Its callers never wait for the reader.
 ///
-/// What the reader has room for is written in place, so that it is there even if the process ends at once. The rest waits for
-/// a thread of its own, so much of it and no more: what comes then is dropped, and a line in its place tells how many blocks
-/// it was. Where nobody reads any more everything is lost, and the process is not: `SIGPIPE` reaches nobody.
+/// What the reader has room for is written in place, so that it is there even if the process ends at once. The rest
+/// waits for a thread of its own, up to a limit: further blocks are dropped, and a line in their place tells how many.
+/// If nobody reads any more, everything is lost, but the process goes on: `SIGPIPE` is held back.
 package final class LogWriter: Sendable {
-    /// Both logs of a client go there, and their lines must not mix.
+    /// The writer to standard error, shared since the lines of a client's two logs must not mix.
     package static let standardError = LogWriter(2)
 
     private struct State {
@@ -39,13 +38,13 @@ package final class LogWriter: Sendable {
     private let queue = DispatchQueue(label: "com.pulse.log")
     private let state = Locked(State())
 
-    /// - Parameter limit: of bytes that may wait.
+    /// - Parameter limit: the bytes that may wait.
     package init(_ descriptor: Int32, limit: Int = 1 << 20) {
         self.descriptor = descriptor
         self.limit = limit
     }
 
-    /// Writes a block, and a line feed behind it. Returns at once.
+    /// Writes a block and a line feed. Returns at once.
     package func write(_ block: String) {
         let bytes = Array(block.utf8) + [UInt8(ascii: "\n")]
         let mustDrain = state.withLock { state in
@@ -53,7 +52,7 @@ package final class LogWriter: Sendable {
                 enqueue(bytes, &state)
                 return false
             }
-            // Under the lock, which waits for no reader: the next block must not come into the midst of this one.
+            // Under the lock, which waits for no reader: the next block must not come into the middle of this one.
             let written = WritableDescriptor(descriptor).write(bytes, from: 0, waits: false)
             guard written < bytes.count else { return false }
             enqueue(Array(bytes[written...]), &state, isBegun: true)
@@ -70,7 +69,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// - Parameter isBegun: its beginning is written: it must not be dropped.
+    /// - Parameter isBegun: whether its beginning is written: then it must not be dropped.
     private func enqueue(_ bytes: [UInt8], _ state: inout State, isBegun: Bool = false) {
         guard isBegun || state.pendingBytes + bytes.count <= limit else {
             state.dropped += 1

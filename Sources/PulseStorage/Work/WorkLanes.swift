@@ -3,17 +3,17 @@
 import Dispatch
 import PulseCore
 
-/// A few threads for work that would hold up others, one piece at a time on each, in the order in which it came: whichever
-/// is free takes the next, so that a long piece holds up none but itself.
+/// A few threads for work that would hold up others, one piece at a time on each, in order: a free thread takes the
+/// next piece, so that a long one holds up only itself.
 ///
-/// Serial queues, which get threads of their own: on Linux the system's concurrent queues share theirs with all of Swift's
-/// tasks, and two long computations there stop every task on a machine with two cores.
+/// Serial queues, which get threads of their own: on Linux the system's concurrent queues share theirs with all of
+/// Swift's tasks, and two long computations there stop every task on a machine with two cores.
 package struct WorkLanes: Sendable {
     typealias Work = @Sendable () -> Void
 
-    /// For what computes.
+    /// The lanes for computations.
     static let shared = WorkLanes(count: max(2, ProcessInfo.processInfo.activeProcessorCount))
-    /// For short pieces that mostly wait for a disk: behind none that computes.
+    /// The lanes for short pieces that mostly wait for a disk, not behind computations.
     package static let files = WorkLanes(count: 4)
 
     private struct State {
@@ -26,7 +26,7 @@ package struct WorkLanes: Sendable {
 
     init(count: Int) {
         queues = (0..<max(1, count)).map { DispatchQueue(label: "com.pulse.work-\($0)") }
-        // The first comes first: a few threads that are warm are better than many.
+        // The first free one is taken: a few warm threads are better than many.
         state = Locked(State(idle: queues.indices.reversed()))
     }
 
@@ -60,14 +60,14 @@ package struct WorkLanes: Sendable {
 
     // MARK: Waiting for it
 
-    /// A piece that was handed over is done, whoever is cancelled meanwhile.
+    /// Runs a piece; one that was handed over is done, even if its caller is cancelled.
     func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             begin { continuation.resume(returning: body()) }
         }
     }
 
-    /// The same for what may fail.
+    /// Runs a piece that may fail.
     package func result<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             begin { continuation.resume(with: Result(catching: body)) }

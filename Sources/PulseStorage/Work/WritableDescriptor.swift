@@ -9,9 +9,9 @@ import Glibc
 import Musl
 #endif
 
-/// A descriptor that may be written to without waiting, and without a signal where nobody reads it.
+/// A descriptor that can be written to without waiting, and without a signal if nobody reads it.
 struct WritableDescriptor {
-    /// What a pipe with any room takes without waiting: `PIPE_BUF`.
+    /// The bytes that a pipe with any room takes without waiting: `PIPE_BUF`.
     private static let pieceSize = 4096
 
     private let descriptor: Int32
@@ -28,11 +28,11 @@ struct WritableDescriptor {
         #endif
     }
 
-    /// Writes those bytes from a place on; gives the place up to which it came: the end as well if the rest is lost.
+    /// Writes the bytes from a place on, and returns the place up to which it came; the end, too, if the rest is lost.
     ///
-    /// - Parameter waits: for room; else it stops where there is none.
+    /// - Parameter waits: whether it waits for room; else it stops where there is none.
     func write(_ bytes: [UInt8], from start: Int, waits: Bool) -> Int {
-        // The system would wait for a number that is none.
+        // The system would wait for an invalid descriptor.
         guard descriptor >= 0 else { return bytes.count }
         let signals = BrokenPipeSignal()
         defer { signals.restore() }

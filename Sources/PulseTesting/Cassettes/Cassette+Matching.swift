@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: MIT
 
 extension Cassette {
-    /// What a request must share with a recorded one besides its method and path.
+    /// The parts that a request must share with a recorded one, besides its method and path.
     public struct Matching: OptionSet, Sendable {
+        /// The bits of the set.
         public let rawValue: Int
 
+        /// A set of those bits.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
 
         /// Scheme, host and port.
         public static let host = Matching(rawValue: 1)
-        /// The same items, in any order.
+        /// The same query items, in any order.
         public static let query = Matching(rawValue: 2)
-        /// Text alike, JSON alike however it is written; of what was not kept the size, if that is known.
+        /// The same body: texts are compared as they are, JSON by its value. Of a body that was not kept the size is
+        /// compared, if it is known.
         public static let body = Matching(rawValue: 4)
 
+        /// Host, query and body.
         public static let all: Matching = [.host, .query, .body]
     }
 
-    /// Which recorded request answers.
+    /// The rule by which a recorded request is chosen to answer.
     public enum Order: Sendable, Hashable {
-        /// The first one that matches and was not played; when all that match were, the last of them again.
+        /// The first one that matches and was not played yet; when all that match were, the last of them again.
         case byMatch
         /// The next one, which has to match.
         case asRecorded

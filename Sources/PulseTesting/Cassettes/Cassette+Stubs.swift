@@ -5,10 +5,10 @@ internal import PulseObservability
 
 extension Cassette {
     /// The requests as stubs for a ``MockTransport``, to be mixed with others: one for each that differs in what is
-    /// matched, with its answers in the order in which they were recorded, the last one ever after.
+    /// matched, with its answers in the order in which they were recorded. The last answer repeats.
     ///
-    /// - Parameter matching: without `.host` by default, since a test's base URL is its own.
-    /// - Parameter secretHeaders: as given to the recorder.
+    /// - Parameter matching: query and body by default, not `.host`, since a test has its own base URL.
+    /// - Parameter secretHeaders: the names given to the recorder.
     public func stubs(
         matching: Matching = [.query, .body], secretHeaders: Set<String> = []
     ) -> [Stub] {
@@ -17,7 +17,7 @@ extension Cassette {
         for entry in document.log.entries {
             let track = CassetteTrack(entry, capture.redaction)
             let request = track.requestForStubs
-            // As the transport does: the first stub that matches answers.
+            // As in the transport, the first stub that matches answers.
             if let place = groups.firstIndex(where: { $0.answers(request) }) {
                 groups[place].tracks.append(track)
             } else {
@@ -45,7 +45,7 @@ private struct StubbedTracks {
 
     init(_ first: CassetteTrack, _ matching: Cassette.Matching) {
         self.first = first
-        // A stub is not shown files and streams.
+        // A stub does not see files and streams.
         self.matching = first.hasOnlySizeOfBody ? matching.subtracting(.body) : matching
         tracks = [first]
     }

@@ -3,8 +3,8 @@
 public import PulseCore
 package import PulseObservability
 
-/// Requests and their answers as a HAR 1.2 file: recorded by a ``CassetteRecorder``, a `PulseRecorder`, a browser or a proxy,
-/// and played by a ``CassettePlayer``.
+/// Requests and their answers as a HAR 1.2 file: recorded by a ``CassetteRecorder``, a `PulseRecorder`, a browser or a
+/// proxy, and played by a ``CassettePlayer``.
 ///
 /// ```swift
 /// let recorder = CassetteRecorder(around: CurlTransport())
@@ -17,12 +17,14 @@ package import PulseObservability
 public struct Cassette: Sendable {
     package let document: HARDocument
 
-    /// A file's content. Throws ``PulseError/decodingFailed(type:underlying:)`` for what is no HAR.
+    /// A cassette with the content of a HAR file. Throws ``PulseError/decodingFailed(type:underlying:)`` for anything
+    /// else.
     public init(har: Data) throws {
         document = try HARDocument(json: har)
     }
 
-    /// Throws ``PulseError/custom(_:)`` over what the file system says, and what ``init(har:)`` throws.
+    /// A cassette read from a file. Throws ``PulseError/custom(_:)`` with the file system's error, and what
+    /// ``init(har:)`` throws.
     public init(contentsOf file: URL) throws {
         let data: Data
         do {
@@ -37,13 +39,13 @@ public struct Cassette: Sendable {
         self.document = document
     }
 
-    /// How many requests are on it.
+    /// The number of recorded requests.
     public var count: Int { document.log.entries.count }
 
-    /// The file's content: UTF-8, keys sorted, so that a version control shows what changed.
+    /// The content for a file: UTF-8 with sorted keys, so that version control shows what changed.
     public var har: Data { document.json }
 
-    /// Writes the file, whole or not at all. Throws ``PulseError/custom(_:)`` over what the file system says.
+    /// Writes the file, whole or not at all. Throws ``PulseError/custom(_:)`` with the file system's error.
     public func write(to file: URL) throws {
         do {
             try har.write(to: file, options: .atomic)

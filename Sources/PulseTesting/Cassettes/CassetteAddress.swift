@@ -7,7 +7,7 @@ struct CassetteAddress: Sendable {
     /// Scheme, host and port.
     let origin: String
     let path: String
-    /// Decoded, since programs escape differently, and sorted.
+    /// The query items, sorted, and decoded since programs escape differently.
     let query: [String]
 
     init(_ url: String) {
@@ -28,7 +28,7 @@ struct CassetteAddress: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// What differs from the one that was recorded, if anything that counts does.
+    /// What differs from the recorded URL in the parts that count; nil if nothing does.
     func difference(from recorded: CassetteAddress, _ matching: Cassette.Matching) -> String? {
         guard path.isLike(recorded.path) else { return "the path is another" }
         if matching.contains(.host), !origin.isLike(recorded.origin) { return "the host is another" }

@@ -13,7 +13,7 @@ struct CassetteBody: Sendable {
     private let content: Content
     private let contentType: String?
 
-    /// Nil for one that was not kept and of which nothing is known: any is like it.
+    /// The recorded body; nil if it was not kept and nothing is known of it: then any body matches.
     init?(_ request: HARDocument.Request, _ redaction: Redaction) {
         contentType = request.postData?.mimeType
         if let data = request.postData, let recorded = data.text ?? data.params?.formText, !recorded.isEmpty {
@@ -31,7 +31,7 @@ struct CassetteBody: Sendable {
         if case .size = content { true } else { false }
     }
 
-    /// As the body of a request to be compared with others.
+    /// The body of a request to be compared with recorded ones.
     var recorded: RecordedBody {
         switch content {
         case .text("", _): .none
@@ -60,7 +60,7 @@ extension [HARDocument.Parameter] {
 }
 
 extension JSONValue {
-    /// Nil for what is no object and no array.
+    /// The JSON object or array; nil for anything else.
     init?(text: String) {
         guard let first = text.utf8.first(where: { $0 > 0x20 }), "{[".utf8.contains(first),
             let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
@@ -68,7 +68,7 @@ extension JSONValue {
         self = value
     }
 
-    /// Equal, but for what was masked on either side.
+    /// Whether the values are equal, apart from what was masked on either side.
     fileprivate func isLike(_ recorded: JSONValue) -> Bool {
         if case .string(Redaction.mask) = self { return true }
         switch (self, recorded) {
@@ -85,7 +85,7 @@ extension JSONValue {
 }
 
 extension String {
-    /// A multipart body's boundary is another each time.
+    /// The boundary of a multipart body is different each time.
     fileprivate func withoutBoundary(of contentType: String?) -> String {
         guard let contentType, contentType.asciiLowercased.hasPrefix("multipart/"),
             let start = contentType.range(of: "boundary=", options: .caseInsensitive)

@@ -2,16 +2,16 @@
 
 import PulseCore
 
-/// A request that is not on the cassette, or not the next on it.
+/// The failure of a request that is not on the cassette, or not the next on it.
 public struct CassetteMiss: Error, Sendable, CustomStringConvertible, LocalizedError {
     private static let maximumReasons = 20
 
-    /// What came, its URL masked, and why each recorded request is another.
+    /// What came, its URL masked, and how it differs from each recorded request.
     public let description: String
 
     public var errorDescription: String? { description }
 
-    /// - Parameter next: the one that should have come, counted from 0; nil if any could.
+    /// - Parameter next: the index of the recorded request that should have come, counted from 0; nil if any could.
     init(_ request: CassetteRequest, _ tracks: [CassetteTrack], _ reasons: [String?], next: Int?) {
         let came = "\(request.method) \(request.url)"
         guard let next else {

@@ -3,12 +3,12 @@
 public import PulseCore
 internal import PulseObservability
 
-/// A transport without a wire: it answers with what is on a cassette.
+/// A transport without a wire that answers with what is on a cassette.
 ///
-/// A request that is not on it fails with ``PulseError/custom(_:)`` over a ``CassetteMiss``, which says what came. Secrets were
-/// masked when it was recorded, so where the cassette has a mask anything matches, and answers have masks where the server
-/// sent secrets. Recorded failures are played as well. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent
-/// calls have no order to keep.
+/// A request that is not on it fails with a ``CassetteMiss`` in a ``PulseError/custom(_:)``, which says what came.
+/// Secrets were masked when it was recorded: a mask on the cassette matches anything, and answers have masks where the
+/// server sent secrets. Recorded failures are played as well. Safe from any thread; in ``Cassette/Order/asRecorded``
+/// concurrent calls have no order to keep.
 public final class CassettePlayer: Transport {
     private struct State {
         var isPlayed: [Bool]
@@ -22,8 +22,10 @@ public final class CassettePlayer: Transport {
     private let capture: ExchangeCapture
     private let state: Locked<State>
 
-    /// - Parameter matching: everything by default; without `.host` for a client with another base URL.
-    /// - Parameter secretHeaders: as given to the recorder: names that are masked besides the known ones.
+    /// A player of that cassette.
+    ///
+    /// - Parameter matching: host, query and body by default; leave out `.host` for a client with another base URL.
+    /// - Parameter secretHeaders: the names given to the recorder, which are masked besides the known ones.
     public init(
         _ cassette: Cassette, order: Cassette.Order = .byMatch, matching: Cassette.Matching = .all,
         secretHeaders: Set<String> = []
@@ -39,7 +41,7 @@ public final class CassettePlayer: Transport {
     /// Every policy is satisfied: there is no wire on which it could be broken.
     public var capabilities: TransportCapabilities { .simulated }
 
-    /// How many recorded requests have not been asked for.
+    /// The number of recorded requests that have not been asked for.
     public var unplayedCount: Int {
         state.withLock { $0.isPlayed.count { !$0 } }
     }
@@ -51,7 +53,7 @@ public final class CassettePlayer: Transport {
         return try await MockDelivery(request).deliver(response)
     }
 
-    /// Refuses what comes later, with ``PulseError/cancelled``.
+    /// Ends the player: later requests fail with ``PulseError/cancelled``.
     public func shutdown() async {
         state.withLock { $0.isShutDown = true }
     }
@@ -80,7 +82,7 @@ public final class CassettePlayer: Transport {
 }
 
 extension ExchangeCapture {
-    /// Everything is kept whole: what is cut could not be played.
+    /// A capture without limits: what is cut could not be played.
     static func cassette(secretHeaders: Set<String>) -> ExchangeCapture {
         ExchangeCapture(
             secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders), maximumBodyLength: .max,

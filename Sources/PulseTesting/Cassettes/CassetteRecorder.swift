@@ -3,22 +3,25 @@
 public import PulseCore
 internal import PulseObservability
 
-/// A transport around another that keeps what goes over it, every known secret masked, for a ``Cassette``: known are the
-/// standard names, those of the client's configuration, and what a plugin has marked.
+/// A transport around another that records what goes over it for a ``Cassette``, every known secret masked: the
+/// standard names, those of the client's configuration, and those that a plugin has marked.
 ///
-/// Bodies are kept whole, those that are no text as they are; of a stream as much as was read. Requests that are coded, files
-/// or streams are kept by their size, and so are multipart answers with parts that are no text: playing one of these
-/// fails. Cancelled requests are not kept. Safe from any thread.
+/// Bodies are kept whole, those that are not text unmasked, streams as far as they were read. Only the size is kept of
+/// request bodies that are coded, files or streams, and of multipart answers with parts that are not text; playing such
+/// an answer fails. Cancelled requests are not kept. Safe from any thread.
 public final class CassetteRecorder: Transport {
     private let transport: any Transport
     private let clock: any PulseClock
     private let capture: ExchangeCapture
-    /// In the order of the requests; nil while the answer is awaited.
+    /// The exchanges in the order of the requests; nil while the answer is awaited.
     private let entries = Locked<[HARDocument.Entry?]>([])
 
-    /// - Parameter transport: is shut down with this one.
-    /// - Parameter secretHeaders: names to mask besides the known ones, of headers, query items, form fields and keys alike.
-    /// - Parameter clock: what the times of the cassette are read from.
+    /// A recorder around that transport.
+    ///
+    /// - Parameter transport: it is shut down with the recorder.
+    /// - Parameter secretHeaders: names to mask besides the known ones: of headers, query items, form fields and JSON
+    ///   keys alike.
+    /// - Parameter clock: what the times on the cassette are read from.
     public init(
         around transport: any Transport, secretHeaders: Set<String> = [], clock: any PulseClock = .system
     ) {
@@ -29,7 +32,7 @@ public final class CassetteRecorder: Transport {
 
     public var capabilities: TransportCapabilities { transport.capabilities }
 
-    /// What was recorded so far, in the order in which the requests were sent; those under way are not on it.
+    /// What was recorded so far, in the order in which the requests were sent, without those under way.
     public var cassette: Cassette {
         Cassette(HARDocument(entries: entries.withLock { $0.compactMap { $0 } }))
     }
@@ -65,7 +68,7 @@ public final class CassetteRecorder: Transport {
         await transport.shutdown()
     }
 
-    /// What this answer has added to its file; nil if there is none, or it cannot be read.
+    /// The bytes that this answer has added to its file; nil if there is none, or it cannot be read.
     private static func downloaded(_ response: PulseResponse, as delivery: TransportRequest.Delivery) -> Data? {
         guard let file = response.file, let data = try? Data(contentsOf: file) else { return nil }
         guard case .file(_, let offset) = delivery, response.statusCode == 206 else { return data }
@@ -82,7 +85,7 @@ public final class CassetteRecorder: Transport {
     ) -> ByteStream {
         let read = Locked(Data())
         var head = response
-        // It would keep itself: nobody could drop it.
+        // Without its stream, which would keep itself alive.
         head.bytes = nil
         let source = Locked(stream.makeAsyncIterator())
         let recorded = ByteStream {
@@ -94,7 +97,7 @@ public final class CassetteRecorder: Transport {
             stream.cancel()
         }
         recorded.onEnd { [self, head] error in
-            // One that its reader has left did not fail.
+            // A stream that its reader has left did not fail.
             let failure = error.flatMap { $0.kind == .cancelled ? nil : $0 }
             keep(
                 take.entry(

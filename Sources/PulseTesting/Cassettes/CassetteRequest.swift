@@ -9,7 +9,7 @@ struct CassetteRequest: Sendable {
     let url: String
     let address: CassetteAddress
     let body: RecordedBody
-    /// Read once, however many it is compared with.
+    /// The body's JSON, read once for all comparisons.
     let json: JSONValue?
 
     init(_ request: URLRequest, _ body: TransportRequest.Body, _ capture: ExchangeCapture) {
@@ -21,7 +21,7 @@ struct CassetteRequest: Sendable {
         json = JSONValue(text: recorded.body.text ?? "")
     }
 
-    /// One that was recorded.
+    /// A request that was recorded.
     init(method: String, url: String, address: CassetteAddress, body: RecordedBody) {
         self.method = method
         self.url = url

@@ -13,7 +13,7 @@ struct CassetteTrack: Sendable {
     private let body: CassetteBody?
     private let entry: HARDocument.Entry
 
-    /// What somebody else recorded may hold secrets: they are masked, as those of the requests are.
+    /// A recording of another program may hold secrets: they are masked, as those of the requests are.
     init(_ entry: HARDocument.Entry, _ redaction: Redaction) {
         self.entry = entry
         method = entry.request.method
@@ -22,10 +22,10 @@ struct CassetteTrack: Sendable {
         body = CassetteBody(entry.request, redaction)
     }
 
-    /// The body of the request was a file or a stream, or no text.
+    /// Whether the body of the request was a file, a stream, or not text.
     var hasOnlySizeOfBody: Bool { body?.isSize ?? true }
 
-    /// The request again, as a stub sees it: without files and streams.
+    /// The request as a stub sees it: without files and streams.
     var requestForStubs: CassetteRequest {
         let hidden: [RecordedBody.Omission] = [.file, .stream]
         let isHidden = hidden.contains { entry.request.postData?.comment == "\(Self.notKept): \($0.rawValue)" }
@@ -33,7 +33,7 @@ struct CassetteTrack: Sendable {
         return CassetteRequest(method: method, url: url, address: address, body: isHidden ? .none : kept)
     }
 
-    /// Why a request is another one; nil if it is the one that was recorded.
+    /// Why a request does not match the recorded one; nil if it does.
     func mismatch(_ request: CassetteRequest, _ matching: Cassette.Matching) -> String? {
         guard method == request.method else { return "the method is \(request.method)" }
         if let difference = request.address.difference(from: address, matching) { return difference }
@@ -41,7 +41,7 @@ struct CassetteTrack: Sendable {
         return nil
     }
 
-    /// The answer that was recorded, or throws the failure that was.
+    /// The recorded answer; throws the recorded failure.
     func play(_ request: URLRequest) throws -> PulseResponse {
         guard entry.response.status > 0 else {
             throw entry._error.map { failure($0) } ?? TransportFailure(code: .badServerResponse, phase: .maybeSent)
@@ -51,7 +51,7 @@ struct CassetteTrack: Sendable {
             latency: (entry.time ?? 0).finite / 1000, origin: .mock)
         response.isTruncated = entry.response.content?.comment == "cut"
         if let error = entry._error {
-            // It broke off, and it does so again.
+            // The answer broke off, and does so again.
             response.bytes = .broken(after: response.data, failure(error))
             response.data = Data()
         }
@@ -62,21 +62,21 @@ struct CassetteTrack: Sendable {
         var headers = HTTPHeaders(
             (entry.response.headers ?? []).map { HTTPHeaders.Field(name: $0.name, value: $0.value) })
         guard method != "HEAD" else { return headers }
-        // They tell of the bytes on the wire; what was recorded is what came out of them.
+        // These headers describe the bytes on the wire; the recorded body is decoded.
         for name in ["Content-Encoding", "Content-Length", "Transfer-Encoding"] { headers.remove(name) }
         return headers
     }
 
-    /// Throws ``RecordedFailure`` for a body that is not there whole: an answer without it was never given.
+    /// The whole body. Throws ``RecordedFailure`` if it was not kept whole: such an answer was never given.
     private func content() throws -> Data {
         guard let content = entry.response.content else { return Data() }
         if let comment = content.comment, comment.hasPrefix(Self.notKept) { throw missingBody(comment) }
-        // By whoever kept it. One of a failed answer may be cut for all who get it.
+        // Cut by the recorder. The body of a failed answer may be cut for every caller.
         if content.comment == "cut", entry._pulse != nil, entry._error == nil, 200..<300 ~= entry.response.status {
             throw missingBody("only its beginning was kept")
         }
         guard let text = content.text else {
-            // Browsers tell the size of what they no longer have.
+            // Browsers tell the size of bodies that they no longer have.
             let status = entry.response.status
             let hasBody = method != "HEAD" && status != 204 && !(300..<400 ~= status)
             if hasBody, content.size ?? 0 > 0 { throw missingBody("its size alone was kept") }
@@ -101,14 +101,14 @@ struct CassetteTrack: Sendable {
         }
         let phases: [PulseError.Phase] = [.beforeSend, .maybeSent, .responseStarted]
         return TransportFailure(
-            // Foundation's own is optional on Linux only.
+            // Foundation's initializer is optional on Linux only.
             code: [code].compactMap(URLError.Code.init(rawValue:)).first ?? .unknown,
             phase: phases.first { "\($0)" == recorded.phase } ?? .maybeSent, underlying: cause)
     }
 }
 
 extension ByteStream {
-    /// That much, and then the failure.
+    /// A stream of these bytes that ends with the failure.
     fileprivate static func broken(after data: Data, _ failure: any Error) -> ByteStream {
         let rest = Locked(data.isEmpty ? nil : data)
         return ByteStream {
@@ -122,7 +122,7 @@ extension ByteStream {
     }
 }
 
-/// A failure that a cassette plays.
+/// The failure that a cassette plays.
 struct RecordedFailure: Error, Sendable, CustomStringConvertible, LocalizedError {
     let description: String
 

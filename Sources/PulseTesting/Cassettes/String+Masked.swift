@@ -3,7 +3,7 @@
 import PulseCore
 
 extension String {
-    /// Equal, but that a mask in `recorded` stands for anything.
+    /// Whether the texts are equal, where a mask in `recorded` stands for anything.
     func isLike(_ recorded: String) -> Bool {
         guard self != recorded else { return true }
         let pieces = recorded.components(separatedBy: Redaction.mask).map { Data($0.utf8) }

@@ -2,15 +2,16 @@
 
 import PulseCore
 
-/// Chance that repeats: the same seed gives the same numbers in the same order.
+/// Repeatable randomness: the same seed gives the same numbers in the same order.
 ///
 /// SplitMix64, which passes the usual statistical tests and takes any seed. Not for secrets. Copies share their
 /// position; safe from any thread.
 public struct SeededRandomness: Randomness {
-    /// What to write down to see a failure again.
+    /// The seed: write it down to see a failure again.
     public let seed: UInt64
     private let state: Locked<UInt64>
 
+    /// The sequence of that seed, from its beginning.
     public init(seed: UInt64) {
         self.seed = seed
         state = Locked(seed)

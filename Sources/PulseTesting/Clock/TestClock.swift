@@ -32,7 +32,7 @@ public final class TestClock: PulseClock {
         var sleepers: [Int: Sleeper] = [:]
         var watchers: [Int: Watcher] = [:]
         var nextID = 0
-        /// Counts what sleepers do, to see whether they have come to rest.
+        /// The number of things that sleepers did, to see whether they have come to rest.
         var changes = 0
         /// Sleepers that were woken and do not run yet.
         var wakening = 0
@@ -61,9 +61,11 @@ public final class TestClock: PulseClock {
 
     private let state: Locked<State>
 
+    /// A clock that stands still at that time.
+    ///
     /// - Parameter now: the wall clock at the start; 1 January 2026, 00:00 UTC by default.
-    /// - Parameter uptime: the monotonic clock at the start, in seconds.
-    /// - Parameter autoAdvances: see ``autoAdvances``.
+    /// - Parameter uptime: the monotonic clock at the start, in seconds; 0 by default.
+    /// - Parameter autoAdvances: see ``autoAdvances``; false by default.
     public init(
         now: Date = Date(timeIntervalSince1970: 1_767_225_600), uptime: TimeInterval = 0, autoAdvances: Bool = false
     ) {
@@ -79,19 +81,19 @@ public final class TestClock: PulseClock {
         state.withLock { $0.uptime }
     }
 
-    /// Every wait that was asked for, in seconds and in order; of those cancelled or still under way too.
+    /// Every wait that was asked for, in seconds and in order, including cancelled ones and those still under way.
     public var sleeps: [TimeInterval] {
         state.withLock { $0.sleeps }
     }
 
-    /// How many sleep now.
+    /// The number of tasks that sleep now.
     public var sleeperCount: Int {
         state.withLock { $0.sleepers.count }
     }
 
-    /// If true, time moves by what a sleep asks for and the sleep returns at once: for code whose waits follow one
-    /// another. A timeout that runs beside the work it guards would strike at once, and whoever slept before and falls due
-    /// wakes. An infinite sleep still sleeps.
+    /// Whether a sleep moves time by what it asks for and returns at once: for code whose waits follow one another. A
+    /// timeout that runs beside the work it guards would strike at once, and earlier sleepers whose time has come wake
+    /// up. An infinite sleep still sleeps.
     public var autoAdvances: Bool {
         get { state.withLock { $0.autoAdvances } }
         set { state.withLock { $0.autoAdvances = newValue } }
@@ -137,19 +139,20 @@ public final class TestClock: PulseClock {
         }
     }
 
-    /// Moves both clocks forward. Wakes those whose time comes, in order, each at exactly its time, and lets each run
-    /// up to its next sleep before time moves on; sleeps that begin meanwhile and fall due are woken as well.
+    /// Moves both clocks forward, in seconds. Wakes the sleepers whose time comes, in order, each at exactly its time,
+    /// and lets each run up to its next sleep before time moves on; sleeps that begin meanwhile and end within this
+    /// time are woken as well.
     ///
-    /// What a woken task does is waited for as far as it runs on Swift's cooperative threads alone, and takes no more than
-    /// some milliseconds of them at a stretch. Where it waits for a socket, a file or a lock, use ``sleepers(atLeast:)`` or
-    /// wait for what it does. A negative number or NaN moves nothing.
+    /// The work of a woken task is waited for only as far as it runs on Swift's cooperative threads, and takes no more
+    /// than some milliseconds of them at a stretch. If it waits for a socket, a file or a lock, use
+    /// ``sleepers(atLeast:)`` or wait for its result. A negative number or NaN moves nothing.
     public func advance(by seconds: TimeInterval) async {
         await settle()
         let target = uptime + (seconds > 0 ? seconds : 0)
         while true {
             let sleeper = state.withLock { state in
                 let next = state.takeNextSleeper(dueBy: target)
-                // Already due if it registered late, after time had moved.
+                // It is already due if it registered late, after time had moved.
                 if let next { state.uptime = max(state.uptime, next.due) }
                 return next
             }
@@ -161,7 +164,7 @@ public final class TestClock: PulseClock {
         await settle()
     }
 
-    /// Suspends until that many sleep at the same time, or the task is cancelled.
+    /// Suspends until that many tasks sleep at the same time, or the calling task is cancelled.
     public func sleepers(atLeast count: Int) async {
         let id = state.withLock { $0.takeID() }
         await withTaskCancellationHandler {
@@ -179,19 +182,19 @@ public final class TestClock: PulseClock {
         }
     }
 
-    /// Sets the wall clock, forward or back, as a user or a time server does; ``uptime`` and sleepers do not notice.
+    /// Sets the wall clock, forward or back, as a user or a time server does. ``uptime`` and sleepers do not change.
     public func setWallClock(to date: Date) {
         state.withLock { $0.wallAtStart = date.addingTimeInterval(-$0.uptime) }
     }
 
-    /// Moves the wall clock alone, back if `seconds` is negative.
+    /// Moves the wall clock alone by that many seconds, back if they are negative.
     public func shiftWallClock(by seconds: TimeInterval) {
         state.withLock { $0.wallAtStart = $0.wallAtStart.addingTimeInterval(seconds) }
     }
 
     /// Waits until who was woken runs, then lets tasks run until none has slept or woken for a while. Each round stands
-    /// at the end of the line behind the tasks that can run; those of low priority, which a busy machine runs seldom, get
-    /// their turn in the end.
+    /// at the end of the line behind the tasks that can run; those of low priority, which a busy machine runs seldom,
+    /// get their turn in the end.
     private func settle() async {
         var seen = changes
         var patience = 20
@@ -200,8 +203,8 @@ public final class TestClock: PulseClock {
             for priority in Self.rounds where !Task.isCancelled {
                 await Task.detached(priority: priority) { await Task.yield() }.value
             }
-            // A woken task whose thread computes, or was put aside for another process, is still to come. Other tests that
-            // run beside this one look the same: hence the bound.
+            // A woken task whose thread computes, or was put aside for another process, is still to come. Other tests
+            // that run beside this one look the same: hence the bound.
             while patience > 0, changes == seen, ThreadStates.isAnotherRunnable, !Task.isCancelled {
                 patience -= 1
                 try? await Task.sleep(nanoseconds: 1_000_000)

@@ -8,7 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// What the system says of this process's threads.
+/// The states of this process's threads, as the system reports them.
 enum ThreadStates {
     /// Whether a thread besides the caller's runs or waits for a processor. False where the system does not tell: it is
     /// asked on Linux (proc_pid_stat(5), "state").

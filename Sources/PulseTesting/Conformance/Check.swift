@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What cases assert with: a library cannot use a test framework's expectations.
+/// The assertions of cases: a library cannot use a test framework's expectations.
 enum Check {
     struct Failure: Error, Sendable {
         let reason: String
@@ -17,7 +17,7 @@ enum Check {
         throw Failure(reason: "\(what()) is \(shown(value)), not \(shown(expected))")
     }
 
-    /// Long values by their size and beginning, so that a failure stays readable.
+    /// A value as text; a long one by its size and beginning, so that a failure stays readable.
     private static func shown(_ value: some Any) -> String {
         switch value {
         case let data as Data where data.count > 60:

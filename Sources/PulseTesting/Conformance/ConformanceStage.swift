@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What a case plays on: the transport under test and the server it talks to.
+/// The stage of a case: the transport under test and the server it talks to.
 struct ConformanceStage: Sendable {
     let transport: any Transport
     let server: any ConformanceServer
@@ -10,7 +10,7 @@ struct ConformanceStage: Sendable {
 
     // MARK: Requests
 
-    /// - Parameter target: path and query, percent-encoded.
+    /// A request to the server; `target` is its path and query, percent-encoded.
     func request(
         _ method: HTTPMethod = .get, _ target: String = "/", headers: [String: String] = [:],
         body: TransportRequest.Body = .none, delivery: TransportRequest.Delivery = .buffered(limit: 16 << 20),
@@ -38,7 +38,7 @@ struct ConformanceStage: Sendable {
 
     // MARK: Sending
 
-    /// The answer. An error of the transport breaks the promise.
+    /// Sends and returns the answer. An error of the transport breaks the promise.
     func send(_ request: TransportRequest) async throws -> PulseResponse {
         do {
             return try await transport.send(request)
@@ -90,7 +90,7 @@ struct ConformanceStage: Sendable {
         try await server.wait { $0.requests.count >= count }
     }
 
-    /// How many connections were open at a time, at most, while `body` ran.
+    /// The largest number of connections that were open at a time while `body` ran.
     func mostConnections(during body: () async throws -> Void) async throws -> Int {
         let peak = Locked(0)
         // Asked after every change, and never true.

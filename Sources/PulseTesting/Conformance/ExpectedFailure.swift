@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// What a failure must look like to the caller.
+/// A failure as the caller must see it.
 struct ExpectedFailure: Sendable {
     let kind: PulseError.Kind
-    /// Of a ``PulseError/transport(_:underlying:)``.
+    /// The code of a ``PulseError/transport(_:underlying:)``.
     let code: URLError.Code?
-    /// How far the request may be said to have got; empty if the kind alone tells.
+    /// The phases that the error may name; empty if the kind alone decides.
     let phases: Set<PulseError.Phase>
 
     static func kind(_ kind: PulseError.Kind) -> Self { Self(kind: kind, code: nil, phases: []) }
@@ -16,8 +16,8 @@ struct ExpectedFailure: Sendable {
         Self(kind: .transport, code: code, phases: Set(phases))
     }
 
-    /// The server has the request and its answer is none. Whether a broken head counts as the beginning of an answer is
-    /// left open: the request may not be repeated either way.
+    /// The failure when the server has the request and its answer is unreadable. Whether a broken head counts as the
+    /// beginning of an answer is left open: the request must not be repeated either way.
     static let badAnswer = transport(.badServerResponse, .maybeSent, .responseStarted)
 
     func verify(_ error: PulseError) throws {

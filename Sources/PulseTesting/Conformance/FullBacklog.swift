@@ -14,7 +14,7 @@ import Musl
 enum FullBacklog {
     static func with(_ body: (_ address: String) async throws -> Void) async throws {
         let (listener, port) = try SocketDescriptor.listening(on: .ipv4, backlog: 0)
-        // A queue of 0 takes one on Linux and some more elsewhere; what comes on top waits like everybody else.
+        // A queue of 0 takes one on Linux and some more elsewhere; further ones wait like everybody else.
         let fillers = try (0..<8).map { _ in try SocketDescriptor.connecting(toLoopbackPort: port) }
         defer { (fillers + [listener]).forEach { $0.dispose() } }
         try await body("http://127.0.0.1:\(port)/")

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// Answers in place of a ``MockServer`` where there is no wire: the same values, the same record. Each request counts as
-/// a connection of its own, which the client closes if it cancels.
+/// Answers in place of a ``MockServer`` where there is no wire: the same values, the same record. Each request counts
+/// as a connection of its own, which the client closes if it cancels.
 final class SimulatedServer: Sendable {
     typealias Responder = @Sendable (URLRequest) async throws -> PulseResponse
 
@@ -58,7 +58,7 @@ final class SimulatedServer: Sendable {
 }
 
 extension MockServer.Response.Body {
-    /// Without a wire a body comes at once, so that one without an end cannot come: such cases are of the wire.
+    /// Without a wire a body comes at once, so one without an end is impossible: such cases belong to the wire part.
     fileprivate var simulated: Data {
         switch self {
         case .data(let data): data

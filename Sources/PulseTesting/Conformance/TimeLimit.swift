@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Bounds a case by the clock, also if the transport ignores cancellation.
+/// A time limit for a case, which holds even if the transport ignores cancellation.
 enum TimeLimit {
     /// Returns when `body` does, or throws ``Check/Failure`` when the time is up and leaves `body` behind, cancelled.
     static func run(seconds: TimeInterval, _ body: @escaping @Sendable () async throws -> Void) async throws {
@@ -20,7 +20,7 @@ enum TimeLimit {
                 first.withLock { $0 = continuation }
                 let watchdog = Task {
                     try await SystemClock().sleep(seconds)
-                    // First the verdict: a cancelled case ends with an error of its own.
+                    // The verdict comes first: a cancelled case ends with an error of its own.
                     finish(with: .failure(Check.Failure(reason: "it has not ended within \(seconds) s")))
                     work.cancel()
                 }

@@ -3,13 +3,13 @@
 import PulseCore
 
 extension TransportConformance {
-    /// What every transport promises, with sockets or without: the meaning of requests and answers.
+    /// The promises of every transport, with sockets or without: the meaning of requests and answers.
     public static let semantics: [Case] =
         Case.methods + Case.bodies + Case.requestHeaders + Case.answers + Case.statuses + Case.redirects
         + Case.limits + Case.deliveries + Case.cancellation + Case.concurrency + Case.memory
 
-    /// What a transport with sockets promises besides: to read what is legal on the wire, and to tell each fault by its
-    /// error and by how far the request had got.
+    /// The further promises of a transport with sockets: to read what is legal on the wire, and to tell each fault by
+    /// its error and by how far the request had got.
     public static let wire: [Case] =
         Case.framings + Case.codings + Case.oddities + Case.endlessBodies + Case.brokenBodies + Case.brokenHeads
         + Case.sending + Case.lostConnections + Case.timeouts + Case.connecting + Case.connections + Case.floods
@@ -17,7 +17,7 @@ extension TransportConformance {
 
     /// One promise: what a server does, and what must come of it.
     public struct Case: Sendable {
-        /// Which part of the list a case belongs to.
+        /// The part of the list that a case belongs to.
         public enum Kind: String, Sendable, Hashable {
             /// Runs on every transport.
             case semantics
@@ -28,8 +28,9 @@ extension TransportConformance {
         /// How the server answers: a value for each request, the same over a socket and simulated.
         typealias Answer = @Sendable (RecordedRequest) async throws -> MockServer.Response
 
-        /// The promise as a sentence. It is what an exclusion names, and unique.
+        /// The promise as a sentence. It is unique, and is what an exclusion names.
         public let name: String
+        /// The part of the list that it belongs to.
         public let kind: Kind
         let maximumConnectionsPerHost: Int
         let isUnknownExclusion: Bool
@@ -87,6 +88,7 @@ extension TransportConformance.Case {
 }
 
 extension TransportConformance.Case: CustomStringConvertible, Identifiable {
+    /// The promise itself, which is unique.
     public var id: String { name }
     public var description: String { name }
 }

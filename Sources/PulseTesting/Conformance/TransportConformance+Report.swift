@@ -7,6 +7,7 @@ extension TransportConformance {
     public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
         /// The name of the case.
         public let promise: String
+        /// The transport's name.
         public let transport: String
         /// What was expected and what came instead.
         public let reason: String
@@ -14,15 +15,16 @@ extension TransportConformance {
         public var description: String { "\(transport) breaks “\(promise)”: \(reason)" }
     }
 
-    /// How a transport stands to the whole list.
+    /// The result of a transport for the whole list.
     public struct Report: Sendable, CustomStringConvertible {
         /// The names of the cases that passed.
         public var passed: [String] = []
-        /// Not run, each with its reason.
+        /// The cases that were not run, each with its reason.
         public var excluded: [(promise: String, reason: String)] = []
+        /// The promises that the transport broke.
         public var failures: [Failure] = []
 
-        /// No case failed, and every exclusion names a case.
+        /// Whether no case failed and every exclusion names a case.
         public var isConforming: Bool { failures.isEmpty }
 
         /// A line for each failure and each exclusion, and one with the counts.

@@ -17,21 +17,22 @@ public import PulseCore
 /// }
 /// ```
 ///
-/// ``report()`` runs all of them for other test frameworks. What a transport cannot do it excludes by the name of the
-/// case, with a reason; an excluded case is not run, and is told as excluded wherever it would have passed or failed.
+/// ``report()`` runs all of them for other test frameworks. A transport excludes what it cannot do by the name of the
+/// case, with a reason; an excluded case is not run, and is reported as excluded.
 public struct TransportConformance: Sendable {
-    /// What a case of ``run(_:)`` that did not fail came to.
+    /// The result of a case of ``run(_:)`` that did not fail.
     public enum Outcome: Sendable, Hashable {
+        /// The transport kept the promise.
         case passed
-        /// Not run.
+        /// The case was not run, for that reason.
         case excluded(reason: String)
     }
 
     /// The transport's name, for reports.
     public let transport: String
-    /// Reasons by the names of cases that are not run.
+    /// The reasons for cases that are not run, by the names of these cases.
     public let exclusions: [String: String]
-    /// Seconds after which a case that has not ended has failed.
+    /// The seconds after which a case that has not ended has failed; 10 by default.
     public let timeLimit: TimeInterval
 
     private let theater: Theater
@@ -71,8 +72,8 @@ public struct TransportConformance: Sendable {
         theater = .simulation(makeTransport)
     }
 
-    /// All cases that concern this transport, the excluded ones too. An exclusion that names none of them stands at the
-    /// end as a case of its own, which fails.
+    /// All cases that concern this transport, the excluded ones too. An exclusion that names none of them is added at
+    /// the end as a case of its own, which fails.
     public var cases: [Case] {
         let promises = isSimulated ? Self.semantics : Self.semantics + Self.wire
         let unknown = Set(exclusions.keys).subtracting(promises.map(\.name)).sorted()

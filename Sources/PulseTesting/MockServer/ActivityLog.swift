@@ -48,7 +48,7 @@ final class ActivityLog: Sendable {
         }
     }
 
-    /// Nothing more is going to happen: whoever still waits is told so.
+    /// Ends all waits, since nothing more is going to happen.
     func finish() {
         let waiters = state.withLock { state in
             state.isOver = true

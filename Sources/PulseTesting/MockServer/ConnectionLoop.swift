@@ -10,11 +10,11 @@ struct ConnectionLoop {
     private var parser: RequestParser
     private var requestCount = 0
 
-    /// Why the loop stops.
+    /// The reason why the loop stops.
     private enum Stop: Error {
         /// Nothing more can or should be sent.
         case now
-        /// All is sent; the client may still have to read it.
+        /// Everything is sent; the client may still have to read it.
         case gracefully
     }
 
@@ -156,7 +156,7 @@ struct ConnectionLoop {
         core.log.received(request.bodyByteCount, of: request)
     }
 
-    /// Answers with the failure's status and ends the connection, of which nothing can be understood any more.
+    /// Answers with the failure's status and ends the connection, since nothing after it can be parsed.
     private func refuse(_ failure: ParseFailure) async throws -> Never {
         recordMalformed(failure.reason, failure.status)
         let response = MockServer.Response.text(failure.reason + "\n", status: failure.status)

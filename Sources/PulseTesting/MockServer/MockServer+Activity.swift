@@ -3,14 +3,15 @@
 import PulseCore
 
 extension MockServer {
-    /// All that has happened on a server up to one moment.
+    /// The record of all that has happened on a server up to one moment.
     public struct Activity: Sendable {
         /// Requests that were received whole, in the order in which they were complete.
         public internal(set) var requests: [RecordedRequest] = []
-        /// Requests of which the head has come and the body not all, in no promised order. One that was cut short
-        /// stays here, with the body as far as it came; of one that still arrives only the count of bytes is known.
+        /// Requests whose head has come and whose body has not come completely, in no promised order. One that was cut
+        /// short stays here, with the body as far as it came; of one that is still arriving only the count of bytes is
+        /// known.
         public internal(set) var incompleteRequests: [RecordedRequest] = []
-        /// What was no HTTP, or ended within a header block.
+        /// What was not HTTP, or ended within a header block.
         public internal(set) var malformedRequests: [MalformedRequest] = []
         /// Every connection accepted so far, in order.
         public internal(set) var connections: [Connection] = []
@@ -24,8 +25,9 @@ extension MockServer {
         }
     }
 
-    /// What has happened on one connection.
+    /// The record of one connection.
     public struct Connection: Sendable, Hashable {
+        /// How a connection ended.
         public enum Ending: Sendable, Hashable {
             /// The client ended its side first. One that only ends its sending side counts as well.
             case closedByClient
@@ -35,15 +37,15 @@ extension MockServer {
             case closedByServer
         }
 
-        /// Counted from 0 in the order they were accepted.
+        /// The number of the connection, counted from 0 in the order of acceptance.
         public let index: Int
-        /// Requests whose head came on it.
+        /// The number of requests whose head came on it.
         public internal(set) var requestCount = 0
-        /// Bytes handed to the system for sending; what a slow client has not read counts in part.
+        /// The bytes handed to the system for sending; a part of what a slow client has not read counts.
         public internal(set) var sentByteCount = 0
         /// How it ended or is about to; nil while neither side has.
         public internal(set) var ending: Ending?
-        /// False once the server has given back its socket.
+        /// Whether the server still holds its socket.
         public internal(set) var isOpen = true
     }
 }

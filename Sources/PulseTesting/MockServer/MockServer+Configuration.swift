@@ -11,21 +11,24 @@ extension MockServer {
             case ipv6
         }
 
+        /// The address to listen on; 127.0.0.1 by default.
         public var host: Host
-        /// In bytes, of the request line and all header fields, 64 KiB by default. More is answered with 431.
+        /// The limit of the request line and all header fields in bytes, 64 KiB by default. More is answered with 431.
         public var maximumHeadSize: Int
-        /// In bytes, 64 MiB by default. Of a longer body the first bytes are recorded and all are counted.
+        /// The bytes of a body that are recorded, 64 MiB by default. Of a longer body the first bytes are recorded and
+        /// all are counted.
         public var maximumRecordedBodySize: Int
         /// Whether `Expect: 100-continue` is answered with `100 Continue` before the body is read; true by default.
         public var answersExpectContinue: Bool
-        /// In bytes, of the system's buffer for what clients send; nil, the default, for the system's choice. A small
-        /// one makes a slow reader felt early.
+        /// The size in bytes of the system's buffer for what clients send; nil, the default, for the system's choice. A
+        /// small one makes a slow reader felt early.
         public var receiveBufferSize: Int?
-        /// In bytes, of the system's buffer for what is sent; nil, the default, for the system's choice.
+        /// The size in bytes of the system's buffer for what is sent; nil, the default, for the system's choice.
         public var sendBufferSize: Int?
-        /// Connections that the system keeps until they are accepted, 4096 by default.
+        /// The number of connections that the system keeps until they are accepted, 4096 by default.
         public var backlog: Int
 
+        /// A configuration with these limits; the defaults suit most tests.
         public init(
             host: Host = .ipv4, maximumHeadSize: Int = 64 << 10, maximumRecordedBodySize: Int = 64 << 20,
             answersExpectContinue: Bool = true, receiveBufferSize: Int? = nil, sendBufferSize: Int? = nil,

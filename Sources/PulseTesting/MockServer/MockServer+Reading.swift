@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MockServer {
-    /// How a route reads the body of its requests: what can go wrong before there is an answer.
+    /// The way in which a route reads the body of its requests: what can go wrong before there is an answer.
     public struct Reading: Sendable {
         enum Mode: Sendable {
             case whole
@@ -14,22 +14,23 @@ extension MockServer {
 
         let mode: Mode
 
-        /// All of it, as fast as it comes, before the route is asked for an answer.
+        /// Reads the whole body, as fast as it comes, before the route is asked for an answer.
         public static var whole: Reading { Reading(mode: .whole) }
 
-        /// Nothing: the route is asked as soon as the head is in, and no `100 Continue` is sent. The connection ends
-        /// with the answer, unless there is no body. The request stays among the incomplete ones if there is.
+        /// Reads nothing of the body: the route is asked as soon as the head is in, and no `100 Continue` is sent. The
+        /// connection ends with the answer, unless there is no body. A request with a body stays among the incomplete
+        /// ones.
         public static var headOnly: Reading { Reading(mode: .headOnly) }
 
-        /// That many bytes of the body, then these steps; the rest is read after them if they leave the connection
-        /// open. With fewer bytes in the body the steps come at its end.
+        /// Reads that many bytes of the body, then performs these steps; the rest is read after them if they leave the
+        /// connection open. With fewer bytes in the body the steps come at its end.
         public static func interrupted(after bytes: Int, _ steps: Step...) -> Reading {
             Reading(mode: .interrupted(after: bytes, steps))
         }
 
-        /// At most that many bytes of the body, then a wait of that many seconds of the server's clock, and so on. The
-        /// client can be ahead by what came along with the head (up to 64 KiB) and by what the system buffers of its
-        /// own accord: see ``Configuration/receiveBufferSize``.
+        /// Reads at most that many bytes of the body, then waits that many seconds of the server's clock, and so on.
+        /// The client can be ahead by what came along with the head (up to 64 KiB) and by what the system buffers of
+        /// its own accord: see ``Configuration/receiveBufferSize``.
         public static func slowly(bytes: Int, every seconds: TimeInterval) -> Reading {
             Reading(mode: .slowly(bytes: max(1, bytes), seconds: seconds))
         }

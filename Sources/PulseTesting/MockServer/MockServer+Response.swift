@@ -9,22 +9,26 @@ extension MockServer {
     /// by a `Connection: close` in ``headers``, by a fault. No header is added but those of the framing, and none of
     /// these if ``headers`` has one already.
     public struct Response: Sendable {
+        /// The status of the answer; 200 by default.
         public var status: Int
-        /// nil for the registered phrase of the status.
+        /// The reason phrase; nil for the registered phrase of the status.
         public var reason: String?
-        /// Sent in this order.
+        /// The headers, sent in this order.
         public var headers: HTTPHeaders
+        /// The body; empty by default.
         public var body: Body
+        /// How the end of the body is told; by its exact length by default.
         public var framing: Framing
-        /// Sent before the answer itself, such as 103 Early Hints.
+        /// The answers sent before the answer itself, such as 103 Early Hints.
         public var informational: [Informational]
         /// How fast it is sent; nil for as fast as the client reads.
         public var pace: Pace?
-        /// Steps put in on the way, in the order they were added where they share a place.
+        /// The steps put in on the way; those at the same point run in the order in which they were added.
         public internal(set) var faults: [(point: Point, step: Step)] = []
         /// If set, all that is sent.
         var script: [Step]?
 
+        /// An answer; by default an empty 200 with its length.
         public init(
             status: Int = 200, reason: String? = nil, headers: HTTPHeaders = [:], body: Body = .data(Data()),
             framing: Framing = .contentLength, informational: [Informational] = []
@@ -126,7 +130,9 @@ extension MockServer {
 }
 
 extension MockServer.Response {
+    /// The body of an answer.
     public enum Body: Sendable {
+        /// These bytes.
         case data(Data)
         /// The same bytes again and again, without holding them all; with nil until the client leaves.
         case repeating(Data, times: Int?)
@@ -135,36 +141,39 @@ extension MockServer.Response {
         case stream(AsyncStream<Data>)
     }
 
-    /// How the end of the body is told (RFC 9112, section 6). An answer to HEAD and one of status 1xx, 204 or 304 has
-    /// no body whatever this says.
+    /// The way in which the end of the body is told (RFC 9112, section 6). An answer to HEAD and one of status 1xx, 204
+    /// or 304 has no body whatever this says.
     public enum Framing: Sendable, Hashable {
-        /// The exact length; chunked where the body has none that is known beforehand.
+        /// The exact length; chunked for a body whose length is not known beforehand.
         case contentLength
-        /// A length that may be a lie. After one that is too long the connection is closed.
+        /// This length, true or not. If it is too long, the connection is closed after the body.
         case claimedLength(Int)
         /// Two `Content-Length` lines.
         case conflictingLengths(Int, Int)
-        /// Chunks of these sizes, the last of which repeats; one chunk for all if there is none. A body that repeats
-        /// or streams has a chunk for each of its pieces.
+        /// Chunks of these sizes, the last of which repeats; one chunk for the whole body if there are none. A body
+        /// that repeats or streams has a chunk for each of its pieces.
         case chunked(sizes: [Int] = [], trailers: HTTPHeaders = [:])
         /// The end of the connection.
         case untilClose
-        /// Nothing is added: the headers say, or leave open, what the length is.
+        /// Only what the headers say: nothing is added.
         case asGiven
     }
 
     /// An answer before the answer (RFC 9110, section 15.2).
     public struct Informational: Sendable, Hashable {
+        /// The status, from 100 to 199.
         public var status: Int
+        /// The headers, sent in this order.
         public var headers: HTTPHeaders
 
+        /// An informational answer; without headers by default.
         public init(status: Int, headers: HTTPHeaders = [:]) {
             self.status = status
             self.headers = headers
         }
     }
 
-    /// Where a fault strikes.
+    /// The place where a fault strikes.
     public enum Point: Sendable, Hashable {
         /// Before the first byte, of informational answers too.
         case start
@@ -179,11 +188,12 @@ extension MockServer.Response {
 
     /// A rate of sending.
     public struct Pace: Sendable, Hashable {
-        /// Sent at once; at least 1.
+        /// The size of a piece in bytes; at least 1.
         public var bytes: Int
-        /// Between one piece and the next, of the server's clock.
+        /// The wait between two pieces, in seconds of the server's clock.
         public var seconds: TimeInterval
 
+        /// A pace of that many bytes at once, with that many seconds between.
         public init(bytes: Int, seconds: TimeInterval) {
             self.bytes = bytes
             self.seconds = seconds

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MockServer {
-    /// One thing a server does to a connection: what raw scripts consist of, and what a fault in a response is.
+    /// One thing that a server does to a connection: raw scripts consist of steps, and a fault in a response is one.
     public struct Step: Sendable {
         package enum Action: Sendable {
             case bytes(Data)
@@ -26,7 +26,7 @@ extension MockServer {
         /// Sends these bytes as they are: garbage, a head without its end, anything.
         public static func bytes(_ bytes: Data) -> Step { Step(.bytes(bytes)) }
 
-        /// Sends this text in UTF-8; line ends are yours to write.
+        /// Sends this text in UTF-8, with no line breaks added.
         public static func text(_ text: String) -> Step { Step(.bytes(Data(text.utf8))) }
 
         /// Sends the bytes that many times, without holding them all; with nil until the client leaves.
@@ -34,7 +34,8 @@ extension MockServer {
             Step(.repeating(bytes, times: times))
         }
 
-        /// Waits that many seconds of the server's clock, then goes on. Nothing comes after it if the client leaves.
+        /// Waits that many seconds of the server's clock, then goes on. If the client leaves meanwhile, nothing more
+        /// happens.
         public static func delay(_ seconds: TimeInterval) -> Step { Step(.delay(seconds)) }
 
         /// Sends nothing more and keeps the connection open until the client leaves or the server is shut down.
@@ -43,7 +44,7 @@ extension MockServer {
         /// Ends the sending side with FIN and reads on, dropping what comes, until the client leaves.
         public static var halfClose: Step { Step(.halfClose) }
 
-        /// Closes the connection with FIN; a client that sends nevertheless gets a reset.
+        /// Closes the connection with FIN; a client that still sends gets a reset.
         public static var close: Step { Step(.close) }
 
         /// Aborts the connection with RST. What was sent just before may never reach the client.
@@ -71,8 +72,8 @@ extension MockServer {
             }
         }
 
-        /// Sends; returns when the system has taken all of it. Throws ``PulseError`` if the client has gone or the
-        /// server shuts down. For one task at a time.
+        /// Sends bytes, and returns when the system has taken all of them. Throws ``PulseError`` if the client has gone
+        /// or the server shuts down. For one task at a time.
         public func send(_ bytes: Data) async throws {
             do {
                 try await socket.send(bytes)

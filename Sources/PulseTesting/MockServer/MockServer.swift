@@ -70,11 +70,12 @@ public final class MockServer: Sendable {
         }
     }
 
+    /// The port on the loopback interface.
     public var port: Int { core.port }
 
-    /// Closes the listener and all connections, cancels the handlers that run and waits for them: afterwards the
-    /// server has no task, socket or source left, and the port is free. Not to be awaited inside a handler, which
-    /// would wait for itself. May be called again.
+    /// Closes the listener and all connections, cancels the handlers that run and waits for them: afterwards the server
+    /// has no task, socket or source left, and the port is free. Do not await it inside a handler: it would wait for
+    /// itself. May be called again.
     public func shutdown() async {
         core.close()
         await core.disposal()
@@ -86,8 +87,8 @@ public final class MockServer: Sendable {
     ///
     /// `{name}` in the template takes a segment or part of one, `{name...}` at its end the rest; they are in
     /// ``RecordedRequest/parameters``. Paths are compared percent-decoded, segment by segment, and a slash at the end
-    /// counts. Of several routes that match, the one added last answers; the same method and
-    /// template again takes the place of the earlier one. A route for GET serves HEAD too, unless that has its own.
+    /// counts. Of several routes that match, the one added last answers; adding the same method and template again
+    /// replaces the earlier route. A route for GET serves HEAD too, unless that has its own.
     ///
     /// The closure runs in a task that is cancelled when the client leaves. What it throws becomes a 500 that says so.
     public func on(
@@ -118,7 +119,7 @@ public final class MockServer: Sendable {
         core.route { $0.setFallback(respond) }
     }
 
-    /// Steps to perform on a connection before anything is read from it, by its index: a server that accepts and says
+    /// Performs steps on a connection before anything is read from it, by its index: for a server that accepts and says
     /// nothing, resets at once, or speaks another protocol. Reading goes on if the last step leaves the connection
     /// open.
     public func onAccept(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) {
@@ -130,8 +131,8 @@ public final class MockServer: Sendable {
     /// All that has happened so far.
     public var activity: Activity { core.log.activity }
 
-    /// Empties the lists of requests, and so frees their bodies: between two phases of a test, or in one of millions of
-    /// requests. Connections stay known.
+    /// Empties the lists of requests and so frees their bodies, between two phases of a test or in a test of millions
+    /// of requests. Connections stay known.
     public func forgetRequests() {
         core.log.forgetRequests()
     }
@@ -145,21 +146,21 @@ public final class MockServer: Sendable {
     /// Connections that are open now.
     public var openConnectionCount: Int { activity.openConnectionCount }
 
-    /// Suspends until the condition holds, and gives the activity for which it did. The condition is asked after every
-    /// change, under a lock: keep it short. Throws ``PulseError/cancelled`` if the task is cancelled or the server
-    /// shuts down before.
+    /// Suspends until the condition holds, and returns the activity for which it did. The condition is asked after
+    /// every change, under a lock: keep it short. Throws ``PulseError/cancelled`` if the task is cancelled or the
+    /// server shuts down before.
     @discardableResult
     public func wait(until condition: @escaping @Sendable (Activity) -> Bool) async throws -> Activity {
         try await core.log.wait(until: condition)
     }
 
-    /// Suspends until that many requests have been received whole, and gives them all. Throws like ``wait(until:)``.
+    /// Suspends until that many requests have been received whole, and returns them all. Throws like ``wait(until:)``.
     @discardableResult
     public func requests(atLeast count: Int) async throws -> [RecordedRequest] {
         try await wait { $0.requests.count >= count }.requests
     }
 
-    /// Suspends until clients have closed or reset that many connections, and gives these: the proof that a cancel
+    /// Suspends until clients have closed or reset that many connections, and returns these: the proof that a cancel
     /// reached the wire. Throws like ``wait(until:)``.
     @discardableResult
     public func connectionsClosedByClient(atLeast count: Int = 1) async throws -> [Connection] {

@@ -4,31 +4,32 @@ import PulseCore
 
 /// A request as it came over the wire to a ``MockServer``.
 public struct RecordedRequest: Sendable {
+    /// The method as sent.
     public let method: HTTPMethod
     /// The request target as sent: percent-encoded, with its query.
     public let target: String
-    /// True for HTTP/1.0.
+    /// Whether it is HTTP/1.0; else HTTP/1.1.
     public let isVersion10: Bool
-    /// In the order and spelling in which they came.
+    /// The header fields, in the order and spelling in which they came.
     public let headers: HTTPHeaders
     /// The values of the route's `{name}` segments, percent-decoded.
     public internal(set) var parameters: [String: String] = [:]
     /// The body without its chunked coding; cut at the configuration's `maximumRecordedBodySize`.
     public internal(set) var body = Data()
-    /// The bytes of the body on the wire, without chunked coding: more than `body.count` if that was cut.
+    /// The length of the body on the wire in bytes, without chunked coding: more than `body.count` if that was cut.
     public internal(set) var bodyByteCount = 0
     /// The fields after a chunked body.
     public internal(set) var trailers = HTTPHeaders()
     /// All bytes of the request on the wire, from the method to the last byte of the body or trailers.
     public internal(set) var byteCount = 0
-    /// Of the connection it came on, counted from 0 in the order they were accepted.
+    /// The index of the connection that it came on, counted from 0 in the order of acceptance.
     public let connection: Int
     /// Its place among the requests of that connection, counted from 0.
     public let indexOnConnection: Int
-    /// False while it still arrives, and for one that was cut short.
+    /// Whether all of it has arrived: false while it still arrives, and for one that was cut short.
     public internal(set) var isComplete = false
 
-    /// The path as sent, percent-encoded: of an absolute target too. `*` and the authority of a CONNECT stand as sent.
+    /// The path as sent, percent-encoded, also of an absolute target. `*` and the authority of a CONNECT stand as sent.
     public var path: String { String(target.splitTarget.path) }
 
     /// The query as sent, without its question mark; nil if there is none.
@@ -64,13 +65,13 @@ extension RecordedRequest: CustomStringConvertible {
     public var description: String { "\(method) \(path), \(bodyByteCount) bytes of body" }
 }
 
-/// Bytes that came to a ``MockServer`` and are no HTTP request.
+/// Bytes that came to a ``MockServer`` and are not an HTTP request.
 public struct MalformedRequest: Sendable, Hashable {
-    /// Of the connection it came on, counted from 0 in the order they were accepted.
+    /// The index of the connection that they came on, counted from 0 in the order of acceptance.
     public let connection: Int
-    /// What is wrong with it.
+    /// What is wrong with them.
     public let reason: String
-    /// The status that it was answered with; 0 if the client ended it halfway.
+    /// The status that they were answered with; 0 if the client ended them halfway.
     public let status: Int
 }
 

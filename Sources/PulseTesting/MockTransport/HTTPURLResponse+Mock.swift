@@ -20,8 +20,8 @@ extension HTTPURLResponse {
     }
 
     private static var blank: HTTPURLResponse {
-        // Optional in name only: neither implementation of Foundation refuses these constants, and there is no other
-        // initializer that both have.
+        // Never nil: no implementation of Foundation refuses these constants, and there is no other initializer that
+        // both have.
         HTTPURLResponse(url: URL(fileURLWithPath: "/"), statusCode: 200, httpVersion: nil, headerFields: nil)!
     }
 }

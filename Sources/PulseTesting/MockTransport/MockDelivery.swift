@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// Gives an answer the form in which it was asked for, by the rules that every transport keeps.
+/// Turns an answer into the delivery that was asked for, by the rules that every transport keeps.
 struct MockDelivery: Sendable {
-    /// Of an error's body in a stream or download, in bytes.
+    /// The bytes of an error's body that are kept in a stream or download.
     private static let errorBodyLimit = 64 << 10
 
     private let delivery: TransportRequest.Delivery
@@ -15,7 +15,7 @@ struct MockDelivery: Sendable {
         progress = request.progress
     }
 
-    /// The form it has, if that is what was asked for: bytes for a buffered call.
+    /// The answer as it is, if that is what was asked for: bytes for a buffered call.
     func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
         guard case .buffered(let limit) = delivery, response.bytes == nil else { return nil }
         guard response.data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }

@@ -12,8 +12,8 @@ import PulseCore
 /// ```
 ///
 /// It keeps a transport's contract: it enforces the limit of a buffered body, hands out streams and files for 2xx
-/// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. What the closure throws passes as it
-/// is; the chain turns it into a ``PulseError``. Safe from any thread; calls run concurrently.
+/// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. An error of the closure passes as
+/// it is; the chain turns it into a ``PulseError``. Safe from any thread; calls run concurrently.
 public final class MockTransport: Transport {
     private struct State {
         var requests: [TransportRequest] = []
@@ -24,10 +24,11 @@ public final class MockTransport: Transport {
     private let recordsRequests: Bool
     private let state = Locked(State())
 
-    /// Answers with what the closure gives or throws. It runs once for every request, in the call's own task: a wait in it
-    /// ends with the call if it heeds cancellation, as `PulseClock.sleep` does.
+    /// Answers with what the closure gives or throws. It runs once for every request, in the call's own task: a wait in
+    /// it ends with the call if it heeds cancellation, as `PulseClock.sleep` does.
     ///
-    /// - Parameter recordsRequests: false for long runs, which ``requests`` would fill the memory with.
+    /// - Parameter recordsRequests: false keeps ``requests`` empty, for long runs that would fill the memory; true by
+    ///   default.
     public init(
         recordsRequests: Bool = true, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) {
@@ -35,8 +36,8 @@ public final class MockTransport: Transport {
         self.respond = respond
     }
 
-    /// Answers with the first stub that matches. A request that none matches fails with ``PulseError/custom(_:)`` over
-    /// an ``UnmatchedRequest``, whose text says why each stub did not.
+    /// Answers with the first stub that matches. A request that none matches fails with an ``UnmatchedRequest`` in a
+    /// ``PulseError/custom(_:)``; its text says why each stub did not match.
     public convenience init(stubs: [Stub]) {
         self.init { request in
             try await Stub.answer(request, from: stubs)
@@ -46,13 +47,13 @@ public final class MockTransport: Transport {
     /// Every policy is satisfied: there is no wire on which it could be broken.
     public var capabilities: TransportCapabilities { .simulated }
 
-    /// What was sent, in order. A call that is cancelled while it waits for its answer is among them; one that was
-    /// cancelled before is not.
+    /// The requests that were sent, in order. A call that was cancelled while it waited for its answer is among them;
+    /// one that was cancelled before is not.
     public var requests: [URLRequest] {
         state.withLock { $0.requests.map(\.urlRequest) }
     }
 
-    /// The same with all that a transport is told: file and stream bodies, timeouts, pins.
+    /// The requests with all that a transport is told: file and stream bodies, timeouts, pins.
     public var transportRequests: [TransportRequest] {
         state.withLock { $0.requests }
     }
@@ -75,7 +76,7 @@ public final class MockTransport: Transport {
         return try await delivery.deliver(response)
     }
 
-    /// Refuses what comes later, with ``PulseError/cancelled``.
+    /// Ends the transport: later requests fail with ``PulseError/cancelled``.
     public func shutdown() async {
         state.withLock { $0.isShutDown = true }
     }

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension PluginChain {
-    /// A chain of these plugins around a closure that stands for the wire: `next` for a plugin's `intercept`, or a
+    /// A chain of these plugins around a closure that stands for the wire: a `next` for a plugin's `intercept`, or a
     /// whole chain to call.
     ///
     /// The plugins are ordered by scope as in a client. There is no retry loop but a plugin of scope `.retry`. Before

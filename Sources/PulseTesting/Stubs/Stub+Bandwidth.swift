@@ -3,8 +3,8 @@
 import PulseCore
 
 extension Stub.Reply {
-    /// The same, its body arriving at that many bytes a second of `clock`: bit by bit in a streamed call, all at the end
-    /// in a buffered one. What is no positive number, or is infinite, is no limit.
+    /// The same reply with a body that arrives at that many bytes a second of `clock`: piece by piece in a streamed
+    /// call, all at the end in a buffered one. A number that is not positive, or infinite, is no limit.
     public func bandwidth(_ bytesPerSecond: Double, on clock: any PulseClock = SystemClock()) -> Stub.Reply {
         guard bytesPerSecond > 0, bytesPerSecond < .infinity else { return self }
         return Stub.Reply { request, parameters in
@@ -37,7 +37,7 @@ extension ByteStream {
 }
 
 extension Data {
-    /// A reader of a stream sees it move some ten times a second, and no less than a byte at a time.
+    /// The pieces of a stream that arrive some ten times a second, of at least one byte.
     fileprivate func pieces(tenthsOfASecondAt bytesPerSecond: Double) -> [Data] {
         let size = Int(Swift.max(1, Swift.min(bytesPerSecond / 10, 65536)))
         return stride(from: startIndex, to: endIndex, by: size).map { start in

@@ -3,13 +3,15 @@
 import PulseCore
 
 extension Stub {
-    /// What ``Reply/echoRequest`` answers with: a request as it reached the transport.
+    /// The answer of ``Reply/echoRequest``: a request as it reached the transport.
     public struct Echo: Codable, Sendable, Hashable {
+        /// The method, such as `GET`.
         public let method: String
+        /// The absolute URL; empty if there was none.
         public let url: String
-        /// Names in lower case.
+        /// The header fields, their names in lower case.
         public let headers: [String: String]
-        /// The bytes as text in UTF-8; nil without a body, or if they are none.
+        /// The bytes of the body as text; nil if there is no body, or if it is not UTF-8.
         public let body: String?
 
         init(_ request: URLRequest) {
@@ -20,7 +22,7 @@ extension Stub {
             body = request.httpBody.flatMap { String(data: $0, encoding: .utf8) }
         }
 
-        /// Of that header, its name in any case.
+        /// The value of that header, its name in any case; nil if there is none.
         public func header(_ name: String) -> String? {
             headers[name.asciiLowercased]
         }
@@ -28,8 +30,8 @@ extension Stub {
 }
 
 extension Stub.Reply {
-    /// The bytes of the request's body with its `Content-Type`: 200, and empty without a body. File and stream bodies are
-    /// not looked into.
+    /// The bytes of the request's body with its `Content-Type` and status 200; empty without a body. File and stream
+    /// bodies are not read.
     public static let echo = Stub.Reply.closure { request, _ in
         var headers: HTTPHeaders = [:]
         headers["Content-Type"] = request.value(forHTTPHeaderField: "Content-Type")
@@ -37,7 +39,7 @@ extension Stub.Reply {
             statusCode: 200, headers: headers, data: request.httpBody ?? Data(), request: request, origin: .mock)
     }
 
-    /// The whole request, as the JSON of a ``Stub/Echo``: what plugins made of it, secrets included.
+    /// The whole request, as the JSON of a ``Stub/Echo``: as plugins made it, secrets included.
     public static let echoRequest = Stub.Reply.closure { request, parameters in
         try await Stub.Reply.json(Stub.Echo(request)).answer(request, parameters)
     }

@@ -3,11 +3,11 @@
 import PulseCore
 
 extension Stub {
-    /// What a request gets from a stub: an answer or a failure, perhaps after a while.
+    /// A stub's answer or failure, perhaps after a while.
     public struct Reply: Sendable {
         let answer: @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
 
-        /// What the closure gives or throws; the dictionary has the values of the template's `{name}` segments.
+        /// What the closure returns or throws; the dictionary has the values of the template's `{name}` segments.
         public static func closure(
             _ answer: @escaping @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
         ) -> Reply {
@@ -53,7 +53,7 @@ extension Stub {
             closure { _, _ in throw error }
         }
 
-        /// The same, that many seconds of `clock` later.
+        /// The same reply, that many seconds of `clock` later.
         public func delayed(by seconds: TimeInterval, on clock: any PulseClock = SystemClock()) -> Reply {
             Reply { request, parameters in
                 try await clock.sleep(seconds)

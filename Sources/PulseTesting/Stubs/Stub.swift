@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A rule for a ``MockTransport``: which requests it is for, and what they get.
+/// A rule for a ``MockTransport``: the requests that it is for, and their replies.
 ///
 /// ```swift
 /// let users = Stub(.get, "/users/{id}").header("Accept", "application/json")
@@ -16,9 +16,9 @@ import PulseCore
 /// A request must satisfy all that the stub asks for. Without a reply it gets an empty 200. Each of the methods gives a
 /// stub that counts for itself; copies of the same stub share their count.
 public struct Stub: Sendable {
-    /// What happens when every reply has been given.
+    /// What happens after every reply has been given.
     public enum Exhaustion: Sendable, Hashable {
-        /// The last one is given again and again.
+        /// The last reply is given again and again.
         case repeatsLast
         /// The stub matches no more: the next one may, and without one the request fails.
         case stopsMatching
@@ -40,10 +40,12 @@ public struct Stub: Sendable {
     private var exhaustion = Exhaustion.repeatsLast
     private var usage = Locked(Usage())
 
+    /// A stub for requests of that method and path; for every request by default.
+    ///
     /// - Parameter method: nil for any.
-    /// - Parameter pathTemplate: compared with the whole path of the URL, percent-decoded, segment by segment;
-    ///   `{name}` takes a segment, `{name...}` at the end the rest. A query in it asks for these items, an absolute URL
-    ///   for its scheme, host and port too. Nil for any.
+    /// - Parameter pathTemplate: compared with the whole path of the URL, percent-decoded, segment by segment; `{name}`
+    ///   takes a segment, `{name...}` at the end the rest. A query in it asks for these items, an absolute URL for its
+    ///   scheme, host and port too. Nil for any.
     public init(_ method: HTTPMethod? = nil, _ pathTemplate: String? = nil) {
         self.method = method
         target = pathTemplate.map { StubTarget($0) }
@@ -66,7 +68,7 @@ public struct Stub: Sendable {
         adding(.host(host))
     }
 
-    /// Asks for those bytes as the body. File and stream bodies are not looked into.
+    /// Asks for those bytes as the body. File and stream bodies are not read.
     public func body(_ body: Data) -> Stub {
         matching("the body has other bytes") { $0.httpBody ?? Data() == body }
     }
@@ -80,15 +82,15 @@ public struct Stub: Sendable {
 
     /// Asks for a JSON body that contains that value, whatever else is in it.
     ///
-    /// An object contains another if it has its members, each containing the other's; an array contains another if each of
-    /// its elements is contained in some element, in any order. Anything else contains what it is equal to.
+    /// An object contains another if it has its members, each containing the other's. An array contains another if each
+    /// of its elements is contained in some element, in any order. Anything else contains what it is equal to.
     public func body(jsonContaining json: JSONValue) -> Stub {
         adding(.body(containing: json))
     }
 
     /// Asks for whatever the closure says.
     ///
-    /// - Parameter otherwise: says in the failure why a request did not match.
+    /// - Parameter otherwise: the reason that the failure names if the closure says no.
     public func matching(
         _ otherwise: String = "a condition of its own does not hold",
         _ condition: @escaping @Sendable (URLRequest) -> Bool
@@ -98,17 +100,17 @@ public struct Stub: Sendable {
 
     // MARK: What they get
 
-    /// Gives these in turn, after those it had before.
+    /// Adds these replies, to be given in turn after those it had before.
     public func reply(_ replies: Reply...) -> Stub {
         changed { $0.replies += replies }
     }
 
-    /// What happens when every reply has been given; ``Exhaustion/repeatsLast`` by default.
+    /// Sets what happens after every reply has been given; ``Exhaustion/repeatsLast`` by default.
     public func whenExhausted(_ exhaustion: Exhaustion) -> Stub {
         changed { $0.exhaustion = exhaustion }
     }
 
-    /// How many requests it has answered.
+    /// The number of requests that it has answered.
     public var count: Int {
         usage.withLock { $0.count }
     }

@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// Why a stub is not for a request. Names what differs and shows no value of the request, which may be a secret.
+/// The reason why a stub is not for a request. It names what differs and shows no value of the request, which may be a
+/// secret.
 struct StubMismatch: Error, Sendable {
     let reason: String
 
@@ -11,9 +12,9 @@ struct StubMismatch: Error, Sendable {
     }
 }
 
-/// One thing that a stub asks for.
+/// A condition of a stub.
 struct StubCondition: Sendable {
-    /// nil if it holds.
+    /// The reason why the condition does not hold; nil if it does.
     let mismatch: @Sendable (URLRequest) -> String?
 
     init(_ mismatch: @escaping @Sendable (URLRequest) -> String?) {
@@ -102,9 +103,9 @@ struct StubTarget: Sendable, CustomStringConvertible {
     }
 }
 
-/// A request that none of the stubs is for.
+/// The failure of a request that no stub is for.
 public struct UnmatchedRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// What came, with its URL redacted, which stubs there are, and why each is not for it.
+    /// What came, with its URL redacted, which stubs there are, and why each does not match.
     public let description: String
 
     public var errorDescription: String? { description }

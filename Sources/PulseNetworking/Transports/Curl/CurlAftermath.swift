@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
-/// What is left to do once the driver's lock is given back: under it nobody is told anything.
+/// What is left to do once the driver's lock is given back: nobody is told anything under it.
 final class CurlAftermath: @unchecked Sendable {
-    // Unchecked: reached under the driver's lock alone.
+    // Unchecked: used under the driver's lock only.
 
     enum Step: Sendable {
         /// A transfer has ended and left libcurl.

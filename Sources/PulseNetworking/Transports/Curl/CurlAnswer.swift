@@ -4,7 +4,8 @@
 import CPulsePlatform
 import PulseCore
 
-/// What a transfer has come to: read in the sender's task, or of a streamed one, in the loop when its head is there.
+/// The outcome of a transfer. It is read in the sender's task; for a streamed answer in the loop, when its head is
+/// there.
 struct CurlAnswer: Sendable {
     /// Nil if its first line is no status line.
     let head: ResponseHead?
@@ -13,10 +14,10 @@ struct CurlAnswer: Sendable {
     let isStreamed: Bool
     let isTruncated: Bool
     let measured: Measurements
-    /// The keys of the verified chain, where none of them was pinned and the policy only reports.
+    /// The keys of the verified chain, if none of them is pinned and the policy only reports.
     let unpinnedKeys: [[UInt8]]?
 
-    /// libcurl's figures of a transfer, in microseconds from its start.
+    /// libcurl's times of a transfer, in microseconds from its start.
     struct Measurements: Sendable {
         let nameResolved, connected, secured, ready, firstByte, total: Int64
         /// When the last byte of the request's body was handed to libcurl, if there was one.

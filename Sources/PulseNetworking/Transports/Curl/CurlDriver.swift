@@ -4,15 +4,15 @@
 import CPulsePlatform
 import PulseCore
 
-/// What drives the transfers of a loop: whoever holds the lock around it is the one that libcurl is called by.
+/// Drives the transfers of a loop: only the holder of the lock around it calls libcurl.
 struct CurlDriver: @unchecked Sendable {
-    // Unchecked: a pointer and transfers that are reached under the lock alone.
+    // Unchecked: a pointer and transfers that are used under the lock only.
 
     private let library: CurlLibrary
     private let poller: OpaquePointer
     private let aftermath: CurlAftermath
     private var transfers: [UInt64: CurlTransfer] = [:]
-    /// Transfers whose caller has gone and that cannot be ended yet without waiting for a name server.
+    /// Transfers whose caller has left, and which cannot be ended yet without waiting for a name server.
     private var abandoned: [ObjectIdentifier: CurlTransfer] = [:]
     /// When the first timeout can strike, in seconds of the monotonic clock.
     private var nextCheck = TimeInterval.infinity
@@ -31,14 +31,14 @@ struct CurlDriver: @unchecked Sendable {
     /// How many transfers are under way.
     var count: Int { transfers.count }
 
-    /// What the thread does first after each wait; gives what is to be done outside the lock.
+    /// The thread's first step after each wait; gives what is to be done outside the lock.
     mutating func act() -> [CurlAftermath.Step] {
         pulse_loop_act(poller)
         endFinished()
         return aftermath.take()
     }
 
-    /// What it does then; gives also when the next wait ends.
+    /// The thread's second step; gives also when the next wait ends.
     mutating func turn(_ commands: [CurlInbox.Command]) -> (wake: TimeInterval, rest: [CurlAftermath.Step]) {
         goOn(with: commands)
         if pulse_loop_now(poller) >= nextCheck { checkTimeouts() }
@@ -46,16 +46,16 @@ struct CurlDriver: @unchecked Sendable {
         return (wake, aftermath.take())
     }
 
-    /// What somebody else has done who found the lock free.
+    /// What a sender that found the lock free has done.
     struct Between {
-        /// The thread would wake too late for what is to come.
+        /// Whether the thread would wake too late.
         var isLate = false
         var rest: [CurlAftermath.Step] = []
-        /// The answer that is to be looked for now.
+        /// The answer to look for now.
         var awaited: Awaited?
     }
 
-    /// An answer that may be there so soon that whoever has sent the request looks for it.
+    /// An answer that may be there so soon that the request's sender looks for it.
     struct Awaited {
         fileprivate let id: UInt64
         fileprivate let socket: pulse_left_socket
@@ -77,11 +77,11 @@ struct CurlDriver: @unchecked Sendable {
         return between
     }
 
-    /// Looks whether the answer is there; it is awaited as long as it may be worthwhile to look again.
+    /// Looks whether the answer is there; it stays awaited while looking again may be worth it.
     mutating func look(for awaited: Awaited) -> Between {
         guard !hasEnded else { return Between() }
         guard transfers[awaited.id] != nil, pulse_loop_look_at(poller, awaited.socket) else {
-            // Somebody else has ended the transfer; the next one on this connection may not ask for its socket again.
+            // The transfer was ended elsewhere; the next one on this connection may not ask for its socket again.
             pulse_loop_take_back(poller, awaited.socket)
             return Between()
         }
@@ -91,7 +91,7 @@ struct CurlDriver: @unchecked Sendable {
         if between.rest.isEmpty {
             between.awaited = awaited
         } else {
-            // Its caller goes on with the head of a stream.
+            // The caller has got the head of a stream and goes on.
             pulse_loop_take_back(poller, awaited.socket)
         }
         return between
@@ -181,10 +181,10 @@ struct CurlDriver: @unchecked Sendable {
         aftermath.add(.end(transfer, outcome))
     }
 
-    /// Ends a transfer before its time. Its caller goes at once; the transfer, if libcurl would wait for a name to be
-    /// resolved, when it next asks for a socket.
+    /// Ends a transfer before its time. Its caller is resumed at once. If libcurl would wait for a name to be resolved,
+    /// the transfer itself ends when it next asks for a socket.
     private mutating func abandon(_ transfer: CurlTransfer, _ error: any Error) {
-        // One that has sent something has long had its connection, though it may not have asked for it itself.
+        // A transfer that has sent something has its connection, though it may not have opened it itself.
         guard !library.leavesResolverBehind, !transfer.way.hasSocket, transfer.phase == .beforeSend else {
             return end(transfer, .failure(error))
         }

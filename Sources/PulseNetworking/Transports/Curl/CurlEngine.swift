@@ -6,8 +6,8 @@ import PulseCore
 
 /// What the thread of a loop and its owners share.
 ///
-/// One at a time drives the transfers. A sender who finds nobody at it starts its own there and then, which saves waking the
-/// thread and what of the work can be done at once; else whoever drives does it. Nobody but the thread ever waits for its turn.
+/// One thread at a time drives the transfers. A sender that finds the driver free starts its own transfer on the spot,
+/// which saves waking the loop's thread; else whoever drives starts it. Only the loop's thread ever waits for its turn.
 final class CurlEngine: Sendable {
     /// Handles cost some kilobytes each; those beyond are made when a burst needs them.
     static let idleLimit = 256
@@ -16,7 +16,7 @@ final class CurlEngine: Sendable {
     /// Nil after the end.
     let idle = Locked<[CurlTransfer]?>([])
     private let driver: Locked<CurlDriver>
-    // Unchecked: a C pointer; what is called without the driver's lock may be called at any time.
+    // Unchecked: a C pointer; the functions called without the driver's lock may be called at any time.
     nonisolated(unsafe) let surroundings: CurlTransfer.Surroundings
     private let startsInPlace: Bool
 
@@ -44,7 +44,7 @@ final class CurlEngine: Sendable {
         while true {
             pulse_loop_wait(poller, inbox.mayFallAsleep() ? wake : 0)
             inbox.wakeUp()
-            // Whoever has waited longest goes on while the next requests leave.
+            // The callers that have waited longest go on while the next requests leave.
             perform(driver.withLock { $0.act() })
             let (next, rest, isClosed) = driver.withLock { driver in
                 let (commands, isClosed) = inbox.collect(underWay: driver.count)
@@ -84,7 +84,8 @@ final class CurlEngine: Sendable {
     private func driveInPlace() {
         repeat {
             let turn = driver.withLockIfFree { $0.turnBetween(inbox.collect(underWay: $0.count).commands) }
-            // Whoever holds it looks into the inbox again after it was given back: the thread before it falls asleep.
+            // The holder looks into the inbox again after giving the lock back: the thread does so before it falls
+            // asleep.
             guard let turn else { return }
             finish(turn)
             if let awaited = turn.awaited { look(for: awaited) }
@@ -97,7 +98,7 @@ final class CurlEngine: Sendable {
         perform(turn.rest)
     }
 
-    /// Looks for an answer until it is there, or somebody else wants something, or the time for that is over.
+    /// Looks for an answer until it is there, another command comes, or the time for looking is over.
     private func look(for awaited: CurlDriver.Awaited) {
         let limit = pulse_monotonic_now() + CurlHaste.patience
         var isInTime = true
@@ -124,7 +125,7 @@ final class CurlEngine: Sendable {
         if inbox.mustWake() { pulse_loop_wake(poller) }
     }
 
-    /// The loop ends soon; what comes from now on is refused.
+    /// Refuses what comes from now on, since the loop ends soon.
     func close() {
         inbox.close()
         pulse_loop_wake(poller)

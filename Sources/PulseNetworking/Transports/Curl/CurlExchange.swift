@@ -6,7 +6,7 @@ import PulseCore
 
 /// One request from the caller's side: feeds its body, waits for the answer and takes it apart.
 struct CurlExchange: Sendable {
-    /// The way back to the loop for pipes, which keeps it alive until it is given up.
+    /// The way from pipes back to the loop, which it keeps alive until it is given up.
     final class Ticket: Sendable {
         private let id: UInt64
         private let loop: Locked<CurlLoop?>
@@ -29,12 +29,12 @@ struct CurlExchange: Sendable {
             self.measured.withLock { $0 = measured }
         }
 
-        /// Those of the whole transfer, once libcurl has ended it.
+        /// The timings of the whole transfer, once libcurl has ended it.
         func timings(queued: TimeInterval) -> TransferTimings? {
             measured.withLock { $0 }.map { TransferTimings($0, queued: queued, isComplete: true) }
         }
 
-        /// Whoever still holds a stream that has ended holds no thread with it.
+        /// Lets go of the loop, so that an ended stream that is still held keeps no thread alive.
         func giveUp() {
             let last = loop.withLock { loop in
                 defer { loop = nil }
@@ -94,7 +94,7 @@ struct CurlExchange: Sendable {
             loop.reuse(transfer)
             return try response(from: answer, queued: queued)
         }
-        // Before anything can fail: whoever drops it ends the transfer.
+        // Made before anything can fail: dropping it ends the transfer.
         let stream = stream(from: pipe, ticket, queued: queued, holding: slot, feeding)
         var response = try response(from: answer, queued: queued)
         guard case .file(let file, let offset) = request.delivery else {
@@ -162,12 +162,12 @@ extension TransportRequest {
         if case .none = body { false } else { true }
     }
 
-    /// Bytes go through a pipe in one direction or the other.
+    /// Whether bytes go through a pipe, in either direction.
     fileprivate var needsPipe: Bool {
         if case .buffered = delivery { hasBody } else { true }
     }
 
-    /// Where something is sent, progress is that of the sending.
+    /// With a body to send, progress is that of the upload.
     fileprivate var uploadProgress: (@Sendable (TransferProgress) -> Void)? {
         if case .none = body { nil } else { progress }
     }

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// An error of libcurl's: its code and words. The words may quote a URL, which the texts of errors redact.
+/// An error of libcurl: its code and text. The text may quote a URL, which the texts of errors redact.
 struct CurlFailure: Error, Sendable, CustomStringConvertible {
     let code: Int32
     let text: String
@@ -57,7 +57,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .badServerResponse
         case PULSE_CURLE_RECV_ERROR where text.contains("chunked-encoding") || text.contains("response headers"):
             return .badServerResponse
-        // What libcurl says of a line beyond its limit, which may be the first one.
+        // libcurl reports a line beyond its limit so, which may be the first one.
         case PULSE_CURLE_OUT_OF_MEMORY where transfer.isReadingHead || phase == .maybeSent:
             return .badServerResponse
         // With TLS 1.3 a server tells only after the handshake that it wants a certificate.
@@ -73,7 +73,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether these are OpenSSL's words for an alert about the client's certificate (RFC 8446, section 6.2).
+    /// Whether this is OpenSSL's text for an alert about the client's certificate (RFC 8446, section 6.2).
     private static func refusesCertificate(_ text: String) -> Bool {
         [
             "alert bad certificate", "alert unsupported certificate", "alert certificate revoked",
@@ -81,7 +81,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         ].contains { text.contains($0) }
     }
 
-    /// A refusal is the host's; the rest says that there is no way to it.
+    /// The code of a failed connection: a refusal comes from the host, the rest means that there is no way to it.
     ///
     /// - Parameter number: of the address that failed last, which hides what the others said: a host may have refused
     ///   at its IPv4 address before there was no way to its IPv6 address.

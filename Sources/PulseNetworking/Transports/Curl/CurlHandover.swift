@@ -5,12 +5,12 @@ import PulseCore
 
 /// Where a sender waits for the reply that the loop leaves there.
 ///
-/// The reply goes by the lock and not by the continuation. A continuation that is resumed before its task has suspended is
-/// passed on within the runtime by an atomic that the thread sanitizer does not see: with the lock it sees that all that the
-/// loop has written before is the sender's to read.
+/// The reply goes through the lock and not through the continuation. The runtime hands over a continuation that is
+/// resumed before its task has suspended by an atomic that the thread sanitizer does not see. Through the lock it sees
+/// that the sender may read all that the loop has written.
 struct CurlHandover: Sendable {
     typealias Reply = Result<CurlTransfer.Reply, any Error>
-    /// Checked, for an unsafe one's `resume` is inlined into our code, whose look into the sender's frame the sanitizer sees.
+    /// Checked: an unsafe one's `resume` is inlined here, and the sanitizer sees it read the sender's frame.
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State {
@@ -25,7 +25,7 @@ struct CurlHandover: Sendable {
         state.withLock { $0.waiter = waiter }
     }
 
-    /// Leaves the reply, if it is the first, and gives who is to be resumed then; nil if nobody waits any more.
+    /// Leaves the reply, if it is the first, and gives the waiter to resume then; nil if nobody waits any more.
     func leave(_ reply: Reply) -> Waiter? {
         state.withLock { state in
             guard let waiter = state.waiter else { return nil }

@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// What the loop is to do next.
+/// The commands that the loop is to carry out next.
 final class CurlInbox: Sendable {
     enum Command: Sendable {
         case start(CurlTransfer)
@@ -16,11 +16,11 @@ final class CurlInbox: Sendable {
         }
     }
 
-    /// What becomes of a command.
+    /// What happens to a command.
     enum Fate {
-        /// The loop is closed, or its sender cancelled.
+        /// The loop is closed, or the command's sender was cancelled.
         case refused
-        /// Somebody must see to it: the thread sleeps, if it is not driven by somebody else.
+        /// Somebody must carry it out: the thread sleeps, unless somebody else drives.
         case waits
         /// The same, and there is little else to do.
         case waitsAlone
@@ -30,7 +30,7 @@ final class CurlInbox: Sendable {
 
     private struct State {
         var commands: [Command] = []
-        /// The thread waits, or is about to, and has not been woken.
+        /// Whether the thread waits, or is about to, and has not been woken.
         var isAsleep = false
         /// The transfers under way when somebody last looked.
         var underWay = 0
@@ -39,7 +39,8 @@ final class CurlInbox: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// So few transfers under way that each is worth more than what the thread saves by taking several at a time.
+    /// With so few transfers under way, starting one at once is worth more than what the thread saves by taking several
+    /// together.
     private static let few = 4
 
     private let state = Locked(State())
@@ -48,7 +49,10 @@ final class CurlInbox: Sendable {
         state.withLock { $0.commands.isEmpty }
     }
 
-    /// - Parameter isCancelled: asked under the lock, since a cancellation that came before has found nothing to cancel.
+    /// Posts a command; tells what happens to it.
+    ///
+    /// - Parameter isCancelled: asked under the lock, since a cancellation that came before has found nothing to
+    ///   cancel.
     func post(_ command: Command, unless isCancelled: () -> Bool = { false }) -> Fate {
         state.withLock { state in
             guard !state.isClosed, !isCancelled() else { return .refused }
@@ -58,7 +62,7 @@ final class CurlInbox: Sendable {
         }
     }
 
-    /// True for the one who is to wake the thread.
+    /// True for the caller that is to wake the thread.
     func mustWake() -> Bool {
         state.withLock { state in
             defer { state.isAsleep = false }
@@ -66,12 +70,12 @@ final class CurlInbox: Sendable {
         }
     }
 
-    /// What comes from now on is refused.
+    /// Refuses what comes from now on.
     func close() {
         state.withLock { $0.isClosed = true }
     }
 
-    /// What has come in, and whether nothing more will.
+    /// The commands that have come in, and whether no more will.
     func collect(underWay: Int) -> (commands: [Command], isClosed: Bool) {
         state.withLock { state in
             defer { state.commands = [] }
@@ -82,7 +86,7 @@ final class CurlInbox: Sendable {
 
     // MARK: The thread
 
-    /// True if there is nothing to do but to wait: from now on somebody must see to what comes.
+    /// True if there is nothing to do but wait: from now on somebody must wake the thread for what comes.
     func mayFallAsleep() -> Bool {
         state.withLock { state in
             state.isAsleep = state.commands.isEmpty && !state.isClosed

@@ -4,19 +4,19 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the loaded libcurl can do. What a later version brought is asked for here and nowhere else, so that tests can
+/// What the loaded libcurl can do. Features of later versions are asked for here and nowhere else, so that tests can
 /// pretend an earlier one.
 struct CurlLibrary: Sendable {
     /// `0x075801` is 7.88.1.
     let version: UInt32
     let features: Int32
-    /// The verified chain can be read, which takes OpenSSL.
+    /// Whether the verified chain can be read, which takes OpenSSL.
     let readsVerifiedChain: Bool
 
-    /// `curl_multi_poll`'s version: the oldest that anybody tests with.
+    /// 7.68.0, the oldest supported version.
     private static let floor: UInt32 = 0x074400
 
-    /// The system's libcurl, or nil where there is none or one before 7.68.
+    /// The system's libcurl; nil without one, or with one before 7.68.
     static let system: CurlLibrary? = {
         guard pulse_curl_load(), let version = pulse_curl_version() else { return nil }
         let library = CurlLibrary(
@@ -44,7 +44,7 @@ struct CurlLibrary: Sendable {
         return capabilities
     }
 
-    /// The content codings that it undoes.
+    /// The content codings that it can undo.
     var codings: Set<String> {
         var codings: Set<String> = ["identity"]
         if has(PULSE_CURL_VERSION_LIBZ) { codings.formUnion(["gzip", "x-gzip", "deflate"]) }
@@ -53,7 +53,7 @@ struct CurlLibrary: Sendable {
         return codings
     }
 
-    /// The same as a request asks for them.
+    /// The same codings as the value of `Accept-Encoding`.
     private(set) var acceptEncoding: String
 
     init(version: UInt32, features: Int32, readsVerifiedChain: Bool) {

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// The thread that waits for all transfers of a transport, for as long as somebody holds this.
+/// The thread that waits for all transfers of a transport; it runs as long as this object is held.
 final class CurlLoop: Sendable {
     private let engine: CurlEngine
 
@@ -24,8 +24,8 @@ final class CurlLoop: Sendable {
         engine.close()
     }
 
-    /// A transfer that is set up for a request. Throws ``TransportFailure`` without memory, ``PulseError`` for what this
-    /// libcurl cannot do.
+    /// A transfer that is set up for a request. Throws ``TransportFailure`` without memory, ``PulseError`` for what
+    /// this libcurl cannot do.
     func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
         guard let transfer = engine.idle.withLock({ $0?.popLast() }) ?? CurlTransfer(request, engine.surroundings)
         else {
@@ -35,7 +35,7 @@ final class CurlLoop: Sendable {
         return transfer
     }
 
-    /// Takes back a transfer whose answer was read, or that has failed and left the loop.
+    /// Takes back a transfer whose answer was read, or which has failed and left the loop.
     func reuse(_ transfer: CurlTransfer) {
         transfer.rest()
         let surplus = engine.idle.withLock { idle -> CurlTransfer? in
@@ -56,19 +56,19 @@ final class CurlLoop: Sendable {
         do {
             return try transfer.handover.take().get()
         } catch {
-            // Of a failure nothing stays on the handle.
+            // After a failure nothing stays set on the handle.
             transfer.standing = nil
             if !transfer.isAbandoned { reuse(transfer) }
             throw error
         }
     }
 
-    /// Ends a transfer, if it goes on.
+    /// Ends a transfer, if it is under way.
     func cancel(_ id: UInt64) {
         engine.tell(.cancel(id))
     }
 
-    /// Goes on with a transfer that waits for a pipe.
+    /// Resumes a transfer that waits for a pipe.
     func resume(_ id: UInt64) {
         engine.tell(.resume(id))
     }

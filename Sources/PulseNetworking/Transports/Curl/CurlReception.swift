@@ -3,25 +3,25 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// An answer as far as it has come: a pure value, which takes the lines of the head and the bytes of a buffered body.
+/// An answer as far as it has come: a pure value that takes the lines of the head and the bytes of a buffered body.
 struct CurlReception {
     /// What a line means for the transfer.
     enum Step {
         case goOn
         /// The final head is complete.
         case head
-        /// It is no answer that can be read, or too much of one.
+        /// The answer cannot be read, or its head is too large.
         case bad
     }
 
-    /// All lines of all heads of an answer, interim ones included.
+    /// The most bytes in all heads of an answer, interim ones included.
     private static let headLimit = 1 << 20
 
     /// The bytes of the latest head.
     private(set) var head: [UInt8] = []
     private(set) var lengths = ContentLengths()
     private(set) var hasBegun = false
-    /// The final head is there, and `status` is its.
+    /// Whether the final head is there, so that `status` is its status.
     private(set) var isFinal = false
     private(set) var status = 0
     private(set) var isTruncated = false
@@ -35,7 +35,7 @@ struct CurlReception {
     mutating func startOver() {
         var head = head
         self = CurlReception()
-        // A flood's is not kept.
+        // The memory of a very large head is not kept.
         head.removeAll(keepingCapacity: head.capacity <= 16 << 10)
         self.head = head
     }
@@ -46,7 +46,7 @@ struct CurlReception {
         headByteCount += line.count
         guard headByteCount <= Self.headLimit else { return .bad }
         if isHeadComplete {
-            // After an interim answer the next one; after a body its trailers, which nobody asked for.
+            // After an interim head comes the next one; after a body come trailers, which nobody asked for.
             guard !isFinal, line.starts(with: "HTTP/".utf8) else { return .goOn }
             head.removeAll(keepingCapacity: true)
             lengths = ContentLengths()
@@ -69,7 +69,7 @@ struct CurlReception {
         if let claimed = lengths.uncodedLength { body.reserveCapacity(min(Int(claimed), 1 << 20)) }
     }
 
-    /// Takes bytes of the body; false if they are more than `limit` allows, of which what fits is taken if it `cuts`.
+    /// Takes bytes of the body; false if they exceed `limit`. If it `cuts`, the bytes that fit are taken.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, limit: Int, cuts: Bool) -> Bool {
         let room = limit - body.count
         guard bytes.count > room else {
@@ -84,7 +84,7 @@ struct CurlReception {
         return false
     }
 
-    /// The buffered body, once.
+    /// Takes the buffered body out.
     mutating func takeBody() -> Data {
         defer { body = Data() }
         return body

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// A request in the form that libcurl takes it, made where the caller runs, so that the loop has less to do.
+/// A request in libcurl's form, made where the caller runs, so that the loop has less to do.
 final class CurlRequest: Sendable {
     enum Body: Sendable {
         case none
@@ -15,15 +15,17 @@ final class CurlRequest: Sendable {
 
     enum Delivery: Sendable {
         case buffered(limit: Int)
-        /// 2xx into the pipe; what else comes is buffered and cut. The figures of the whole come before the pipe's end.
+        /// A body of 2xx goes into the pipe, any other is buffered and cut. The measurements come before the pipe's
+        /// end.
         case streamed(BytePipe, measured: @Sendable (CurlAnswer.Measurements) -> Void)
     }
 
     let url: String
     let method: String
-    /// As libcurl wants them: `Name: value`, `Name;` for an empty value, `Name:` to leave out one of its own. A NUL ends each.
+    /// Lines as libcurl wants them, each with a NUL at its end: `Name: value`, `Name;` for an empty value, `Name:` to
+    /// leave out one of libcurl's own.
     let headerLines: [UInt8]
-    /// The answer's body is wanted in no coding.
+    /// Whether the answer's body must come without a content coding.
     let refusesCodings: Bool
     let expectsContinue: Bool
     let body: Body
@@ -58,7 +60,7 @@ final class CurlRequest: Sendable {
             lines.add(name, value)
         }
         if !lines.hasAccept { lines.add(withoutValue: "Accept:") }
-        // libcurl writes it twice if it is to write it by itself.
+        // libcurl would write it twice if it were asked to write it.
         if !lines.hasAcceptEncoding { lines.add("Accept-Encoding", acceptEncoding) }
         let isGetWithoutBody = if case .none = body { method == "GET" } else { false }
         if !isGetWithoutBody {
@@ -81,7 +83,7 @@ final class CurlRequest: Sendable {
         self.unixSocketPath = unixSocketPath
     }
 
-    /// What a handle has whose request is done.
+    /// The request of a handle that is at rest.
     static let nothing = URL(string: "http://localhost").flatMap { url in
         try? CurlRequest(
             TransportRequest(urlRequest: URLRequest(url: url)), url: url, isSecure: false, body: .none,
@@ -92,11 +94,12 @@ final class CurlRequest: Sendable {
         if case .none = body { false } else { true }
     }
 
-    /// Transfers with pins share no connection with others: theirs are never resumed from a session that another policy
-    /// made, so that each has a verified chain to look at.
+    /// The group of transfers to share connections with. Those with pins share none with others: their connections
+    /// never resume a session that another policy made, so that each has a verified chain to look at.
     var group: Int32 { pins == nil ? 0 : 1 }
 
-    /// What a handle keeps from one usual request to the next; nil for a request that needs more than these, a URL and fields.
+    /// The settings that a handle keeps from one usual request to the next; nil for a request that needs more than
+    /// these, a URL and header fields.
     var standing: Standing? {
         guard method == "GET", !hasBody, case .buffered = delivery, pins == nil, tls == .default else { return nil }
         if case .proxy = proxy.route { return nil }
@@ -125,11 +128,11 @@ private struct HeaderLines {
 
     mutating func add(_ name: String, _ value: String) {
         switch name.utf8.count {
-        // Framing is libcurl's business: what differs from the body would let a server read a second request in it.
+        // libcurl does the framing: a length that differs from the body would let a server read a second request in it.
         case 14 where name.equalsIgnoringASCIICase("Content-Length"): return
         case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): return
         case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
-            // Empty it asks for what there is.
+            // Empty, it would ask for any coding.
             if value.isEmpty { return }
             hasAcceptEncoding = true
             refusesCodings = value == "identity"
@@ -139,7 +142,7 @@ private struct HeaderLines {
         default: break
         }
         bytes.append(contentsOf: name.utf8)
-        // libcurl takes a field of blanks for one that is to be left out.
+        // libcurl leaves out a field of blanks.
         if value.utf8.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) {
             bytes.append(UInt8(ascii: ";"))
         } else {
@@ -161,7 +164,7 @@ struct CurlPins: Sendable {
     let hashes: Set<[UInt8]>
     let isReportOnly: Bool
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for a pinned certificate that is none.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for a pinned certificate that cannot be read.
     init(_ pins: PinSet) throws {
         var hashes = Set(
             pins.publicKeyHashes.compactMap { Data(base64Encoded: String($0.dropFirst(7))).map { [UInt8]($0) } })

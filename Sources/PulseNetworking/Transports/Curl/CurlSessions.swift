@@ -6,11 +6,11 @@ import PulseCore
 
 /// The TLS sessions that new connections of a loop resume, and the handles that share them.
 ///
-/// libcurl counts the handles of such a store without a lock, so they are made and freed under ours. What it does with the
-/// sessions themselves it does in the loop, where one transfer at a time goes on.
+/// libcurl counts the handles of such a store without a lock, so they are made and freed under the lock here. It uses
+/// the sessions themselves in the loop only, where one transfer at a time runs.
 final class CurlSessions: Sendable {
     private struct Store: @unchecked Sendable {
-        // Unchecked: reached under the lock alone.
+        // Unchecked: used under the lock only.
         let share = pulse_curl_share_sessions()
     }
 
@@ -20,7 +20,8 @@ final class CurlSessions: Sendable {
         store.withLock { pulse_curl_share_free($0.share) }
     }
 
-    /// Nil without memory. The store stays with a handle when that is reset; changing it later would lose what a handle holds.
+    /// A new handle with the store; nil without memory. A reset handle keeps the store; setting it again later would
+    /// lose what the handle holds.
     func makeHandle() -> UnsafeMutableRawPointer? {
         store.withLock { store in
             guard let easy = pulse_curl_easy_init() else { return nil }
@@ -29,7 +30,7 @@ final class CurlSessions: Sendable {
         }
     }
 
-    /// Of a handle that is in no loop.
+    /// Frees a handle that is in no loop.
     func free(_ easy: UnsafeMutableRawPointer) {
         store.withLock { _ in pulse_curl_easy_cleanup(easy) }
     }

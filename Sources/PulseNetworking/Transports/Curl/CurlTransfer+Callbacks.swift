@@ -4,16 +4,16 @@
 import CPulsePlatform
 import PulseCore
 
-// What libcurl calls: in the loop, while the transfer is its.
+// What libcurl calls, in the loop, while it has the transfer.
 extension CurlTransfer {
     /// How much of an error's body a stream or download hands over.
     private static let errorBodyLimit = 64 << 10
 
-    /// The connection is up and nothing of the request has left.
+    /// Called when the connection is up and nothing of the request has left; false ends the transfer.
     ///
     /// - Parameter isQuiet: whether a connection that was used before has nothing to be read.
     func willSend(isQuiet: () -> Bool) -> Bool {
-        // It waited for a connection of others, and has got it.
+        // It waited for another transfer's connection, and has got it.
         guard !isAbandoned else { return false }
         let isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
         // libcurl repeats by itself what it has sent on a kept-alive connection that died.
@@ -80,10 +80,10 @@ extension CurlTransfer {
         return true
     }
 
-    /// Of a stream or download the body of 2xx alone goes into the pipe.
+    /// Whether the body goes into the pipe: for a stream or download that of 2xx only.
     private var isStreaming: Bool { (200..<300).contains(reception.status) }
 
-    /// What libcurl wants to hear: how much was taken.
+    /// Takes bytes of the body; gives libcurl the number taken.
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         way.lastActivity = pulse_loop_now(poller)
         guard reception.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
@@ -95,7 +95,7 @@ extension CurlTransfer {
             }
             reception.byteCount += Int64(bytes.count)
         case .streamed:
-            // An end that `isTruncated` tells from a failure.
+            // An intended end: `isTruncated` tells it from a failure.
             guard reception.receive(bytes, limit: Self.errorBodyLimit, cuts: true) else { return Self.refusal(bytes) }
         case .buffered(let limit):
             guard reception.receive(bytes, limit: limit, cuts: false) else {
@@ -106,12 +106,12 @@ extension CurlTransfer {
         return bytes.count
     }
 
-    /// Another number than there are bytes.
+    /// A number that differs from the count of bytes, which ends the transfer.
     private static func refusal(_ bytes: UnsafeRawBufferPointer) -> Int {
         bytes.count == 0 ? 1 : 0
     }
 
-    /// What libcurl wants to hear: how much of the request's body was put into the buffer.
+    /// Puts bytes of the request's body into the buffer; gives libcurl the number put there.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         way.lastActivity = pulse_monotonic_now()
         switch request.body {
@@ -143,7 +143,7 @@ extension CurlTransfer {
         }
     }
 
-    /// Back to a place in the request's body, before libcurl sends it again.
+    /// Goes back to a place in the request's body, before libcurl sends it again.
     func seek(to offset: Int64) -> Bool {
         switch request.body {
         case .none: return offset == 0

@@ -5,7 +5,7 @@ import CPulsePlatform
 import PulseCore
 
 extension CurlTransfer {
-    /// A body up to here is copied and leaves with the head.
+    /// A body of up to so many bytes is copied and leaves with the head.
     private static let copiedBodyLimit = 64 << 10
 
     /// Sets up the handle for its request. Throws ``PulseError/unsupported(_:)`` for what this libcurl cannot do.
@@ -30,7 +30,7 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(PULSE_CURLOPT_TCP_KEEPALIVE, 1)
         set(PULSE_CURLOPT_PROTOCOLS, PULSE_CURLPROTO_HTTP | PULSE_CURLPROTO_HTTPS)
-        // All that it knows are undone; which are asked for stands in the fields.
+        // libcurl undoes all codings that it knows; the header fields say which are asked for.
         set(PULSE_CURLOPT_ACCEPT_ENCODING, "")
         setCallbacks(context)
         setTimeout()
@@ -39,7 +39,8 @@ extension CurlTransfer {
             setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
             set(PULSE_CURLOPT_PREREQDATA, context)
         } else if !request.mayBeResent {
-            // Without a look at each sending, only a new connection is never one that libcurl would repeat on.
+            // Without a callback before each sending, only a new connection is sure not to make libcurl repeat the
+            // request.
             set(PULSE_CURLOPT_FRESH_CONNECT, 1)
         }
         if let path = request.unixSocketPath {
@@ -61,13 +62,14 @@ extension CurlTransfer {
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
         set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
         if case .streamed = request.delivery {
-            // Of what one read has brought a decoder undoes all, a thousandfold for a bomb, even while the pipe is full.
-            // libcurl keeps that, up to 64 MiB, and fails beyond.
+            // A decoder undoes all of what one read has brought, even while the pipe is full, and a bomb grows a
+            // thousandfold. libcurl keeps that, up to 64 MiB, and fails beyond.
             set(PULSE_CURLOPT_BUFFERSIZE, request.refusesCodings ? 512 << 10 : 32 << 10)
         }
     }
 
-    /// The loop strikes by itself; libcurl's own is there to give each of a host's addresses its share.
+    /// Sets libcurl's connect timeout, which gives each of a host's addresses its share. The loop enforces the timeout
+    /// itself.
     private func setTimeout() {
         if library.leavesResolverBehind {
             set(PULSE_CURLOPT_QUICK_EXIT, 1)
@@ -89,7 +91,7 @@ extension CurlTransfer {
         case .none where !["POST", "PUT", "PATCH"].contains(method):
             break
         case .none:
-            // A length of 0 has to be told (RFC 9110, section 8.6).
+            // A length of 0 must be told (RFC 9110, section 8.6).
             post(length: 0)
             set(PULSE_CURLOPT_COPYPOSTFIELDS, "")
         case .bytes(let data) where data.count <= Self.copiedBodyLimit:
@@ -127,15 +129,15 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_HTTPHEADER, headerList)
     }
 
-    // What follows is a policy: where this libcurl cannot do it, the request must not leave.
+    // These are policies: where this libcurl cannot enforce one, the request must not leave.
 
     private func setProxy() throws {
         switch request.proxy.route {
         case .environment:
-            // It would look for its variables with each request.
+            // Else libcurl would look for its variables with each request.
             if surroundings.hasNoProxyAround { set(PULSE_CURLOPT_NOPROXY, "*") }
         case .direct:
-            // Empty, which stands above the environment.
+            // Empty, which beats the environment.
             try demand("to pass proxies by", set(PULSE_CURLOPT_PROXY, ""))
         case .proxy(let kind, let host, let port):
             let isAddress = host.utf8.contains(UInt8(ascii: ":")) && !host.hasPrefix("[")
@@ -143,7 +145,7 @@ extension CurlTransfer {
             try demand(
                 "a proxy", set(PULSE_CURLOPT_PROXY, isAddress ? "[\(host)]" : host), set(PULSE_CURLOPT_PROXYPORT, port),
                 set(PULSE_CURLOPT_PROXYTYPE, type))
-            // Nor does the environment's list count: the request knows its exclusions, exactly.
+            // The environment's list does not count: the request has the exact exclusions.
             try demand("proxy exclusions", set(PULSE_CURLOPT_NOPROXY, ""))
             if let username = request.proxy.username {
                 try demand("a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERNAME, username))
@@ -163,7 +165,7 @@ extension CurlTransfer {
         if !tls.certificateAuthorities.isEmpty {
             guard library.takesAuthorities else { throw Self.unsupported("certificate authorities") }
             let authorities = try PEM.certificates(tls.certificateAuthorities)
-            // The directory of the system's authorities would still count.
+            // Else the directory of the system's authorities would still count.
             try demand(
                 "certificate authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
                 setBlob(PULSE_CURLOPT_CAINFO_BLOB, authorities))
@@ -178,7 +180,7 @@ extension CurlTransfer {
         guard let pins = request.pins else { return }
         try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
         if !(library.hasPrerequest && library.readsVerifiedChain), !pins.isReportOnly {
-            // The leaf's key alone, which is less than asked for and never more.
+            // Compares the leaf's key only, which is stricter than asked for.
             let keys = pins.hashes.map { "sha256//" + Data($0).base64EncodedString() }
             try demand("pins", set(PULSE_CURLOPT_PINNEDPUBLICKEY, keys.joined(separator: ";")))
         }
@@ -223,8 +225,8 @@ extension CurlTransfer {
 enum PEM {
     private static let begin = "-----BEGIN CERTIFICATE-----"
 
-    /// All of them in one text; those that are in DER are put into it. Throws ``PulseError/invalidRequest(reason:)``
-    /// for what is neither.
+    /// All certificates in one text; those in DER are converted. Throws ``PulseError/invalidRequest(reason:)`` for what
+    /// is neither.
     static func certificates(_ certificates: [Data]) throws -> Data {
         try Data(certificates.map(text).joined(separator: "\n").utf8)
     }
@@ -232,7 +234,7 @@ enum PEM {
     private static func text(_ certificate: Data) throws -> String {
         let text = String(decoding: certificate, as: UTF8.self)
         if text.contains(begin) { return text }
-        // A DER certificate is a sequence.
+        // A certificate in DER begins as a sequence.
         guard certificate.first == 0x30 else {
             throw PulseError.invalidRequest(reason: "a certificate authority is neither DER nor PEM")
         }

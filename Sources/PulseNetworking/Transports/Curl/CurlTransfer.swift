@@ -4,18 +4,18 @@
 import CPulsePlatform
 import PulseCore
 
-/// A handle of libcurl's and the request on its way through it, one after the other.
+/// A handle of libcurl and the request that it carries; requests use it one after the other.
 ///
-/// It belongs to whoever sends the request until that is handed to the loop, then to the loop, and with a whole answer to the
-/// sender again, who gives it back for the next request, as it does after a failure if libcurl is done with it.
+/// It belongs to the sender until the request is handed to the loop, then to the loop, and with a whole answer to the
+/// sender again. The sender gives it back for the next request, also after a failure if libcurl is done with it.
 final class CurlTransfer: @unchecked Sendable {
     // Unchecked: it belongs to one of them at a time, as above; the inbox and `handover` pass it on.
 
     /// What the sender gets.
     enum Reply: Sendable {
-        /// The whole answer: the transfer is the sender's again, who reads it there.
+        /// The whole answer is there: the transfer belongs to the sender again, which reads it.
         case ended
-        /// The head of an answer whose body goes on in the pipe of the request.
+        /// The head of an answer whose body continues in the request's pipe.
         case goesOn(CurlAnswer)
     }
 
@@ -29,9 +29,9 @@ final class CurlTransfer: @unchecked Sendable {
         let library: CurlLibrary
         let poller: OpaquePointer
         let sessions: CurlSessions
-        /// Who holds the driver's lock leaves there what must wait until it is given back.
+        /// Where the holder of the driver's lock leaves what must wait until it is given back.
         let aftermath: CurlAftermath
-        /// No variable names a proxy.
+        /// Whether no environment variable names a proxy.
         let hasNoProxyAround: Bool
     }
 
@@ -40,16 +40,16 @@ final class CurlTransfer: @unchecked Sendable {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
     /// Lives as long as libcurl may read it.
     var headerList: UnsafeMutablePointer<pulse_curl_slist>?
-    /// How the handle is set up, if another usual request can do with it.
+    /// How the handle is set up, if another usual request can use it so.
     var standing: CurlRequest.Standing?
-    /// Nothing is set on the handle.
+    /// Whether nothing is set on the handle.
     var isFresh = true
 
     private(set) var request: CurlRequest
     private(set) var id: UInt64 = 0
     private(set) var startedAt: TimeInterval = 0
     let handover = CurlHandover()
-    /// Nobody waits for it any more: it must not open another socket.
+    /// Whether nobody waits for it any more, so that it must not open another socket.
     private(set) var isAbandoned = false
     var reception = CurlReception()
     var way = Way()
@@ -61,7 +61,7 @@ final class CurlTransfer: @unchecked Sendable {
         var hasTriedIPv6 = false
         /// Why this side ended the transfer, which libcurl does not know.
         var failure: (any Error)?
-        /// The connection that libcurl took up again is not fit to be used, and nothing has been sent.
+        /// Whether the connection that libcurl took up again cannot be used, and nothing has been sent.
         var needsAnotherConnection = false
         var sendCount = 0
         var connectedAt: TimeInterval?
@@ -92,7 +92,7 @@ final class CurlTransfer: @unchecked Sendable {
     var library: CurlLibrary { surroundings.library }
     var poller: OpaquePointer { surroundings.poller }
 
-    /// Gets ready for a request, as the sender's. Throws ``PulseError`` for what this libcurl cannot do.
+    /// Gets ready for a request, while the sender has it. Throws ``PulseError`` for what this libcurl cannot do.
     func prepare(_ request: CurlRequest, id: UInt64) throws {
         self.request = request
         self.id = id
@@ -101,7 +101,7 @@ final class CurlTransfer: @unchecked Sendable {
         isFresh = false
     }
 
-    /// From here on it is the loop's.
+    /// From here on it belongs to the loop.
     func begin(_ waiter: CurlHandover.Waiter) {
         handover.wait(waiter)
         startedAt = pulse_monotonic_now()
@@ -124,7 +124,7 @@ final class CurlTransfer: @unchecked Sendable {
     // libcurl expects no body after HEAD only if it sends none with it.
     var endsAtHead: Bool {
         request.method == "HEAD" && request.hasBody
-            // Refused with its Expect, libcurl would send the request again without, and give both answers as one.
+            // If its Expect is refused, libcurl would send the request again without it, and give both answers as one.
             || reception.status == 417 && request.expectsContinue
     }
 
@@ -140,14 +140,14 @@ final class CurlTransfer: @unchecked Sendable {
             ? way.sendCount > 0 : pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T)) > 0
     }
 
-    /// Ready to be started anew. libcurl has closed the connection that was not fit; it may have another one like it.
+    /// Gets ready to start again. libcurl has closed the unusable connection, but may have another one like it.
     func startAgain() {
         way.needsAnotherConnection = false
         standing = nil
         _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
     }
 
-    /// Goes on after a pipe turned this transfer away.
+    /// Goes on after a pipe had turned this transfer away.
     func resume() {
         guard way.isReceivingPaused || way.isSendingPaused else { return }
         (way.isReceivingPaused, way.isSendingPaused) = (false, false)
@@ -162,7 +162,7 @@ final class CurlTransfer: @unchecked Sendable {
         isAbandoned = true
     }
 
-    /// A socket is wanted; false ends the transfer.
+    /// Called when libcurl wants a socket; false ends the transfer.
     func willOpenSocket(family: Int32) -> Bool {
         way.hasSocket = true
         if family == AF_INET { way.hasTriedIPv4 = true }
@@ -170,7 +170,7 @@ final class CurlTransfer: @unchecked Sendable {
         return !isAbandoned
     }
 
-    /// What a transfer came to that libcurl has ended.
+    /// The outcome of a transfer that libcurl has ended.
     func outcome(of result: Int32) -> Result<Void, any Error> {
         if let failure = way.failure { return .failure(failure) }
         guard result == PULSE_CURLE_OK || reception.isTruncated || endsAtHead && reception.isFinal else {
@@ -183,7 +183,7 @@ final class CurlTransfer: @unchecked Sendable {
         return .success(())
     }
 
-    /// Tells whoever waits: the sender, or the reader of the stream that the sender has got, and the writer of the body.
+    /// Tells those who wait: the sender or the reader of its stream, and the writer of the body.
     func finish(_ outcome: Result<Void, any Error>) {
         if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
         if let waiter = handover.leave(outcome.map { .ended }) {
@@ -197,13 +197,13 @@ final class CurlTransfer: @unchecked Sendable {
         }
     }
 
-    /// Gives the sender the head of an answer whose body goes on.
+    /// Gives the sender the head of an answer whose body continues.
     func goOnStreaming() {
         guard let waiter = handover.leave(.success(.goesOn(answer(isStreamed: true)))) else { return }
         surroundings.aftermath.add(.goOn(waiter))
     }
 
-    /// The answer, which is taken out of here.
+    /// Takes the answer out.
     func answer(isStreamed: Bool = false) -> CurlAnswer {
         CurlAnswer(
             head: ResponseHead(reception.head), body: reception.takeBody(), isStreamed: isStreamed,
@@ -225,8 +225,8 @@ final class CurlTransfer: @unchecked Sendable {
             return now < limit
                 ? .notBefore(limit) : .struck(TransportFailure(code: .timedOut, phase: .beforeSend))
         }
-        // Whoever holds a pipe up on this side must not be told that the server is slow.
-        // With an error in hand libcurl sends no more, and asks for no more to send.
+        // A pipe that is held up on this side does not make the server slow. With an error in hand libcurl sends no
+        // more, and asks for no more to send.
         if way.isReceivingPaused || way.isSendingPaused && reception.status < 300 {
             return .notBefore(now + request.idleTimeout)
         }
@@ -235,7 +235,7 @@ final class CurlTransfer: @unchecked Sendable {
             let uploaded = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T))
             if uploaded != way.uploadedAtLastCheck { way.lastActivity = now }
             way.uploadedAtLastCheck = uploaded
-            // A connection that serves others too tells nothing about this transfer.
+            // A connection that serves other transfers too tells nothing about this one.
             if pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_HTTP_VERSION)) < PULSE_CURL_HTTP_VERSION_2_0 {
                 way.lastActivity = max(way.lastActivity, pulse_loop_last_activity(poller, easy))
             }

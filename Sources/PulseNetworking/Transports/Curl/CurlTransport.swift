@@ -6,9 +6,9 @@ public import PulseCore
 
 /// The transport over the system's libcurl: the default on Linux.
 ///
-/// One thread waits for all requests; connections, names and TLS sessions are shared between them. HTTP/2 is used where a
-/// server offers it over TLS. It does all deliveries but `.upgrade` and all bodies, and enforces pins over the chain that
-/// was verified, TLS settings and proxies. libcurl 7.68 or later is loaded at run time; where it is missing
+/// One thread waits for all requests; connections, names and TLS sessions are shared between them. HTTP/2 is used where
+/// a server offers it over TLS. It does all bodies and all deliveries except `.upgrade`, and enforces TLS settings,
+/// proxies, and pins over the chain that was verified. libcurl 7.68 or later is loaded at run time; where it is missing
 /// ``isSupported`` is false, and every request fails with ``PulseError/unsupported(_:)``.
 public final class CurlTransport: Transport, EndsWithItsCall {
     /// Whether the system has a libcurl that this transport can use.
@@ -27,9 +27,12 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     private let unixSocketPath: String?
     private let state = Locked(State())
 
-    /// - Parameter maximumConnectionsPerHost: requests to one host at a time; more wait in their order, which counts to
-    ///   no timeout but the deadline.
-    /// - Parameter unixSocketPath: all requests go to this socket, whatever host and port their URLs name.
+    /// A transport over libcurl, whose thread starts with the first request and ends with ``shutdown()``.
+    ///
+    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 64 by default on Linux. More wait in
+    ///   their order, which counts to no timeout but the deadline.
+    /// - Parameter unixSocketPath: all requests go to this socket, whatever host and port their URLs name. Nil by
+    ///   default.
     public convenience init(
         maximumConnectionsPerHost: Int = PulseConfiguration().maximumConnectionsPerHost, unixSocketPath: String? = nil
     ) {
@@ -81,7 +84,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
         await loop?.shutdown()
     }
 
-    /// The loop, started by the first who asks, and a number for a transfer. Throws `CancellationError` after shutdown.
+    /// The loop, started at the first request, and a number for a transfer. Throws `CancellationError` after shutdown.
     private func place(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-// What both of Foundation's implementations leave to put right in the fields of an answer.
+// Corrections to the fields of an answer that both of Foundation's implementations need.
 extension HTTPHeaders {
-    /// Without the fields that told about the coding, which `URLSession` has undone and leaves in.
+    /// Removes the fields about the content coding, which `URLSession` has undone but leaves in.
     mutating func removeDecodedContentFields(_ decodedCodings: @autoclosure () -> Set<String> = Self.decodedCodings) {
         guard let coding = self["Content-Encoding"]?.asciiLowercased, !coding.isEmpty else { return }
         let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -13,14 +13,15 @@ extension HTTPHeaders {
         remove("Content-Length")
     }
 
-    /// With a line for each cookie: `URLSession` joins them with commas, which also stand in dates and values.
+    /// Gives each cookie a line of its own: `URLSession` joins them with commas, which also stand in dates and values.
     mutating func separateCookies() {
         guard let joined = self["Set-Cookie"] else { return }
         remove("Set-Cookie")
         for cookie in Self.cookies(in: joined) { add(name: "Set-Cookie", value: cookie) }
     }
 
-    /// A comma ends a cookie if a name and `=` follow it. In a date a space stands before any `=`.
+    /// The cookies in a joined text. A comma ends a cookie if a name and `=` follow it; in a date a space comes before
+    /// any `=`.
     private static func cookies(in joined: String) -> [String] {
         var cookies: [String] = []
         for piece in joined.components(separatedBy: ", ") {

@@ -11,8 +11,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     }
 
     private let state = Locked(State())
-    /// Foundation on Linux cancels by waiting for the queue that reads, which a server that floods it keeps busy for
-    /// seconds. Neither a caller may wait for that, nor the delegate's queue, where the data would pile up.
+    /// Foundation on Linux cancels by waiting for the queue that reads, and a flood from the server keeps that busy for
+    /// seconds. Neither a caller may wait for it, nor the delegate's queue, where the data would pile up.
     private let cancellations = DispatchQueue(label: "PulseNetworking.URLSession.cancellations")
 
     /// Runs a task to its end, or to the head of an answer whose body goes to a pipe. Cancelling ends the wait at once,
@@ -64,7 +64,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         }
     }
 
-    /// Ends a session that has no task under way, a moment later.
+    /// Ends a session that has no task under way, a moment from now.
     func dispose(_ session: URLSession) {
         cancellations.async { session.invalidateAndCancel() }
     }
@@ -83,7 +83,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         case .success where !exchange.isTruncated: break
         case .success, .failure: cancellations.async { task.cancel() }
         }
-        // It was moved out of Foundation's reach, and nobody is told of it.
+        // It was moved out of Foundation's reach, and nobody else knows of it.
         if case .failure = result, let file = exchange.file { try? FileManager.default.removeItem(at: file) }
     }
 
@@ -93,7 +93,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // The client follows, hop by hop through its chain.
+        // The client follows redirects itself, each hop through its chain.
         completionHandler(nil)
     }
 
@@ -178,7 +178,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         switch result {
         case .success: finish(task)
         case .failure(let error): end(task, with: .failure(error))
-        // The reader has the head, and is told the end behind all that is pending.
+        // The reader has the head, and is told of the end after all that is pending.
         case nil: flush(task)
         }
     }
@@ -193,7 +193,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         guard let error = error as? URLError else { return error }
         if error.code == .cancelled { return CancellationError() }
         let (code, isBeforeSend) = error.meaning
-        // A code alone may be wrong: one of TLS can also strike in the middle of an answer.
+        // The code alone may mislead: an error of TLS can also come in the middle of an answer.
         let phase: PulseError.Phase =
             exchange.response != nil ? .responseStarted : isBeforeSend && !exchange.hasSent ? .beforeSend : .maybeSent
         return TransportFailure(code: code, phase: phase, underlying: error)
@@ -214,8 +214,8 @@ extension SessionDelegate {
         continuation?.resume(with: answer.map { .success($0) } ?? .failure(failure))
     }
 
-    /// Moves what has come into the pipe, and holds the server back while that is full. On the session's queue only, on
-    /// which nothing comes between two of these.
+    /// Moves what has come into the pipe, and holds the server back while that is full. To be called on the session's
+    /// queue only, where calls do not overlap.
     func flush(_ task: URLSessionTask) {
         let id = ObjectIdentifier(task)
         guard let exchange = state.withLock({ $0.exchanges[id] }), exchange.continuation == nil,
@@ -267,7 +267,7 @@ extension SessionDelegate {
         guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(downloadTask)] }) else { return }
         let isSuccess = (downloadTask.response as? HTTPURLResponse).map { (200..<300).contains($0.statusCode) } ?? true
         guard isSuccess else {
-            // Of an error's body only the beginning is wanted, which nobody can get at before the end.
+            // Only the beginning of an error's body is wanted, but it is out of reach before the end.
             guard totalBytesWritten > SessionExchange.errorFileLimit else { return }
             state.withLock { $0.exchanges[ObjectIdentifier(downloadTask)]?.isTruncated = true }
             return finish(downloadTask)

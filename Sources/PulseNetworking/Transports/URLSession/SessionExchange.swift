@@ -9,13 +9,13 @@ struct SessionExchange: Sendable {
         case memory(limit: Int)
         /// Foundation's download task writes a file of its own.
         case download
-        /// A body of 2xx goes to a reader, who holds the server back.
+        /// A body of 2xx goes to a reader, which can hold the server back.
         case pipe(BytePipe)
     }
 
     /// How much of an error's body a stream or download hands over.
     static let errorBodyLimit = 64 << 10
-    /// How much of an error's body a download task may write: it gives none of it away before all is there.
+    /// How much of an error's body a download task may write: it hands over nothing before all is there.
     static let errorFileLimit: Int64 = 1 << 20
 
     let task: URLSessionTask
@@ -26,15 +26,15 @@ struct SessionExchange: Sendable {
     var response: HTTPURLResponse?
     var data = Data()
     var isTruncated = false
-    /// What a download task has brought, moved to where Foundation does not remove it.
+    /// The file of a download task, moved to where Foundation does not remove it.
     var file: URL?
     /// Feeds a body that is a stream.
     var upload: SessionUpload?
-    /// Progress is that of the sending, which the session reports.
+    /// Whether progress is that of the upload, which the session reports.
     var reportsUpload = false
-    /// Of the last of its transactions; Apple's Foundation alone measures them.
+    /// The timings of its last transaction; only Apple's Foundation measures them.
     var timings: TransferTimings?
-    /// A transaction has begun to send, by the same measurement.
+    /// Whether a transaction has begun to send, by the same measurement.
     var hasSent = false
 
     // Of a streamed body: what the pipe did not take, and the end behind it.
@@ -55,9 +55,9 @@ struct SessionExchange: Sendable {
     /// What to do about bytes that have come.
     enum Step {
         case goOn
-        /// Into the pipe, as far as it takes them.
+        /// Move them into the pipe, as far as it takes them.
         case flush
-        /// All that is wanted of an error's body is there.
+        /// As much of an error's body as is wanted is there.
         case finish
         case fail(PulseError)
     }
@@ -80,7 +80,7 @@ struct SessionExchange: Sendable {
         }
     }
 
-    /// The limit that the body will be over, by what its head says.
+    /// The limit that the body will exceed, by what its head says.
     func exceededLimit(_ response: HTTPURLResponse) -> Int? {
         guard case .memory(let limit) = sink, !task.isHead, response.claims(moreThan: limit) else { return nil }
         return limit
@@ -102,7 +102,8 @@ struct SessionExchange: Sendable {
 }
 
 extension HTTPURLResponse {
-    /// Says nothing of a coded body, whose length is another once it is decoded, nor where there is none.
+    /// Whether the head announces more bytes than that. False for a coded body, whose length changes with decoding, and
+    /// where there is no body.
     fileprivate func claims(moreThan limit: Int) -> Bool {
         statusCode != 304 && value(forHTTPHeaderField: "Content-Encoding") == nil
             && expectedContentLength > Int64(clamping: limit)
@@ -118,7 +119,7 @@ extension TransferTimings {
             return max(0, date.timeIntervalSince(start))
         }
         nameResolved = offset(metrics.domainLookupEndDate)
-        // Of a secured connection this is the end of the handshake.
+        // For a TLS connection this is the end of the handshake.
         connected = offset(metrics.secureConnectionStartDate ?? metrics.connectEndDate)
         secured = offset(metrics.secureConnectionEndDate)
         requestSent = offset(metrics.requestEndDate)

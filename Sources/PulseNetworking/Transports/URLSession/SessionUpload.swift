@@ -22,9 +22,9 @@ final class SessionUpload: Sendable {
 
 /// Feeds a body, as its maker gives it, into the stream that a task of `URLSession` reads from.
 ///
-/// It is driven by what the stream reports: nothing waits here for the server, and the maker waits in its pipe.
+/// The stream's events drive it: nothing here waits for the server, and the maker waits in its pipe.
 final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
-    // Unchecked: all that changes belongs to the queue.
+    // Unchecked: all mutable state belongs to the queue.
 
     static let isSupported = true
     private static let bufferSize = 64 << 10
@@ -36,7 +36,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     private var pipe: BytePipe?
     private var feeding: Upload.Feeding?
     private var output: OutputStream?
-    /// Taken from the pipe and not yet by the stream.
+    /// Bytes taken from the pipe that the stream has not taken yet.
     private var rest: ArraySlice<UInt8> = []
     private var hasEnded = false
 
@@ -50,12 +50,12 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
         self.onFailure = onFailure
     }
 
-    /// What the task is to read; nil the second time: a request that is to be sent again is the client's to repeat.
+    /// The stream for the task to read; nil the second time, since only the client repeats requests.
     func open() -> InputStream? {
         queue.sync { hasEnded || pipe != nil ? nil : begin() }
     }
 
-    /// Nobody reads any more.
+    /// Ends the upload: nobody reads any more.
     func end() {
         queue.async { self.stop() }
     }
@@ -85,7 +85,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     }
 
     func stream(_ stream: Stream, handle event: Stream.Event) {
-        // On the queue. Of an end that is the reader's the task tells.
+        // On the queue. If the reader has ended, the task reports that.
         if event == .hasSpaceAvailable { pump() }
     }
 

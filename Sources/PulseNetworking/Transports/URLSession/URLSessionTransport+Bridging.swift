@@ -12,21 +12,22 @@ extension URLSessionTransport {
     /// Measured on Swift 6.3.1: a 401 that asks for Basic credentials waits for them, or is cancelled, but never comes.
     static let withholdsChallenges = true
 
-    /// Measured on Swift 6.3.1: suspending a task holds no server back, and in the middle of a body it ends the process.
+    /// Measured on Swift 6.3.1: suspending a task holds no server back, and in the middle of a body it ends the
+    /// process.
     static let holdsServersBack = false
     static func suspend(_ task: URLSessionTask) {}
     static func goOn(with task: URLSessionTask) {}
 
-    /// Foundation cuts fractions off: 0.9 would be 0, which strikes at once. What is no number of milliseconds ends the
-    /// process.
+    /// Foundation cuts fractions off: 0.9 would be 0, which strikes at once. A value that is no number of milliseconds
+    /// would end the process.
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval {
         min(max(1, seconds.rounded(.up)), 1_000_000_000)
     }
 }
 
 extension HTTPURLResponse {
-    /// RFC 9112, section 6.3: with a Content-Length that is no number, or several that differ, the end of the body
-    /// cannot be told. libcurl goes by the last of them and by the digits in front.
+    /// Whether the end of the body can be told (RFC 9112, section 6.3): not with a Content-Length that is not a number,
+    /// or several that differ. libcurl goes by the last of them and by the digits in front.
     var hasValidLength: Bool {
         guard value(forHTTPHeaderField: "Transfer-Encoding") == nil,
             let value = value(forHTTPHeaderField: "Content-Length")
@@ -39,9 +40,10 @@ extension HTTPURLResponse {
 extension URLError {
     /// The code that this error stands for, and whether nothing can have been sent.
     ///
-    /// Foundation has codes for few of libcurl's errors and some of these are wrong: what is no HTTP is
-    /// `unsupportedURL`, and whatever fails after one of the host's addresses refused is `cannotConnectToHost`. libcurl's
-    /// text, which it keeps, tells them apart. What is not known is a bad answer: the request may have been processed.
+    /// Foundation has codes for few of libcurl's errors, and some are wrong: an answer that is not HTTP is
+    /// `unsupportedURL`, and any failure after one of the host's addresses refused is `cannotConnectToHost`. libcurl's
+    /// text, which it keeps, tells them apart. An unknown error counts as a bad answer: the request may have been
+    /// processed.
     var meaning: (code: Code, isBeforeSend: Bool) {
         switch code {
         case .badURL, .fileDoesNotExist, .noPermissionsToReadFile: return (code, true)
@@ -53,14 +55,14 @@ extension URLError {
         func says(_ parts: String...) -> Bool { parts.contains { text.contains($0) } }
 
         if says("File system error") { return (.cannotOpenFile, true) }
-        // What comes first knows that there was a connection, whatever else it mentions.
+        // These texts come first: they mean that there was a connection, whatever else the text says.
         if says("transfer closed", "Empty reply", "Recv failure", "Send failure", "SSL_read:", "SSL_write:") {
             return (.networkConnectionLost, false)
         }
         if says("Could not resolve", "Couldn't resolve") { return (.cannotFindHost, true) }
         if says("Failed to connect", "Couldn't connect", "Connection timed out") {
-            // Why is not said. Foundation knows a refusal and a timeout; what is left is a network or host that cannot be
-            // reached, all but always.
+            // The text does not say why. Foundation knows a refusal and a timeout; the rest is almost always a network
+            // or host that cannot be reached.
             return (code == .unknown ? .notConnectedToInternet : .cannotConnectToHost, true)
         }
         if says("certificate") { return (.serverCertificateUntrusted, true) }
@@ -83,7 +85,7 @@ extension URLSessionTransport {
 }
 
 extension HTTPURLResponse {
-    /// Judged before it gets here.
+    /// True: Foundation has judged it before.
     var hasValidLength: Bool { true }
 }
 

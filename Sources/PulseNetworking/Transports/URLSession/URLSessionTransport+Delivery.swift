@@ -12,7 +12,7 @@ extension URLSessionTransport {
         let pipe = BytePipe {
             queue.addOperation { exchanges.flush(task) }
         }
-        // Where something is sent, progress is that of the sending.
+        // With a body to send, progress is that of the upload.
         let hasBody = request.body.isPresent
         var response = try await exchanges.run(
             task, into: .pipe(pipe), progress: hasBody ? request.progress : nil, sending: request.body)
@@ -37,7 +37,7 @@ extension URLSessionTransport {
         return response
     }
 
-    /// Lets Foundation write a file of its own, and puts a body of 2xx from there where it belongs.
+    /// Lets Foundation write a file of its own, and moves a body of 2xx from there to where it belongs.
     func download(
         _ request: TransportRequest, to file: URL, from offset: Int64, in session: SessionLease
     ) async throws -> PulseResponse {
@@ -45,7 +45,7 @@ extension URLSessionTransport {
         let last = Locked<TransferProgress?>(nil)
         let progress = request.progress.map { progress in
             { @Sendable (done: TransferProgress) in
-                // Foundation may tell of bytes before it shows the answer that says where they belong.
+                // Foundation may report bytes before it shows the answer that says where they belong.
                 guard let response = task.response as? HTTPURLResponse else { return }
                 let start = response.statusCode == 206 ? offset : 0
                 let step = TransferProgress(completed: done.completed, total: done.total, behind: start)
@@ -65,7 +65,7 @@ extension URLSessionTransport {
             }
             return response
         }
-        // Foundation makes no file of nothing.
+        // Foundation makes no file for an empty body.
         guard source != nil || response.bodyLength ?? 0 == 0 else {
             throw TransportFailure(code: .cannotWriteToFile, phase: .responseStarted)
         }

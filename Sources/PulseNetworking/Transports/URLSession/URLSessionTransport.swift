@@ -4,13 +4,13 @@ public import PulseCore
 
 /// The transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
-/// It buffers bodies up to the request's limit, streams them, writes them to files, and sends bodies of bytes, files and
-/// streams. Upgrades are ``PulseError/unsupported(_:)``, and so are pins, TLS settings and proxies, which it does not
-/// enforce. Connecting falls under the idle timeout, because `URLSession` has no timeout of its own for it.
+/// It buffers bodies up to the request's limit, streams them, writes them to files, and sends bodies of bytes, files
+/// and streams. Upgrades are ``PulseError/unsupported(_:)``, and so are pins, TLS settings and proxies, which it does
+/// not enforce. Connecting falls under the idle timeout, because `URLSession` has no timeout of its own for it.
 ///
-/// On Linux it streams in neither direction, as it cannot hold a server back there, and downloads without a body of the
-/// request's: the file is complete before the target is touched, and an error's body of more than 1 MiB is cut to nothing.
-/// On Linux see `Docs/Conformance.md` for what Foundation's implementation cannot do.
+/// On Linux it streams in neither direction, since it cannot hold a server back there, and a download's request can
+/// have no body. A downloaded file is complete there before the target is touched, and an error's body of more than 1
+/// MiB comes empty. `Docs/Conformance.md` lists what else Foundation's implementation on Linux cannot do.
 public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
     private let slots: HostSlots
@@ -19,9 +19,13 @@ public final class URLSessionTransport: Transport {
     /// What requests share; the first of them makes it.
     private let shared = Locked<SessionLease?>(nil)
 
-    /// - Parameter maximumConnectionsPerHost: requests to one host at a time; more wait in their order.
-    /// - Parameter configure: changes the session's configuration before the session is made, at the first request.
-    ///   Caches, cookies and credential stores are off, since these are the client's business.
+    /// A transport over a `URLSession` that is made at the first request. Caches, cookies and credential stores are off
+    /// in it, since these are the client's business.
+    ///
+    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 6 by default on Apple platforms; more
+    ///   wait in their order.
+    /// - Parameter configure: changes the session's configuration before the session is made. It may be called several
+    ///   times, on any thread.
     public convenience init(
         maximumConnectionsPerHost: Int = PulseConfiguration().maximumConnectionsPerHost,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
@@ -31,7 +35,7 @@ public final class URLSessionTransport: Transport {
             configure: configure)
     }
 
-    /// - Parameter holdsServersBack: streams bodies, which is right where suspending a task suspends it.
+    /// - Parameter holdsServersBack: streams bodies, which is right where suspending a task holds its server back.
     package init(
         maximumConnectionsPerHost: Int, holdsServersBack: Bool,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
@@ -126,15 +130,16 @@ public final class URLSessionTransport: Transport {
             urlRequest.httpBody = nil
             return session.uploadTask(with: urlRequest, from: data)
         case .file(let file):
-            // Foundation on Linux promises the server the length of a link instead of its target's, and waits for the rest.
+            // Foundation on Linux promises the server the length of a link instead of its target's, and waits for the
+            // rest.
             return session.uploadTask(with: urlRequest, fromFile: file.resolvingSymlinksInPath())
         }
     }
 
     // MARK: Sessions
 
-    /// The shared session; for a request that must not be repeated a session of its own where the engine would repeat it
-    /// on a kept-alive connection that died.
+    /// The shared session. A request that must not be repeated gets a session of its own where the engine would repeat
+    /// it on a kept-alive connection that died.
     private func session(for request: TransportRequest) -> SessionLease {
         if Self.repeatsOnDeadConnections, !request.mayBeResent { return newSession() }
         return shared.withLock { shared in
@@ -150,7 +155,7 @@ public final class URLSessionTransport: Transport {
     }
 }
 
-/// A session for as long as somebody may start a task in it: doing so after its end would end the process.
+/// Keeps a session alive while a task may still be started in it: starting one later would end the process.
 final class SessionLease: Sendable {
     let session: URLSession
     private let owner: SessionDelegate

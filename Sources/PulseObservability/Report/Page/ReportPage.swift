@@ -2,7 +2,7 @@
 
 /// The parts of the page that are the same for every report, in their order.
 enum ReportPage {
-    /// Nothing may be loaded, from wherever: what is shown came from strangers.
+    /// Nothing may be loaded: what is shown came from strangers.
     static func head(title: String) -> String {
         """
         <!DOCTYPE html>

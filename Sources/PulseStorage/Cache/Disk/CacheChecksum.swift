@@ -11,7 +11,7 @@ struct CacheChecksum: Sendable {
     private static let blockSize = 32
 
     private var lanes: (UInt64, UInt64, UInt64, UInt64) = (1, 2, 3, 4)
-    /// What does not fill a block yet.
+    /// The bytes that do not fill a block yet.
     private var pending: [UInt8] = []
     private var count: UInt64 = 0
 
@@ -25,7 +25,7 @@ struct CacheChecksum: Sendable {
         return checksum.value
     }
 
-    /// The same value for the same bytes, however they are cut.
+    /// The checksum: the same for the same bytes, however they are cut.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         count &+= UInt64(bytes.count)
         var start = 0

@@ -25,7 +25,7 @@ final class DiskBody: CachedBodySource {
         }
     }
 
-    /// All of it, if it is what was stored.
+    /// The whole body; nil unless it is what was stored.
     static func read(_ file: DiskFile, count: Int, checksum: UInt64) -> Data? {
         guard count > 0 else { return CacheChecksum().value == checksum ? Data() : nil }
         var data = Data(count: count)
@@ -35,8 +35,8 @@ final class DiskBody: CachedBodySource {
         return isWhole ? data : nil
     }
 
-    /// Read twice: once to see that it is whole, before anybody gets a piece of it. What the disk gives the second time is
-    /// checked once more before the last piece goes out: who reads to the end has what was stored.
+    /// Reads the body twice: once to see that it is whole, before the first piece goes out, and once for the pieces.
+    /// The second reading is checked before the last piece goes out: a reader that gets to the end has what was stored.
     func stream() async throws -> ByteStream {
         try await lanes.result { [self] in
             try forEachChunk { _ in }
@@ -44,7 +44,7 @@ final class DiskBody: CachedBodySource {
         let progress = Locked((offset: 0, checksum: CacheChecksum()))
         return ByteStream(next: { [self] in
             try await lanes.result { [self] in
-                // Nobody else holds it: a stream is asked for one piece after the other.
+                // Not shared: a stream is asked for one piece after the other.
                 var (start, checksum) = progress.withLock { $0 }
                 guard start < count else { return nil }
                 let chunk = try chunk(at: start)
@@ -80,5 +80,5 @@ final class DiskBody: CachedBodySource {
     }
 }
 
-/// A file that is not what was written.
+/// The failure of a file that is not what was written.
 struct DiskDamage: Error {}

@@ -4,10 +4,10 @@ import PulseCore
 
 /// A folder that is looked through.
 struct DiskDirectory {
-    /// For the system's functions, while the folder is open.
+    /// The handle for the system's functions, while the folder is open.
     private let descriptor: Int32
 
-    /// A name in a folder; gone when whoever was given it returns.
+    /// A name in a folder; valid only during the call that is given it.
     struct Entry {
         /// Ends with a zero that does not count.
         private let text: UnsafePointer<CChar>
@@ -33,8 +33,8 @@ struct DiskDirectory {
         }
     }
 
-    /// Gives each name in a folder; none if there is no such folder. Throws ``DiskFailure`` for one that cannot be read:
-    /// what is in it is not known, and nobody must take it for empty.
+    /// Calls a closure with each name in a folder; with none if there is no such folder. Throws ``DiskFailure`` for one
+    /// that cannot be read, which must not be taken for empty.
     static func forEachName(in path: String, _ body: (Entry, DiskDirectory) throws -> Void) throws {
         guard let stream = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// An open file. Closed when it is dropped; what is open stays readable, whatever becomes of its name.
+/// An open file. It is closed when it is dropped; until then it stays readable, whatever becomes of its name.
 final class DiskFile: Sendable {
     let descriptor: Int32
 
@@ -14,21 +14,21 @@ final class DiskFile: Sendable {
         close(descriptor)
     }
 
-    /// Nil if there is none, or none that can be read.
+    /// Opens a file; nil if there is none, or none that can be read.
     static func reading(_ path: String) -> DiskFile? {
-        // Without a wait for whoever would write to a pipe that somebody put there.
+        // Non-blocking: somebody may have put a pipe there, which would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         return descriptor < 0 ? nil : DiskFile(descriptor)
     }
 
-    /// A new one that its owner alone may read.
+    /// Makes a new file that only its owner may read.
     static func creating(_ path: String) throws -> DiskFile {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw DiskFailure() }
         return DiskFile(descriptor)
     }
 
-    /// In bytes; nil for anything but a regular file, and for one that is larger than an `Int` can tell.
+    /// The size in bytes; nil for anything but a regular file, and for one that is too large for an `Int`.
     var size: Int? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -68,7 +68,7 @@ final class DiskFile: Sendable {
     }
 }
 
-/// What the system said when it refused.
+/// The failure of a system call on a file.
 struct DiskFailure: Error, CustomStringConvertible {
     let code: Int32
 
@@ -76,7 +76,7 @@ struct DiskFailure: Error, CustomStringConvertible {
         self.code = code
     }
 
-    /// It is another user's.
+    /// Whether the file belongs to another user.
     var isRefusal: Bool { code == EACCES || code == EPERM }
 
     var description: String { String(cString: strerror(code)) }

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// The files of a disk cache: found, read, put in place and removed. Every step is safe beside other processes that do the
-/// same, since a file gets its name when it is whole, and never changes.
+/// The files of a disk cache: found, read, put in place and removed. Every step is safe beside other processes that do
+/// the same, since a file gets its name when it is whole, and never changes.
 struct DiskFolder: Sendable {
-    /// What comes next if the format changes leaves these files alone.
+    /// The folder of this version of the format; a later version leaves these files alone.
     private static let version = "v1"
-    /// Of head and footer, read at once.
+    /// The bytes of head and footer that are read at once.
     private static let tailSize = 4 << 10
-    /// Bodies up to this are read at once.
+    /// The bytes of a body up to which it is read at once.
     static let smallBody = 256 << 10
 
     let path: String
@@ -28,9 +28,9 @@ struct DiskFolder: Sendable {
     /// An answer as it lies in a slot.
     enum Slot: Sendable {
         case empty
-        /// What lies there is nothing that was stored, or no longer what was.
+        /// The file is not what was stored.
         case damaged
-        /// The system refuses to open it at the moment: of the file itself that tells nothing.
+        /// The system refuses to open the file at the moment; the file itself may be intact.
         case unreadable(DiskFailure)
         case response(DiskRecord, DiskFile)
     }
@@ -76,13 +76,13 @@ struct DiskFolder: Sendable {
 
     // MARK: Putting in place
 
-    /// Gives a whole file its name. The folders are made when they are missed.
+    /// Gives a whole file its name. Missing folders are made.
     func place(_ temporary: String, as name: DiskName, _ slot: Int) throws {
         let target = path(of: name, slot)
-        // Others may remove a folder for being empty in between: this one, or the one that it is to be made in.
+        // Others may remove an empty folder in between: this one, or its parent.
         for _ in 0..<10_000 {
             if rename(temporary, target) == 0 { return }
-            // What was written may itself be gone, with the whole cache: then no folder helps.
+            // The written file itself may be gone, with the whole cache: then no folder helps.
             guard errno == ENOENT, access(temporary, F_OK) == 0 else { throw DiskFailure() }
             do {
                 try makeFolders(path + "/" + name.folder)
@@ -109,7 +109,7 @@ struct DiskFolder: Sendable {
 
     // MARK: Removing
 
-    /// Removes every slot of a name, the last first: so those that are left at any moment have no gap. Gives how many
+    /// Removes every slot of a name, the last first, so that those that are left never have a gap. Returns how many
     /// there were. Throws if one is left.
     @discardableResult
     func remove(_ name: DiskName) throws -> Int {
@@ -118,14 +118,14 @@ struct DiskFolder: Sendable {
         return count
     }
 
-    /// False if there was none.
+    /// Removes a file; false if there was none.
     func remove(_ path: String) throws -> Bool {
         if unlink(path) == 0 { return true }
         guard errno == ENOENT || errno == ENOTDIR else { throw DiskFailure() }
         return false
     }
 
-    /// Removes what is empty of the folders of a partition: how many users there were is nobody's business.
+    /// Removes the empty folders of a partition, which would tell how many users there were.
     func removeEmptyFolders(of partition: DiskName.Half) {
         let partitionPath = path + "/" + partition.text
         for shard in (try? DiskDirectory.names(in: partitionPath)) ?? [] { rmdir(partitionPath + "/" + shard) }

@@ -3,10 +3,10 @@
 import Dispatch
 import PulseCore
 
-/// A thread's worth of work on files, one piece after the other in the order they came: beside Swift's few threads, on one
-/// of which it would hold up every call of the process.
+/// A queue for work on files, one piece after the other in order: beside Swift's few threads, where it would hold up
+/// every call of the process.
 ///
-/// A piece that was handed over is done, whoever is cancelled meanwhile: a removal must not be left out.
+/// A piece that was handed over is done, even if its caller is cancelled: a removal must not be left out.
 struct DiskLane: Sendable {
     private let queue: DispatchQueue
 

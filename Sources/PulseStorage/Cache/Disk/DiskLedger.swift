@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// How much lies on disk, as far as this process knows, and what goes first for want of room. A value; every step takes
-/// constant time, but ``successor(of:)``, which needs no lock.
+/// The record of how much lies on disk, as far as this process knows, and of what goes first for want of room. A value;
+/// every step takes constant time, apart from ``successor(of:)``, which needs no lock.
 struct DiskLedger: Sendable {
     /// The answers of one key, which are used and let go together.
     struct Entry: Sendable {
-        /// Its file tells already that this process uses it.
+        /// Whether its file already tells that this process uses it.
         var isMarked = false
-        /// Bytes of the slots. Most have one alone: an array for each would cost more than all else, once there are many.
+        /// The bytes of the slots. Most keys have only one: an array for each would cost more than all else.
         private var first: Int?
         private var others: [Int] = []
 
@@ -46,11 +46,11 @@ struct DiskLedger: Sendable {
     private var entries = RecentMap<DiskName, Entry>(capacity: .max)
     private(set) var bytes = 0
     private(set) var count = 0
-    /// What was written since the folder was last looked through.
+    /// The bytes written since the folder was last looked through.
     private var writtenBytes = 0
     private var writtenCount = 0
     private(set) var isKnown = false
-    /// The last look has failed: the next one has to wait until there is more to see.
+    /// Whether the last look has failed: the next one waits until more was written.
     private var hasFailed = false
 
     init(maximumBytes: Int, maximumEntries: Int) {
@@ -60,8 +60,8 @@ struct DiskLedger: Sendable {
 
     var usage: CacheUsage { CacheUsage(entries: count, bytes: bytes) }
 
-    /// Other processes may have written as much as this one: time to look at what is there. Seldom enough that each
-    /// written file pays for a few others at most.
+    /// Whether it is time to look through the folder: other processes may have written as much as this one. Rare enough
+    /// that each written file pays for a few others at most.
     var isOutdated: Bool {
         !isKnown && !hasFailed || writtenCount >= max(1_000, count) || writtenBytes >= max(1 << 20, maximumBytes / 4)
     }
@@ -75,7 +75,7 @@ struct DiskLedger: Sendable {
         } ?? true
     }
 
-    /// Notes a file that was written, and gives the names of those to remove for it.
+    /// Notes a file that was written, and returns the names of those to remove for it.
     mutating func add(_ name: DiskName, slot: Int, size: Int) -> [DiskName] {
         writtenBytes += size
         writtenCount += 1
@@ -95,13 +95,13 @@ struct DiskLedger: Sendable {
 
     // MARK: Looking through the folder
 
-    /// From here on it notes what happens, until it is replaced.
+    /// Begins a look: from here on changes are noted, until the ledger is replaced.
     mutating func beginLook() {
         meanwhile = Meanwhile()
         (writtenBytes, writtenCount) = (0, 0)
     }
 
-    /// The look has failed: what is known stays.
+    /// Ends a look that has failed: what is known stays.
     mutating func endLook() {
         meanwhile = nil
         hasFailed = true
@@ -120,7 +120,7 @@ struct DiskLedger: Sendable {
         return next
     }
 
-    /// Takes into account what happened while the folder was looked through, and gives what must go.
+    /// Applies what happened while the folder was looked through, and returns what must go.
     ///
     /// - Parameter slots: sizes of the files of a name that was written, by slot.
     mutating func catchUp(with meanwhile: Meanwhile, slots: (DiskName) -> [Int]) -> [DiskName] {

@@ -2,12 +2,13 @@
 
 import PulseCore
 
-/// Where the answers of a key lie: names that tell nothing of URL, account or credentials.
+/// The name of the files of a key, which tells nothing of URL, account or credentials.
 ///
-/// `PARTITION/UU/URL-BODY-SLOT`, each part the beginning of a SHA-256 in hexadecimal digits; `UU` are the first two of the
-/// URL's, so that no folder grows large. So all answers for a URL are found without knowing who asked with what body.
+/// `PARTITION/UU/URL-BODY-SLOT`, each part the beginning of a SHA-256 in hexadecimal digits; `UU` are the first two of
+/// the URL's, so that no folder grows large. So all answers for a URL are found without knowing who asked with what
+/// body.
 struct DiskName: Sendable, Hashable {
-    /// Answers of one key at most, in slots from 0 without a gap.
+    /// The most answers of one key, in slots from 0 without a gap.
     static let slotCount = 8
 
     let partition: Half
@@ -25,7 +26,7 @@ struct DiskName: Sendable, Hashable {
             self.low = low
         }
 
-        /// Nil where the system has no hash function.
+        /// Hashes a text; nil where the system has no hash function.
         init?(of text: String) {
             guard let hex = CacheDigest.hex(text) else { return nil }
             self.init(hex: hex.utf8.prefix(32))
@@ -58,10 +59,10 @@ struct DiskName: Sendable, Hashable {
         body = max(1, half.high)
     }
 
-    /// From the name of a file, and that of the folder of its partition.
+    /// Reads the name of a file and that of its partition's folder.
     init?<Name: RandomAccessCollection<UInt8>>(partition: Half, file: Name, slot: inout Int) where Name.Index == Int {
         let dash = UInt8(ascii: "-")
-        // By places: this is done for every file when the folder is looked through.
+        // By position: this is done for every file when the folder is looked through.
         guard file.count == 51, file[32] == dash, file[49] == dash, let url = Half(hex: file[..<32]),
             let body = UInt64(hex: file[33..<49]), file[50].isASCIIDigit, Int(file[50]) - 48 < Self.slotCount
         else { return nil }
@@ -93,14 +94,14 @@ extension UInt64 {
         guard hex.count == 16 else { return nil }
         var value: UInt64 = 0
         for byte in hex {
-            // Capitals are nobody's names: of two spellings one would never be found.
+            // Capitals are not accepted: of two spellings one would never be found.
             guard let digit = byte.hexDigitValue, byte == byte.asciiLowercased else { return nil }
             value = value << 4 | UInt64(digit)
         }
         self = value
     }
 
-    /// 16 digits in lower case.
+    /// The value in 16 hexadecimal digits of lower case.
     var hex: String {
         String(unsafeUninitializedCapacity: 16) { text in
             for index in 0..<16 {

@@ -2,23 +2,24 @@
 
 import PulseCore
 
-/// What stands behind a body in its file: the head of the answer, and what tells whether all of it is whole.
+/// The part of a file behind the body: the head of the answer, and what tells whether the file is whole.
 ///
 /// ```text
-/// body | head | length of the head: 4 | length of the body: 8 | checksum of the body: 8 | of head and lengths: 8 | magic: 8
+/// body | head | length of the head: 4 | length of the body: 8 | checksum of the body: 8
+///      | checksum of head and lengths: 8 | magic: 8
 /// ```
-/// Behind the body, so that a body can be written before its length is known. Numbers are little-endian.
+/// It stands behind the body, so that a body can be written before its length is known. Numbers are little-endian.
 struct DiskRecord: Sendable, Equatable {
     static let footerSize = 36
     private static let magic: [UInt8] = Array("PULSE\u{1}C\n".utf8)
 
-    /// What the answer is stored under, to tell a file that lies in the wrong place.
+    /// The key under which the answer is stored, to detect a file that lies in the wrong place.
     let key: CacheKey
     let head: CachedHead
     let bodyLength: Int
     let bodyChecksum: UInt64
 
-    /// The lengths that a footer tells, if it is one and they make a file of that size.
+    /// The lengths in a footer; nil if it is none, or if they do not make a file of that size.
     struct Lengths: Equatable {
         let head: Int
         let body: Int
@@ -43,7 +44,7 @@ struct DiskRecord: Sendable, Equatable {
         self.bodyChecksum = bodyChecksum
     }
 
-    /// From head and footer. Nil for anything but what ``encoded()`` makes.
+    /// Reads head and footer. Nil for anything but what ``encoded()`` makes.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.footerSize else { return nil }
         let footer = UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - Self.footerSize)...])
@@ -60,7 +61,7 @@ struct DiskRecord: Sendable, Equatable {
         self.head = head
     }
 
-    /// Head and footer.
+    /// The bytes of head and footer.
     func encoded() -> [UInt8] {
         var writer = DiskWriter()
         writer.append(key)

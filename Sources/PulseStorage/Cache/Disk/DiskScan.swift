@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// One look at every file of a cache's folder: whichever threads are free share it, and none of them waits for another.
+/// One look at every file of a cache's folder: free threads share it, and none waits for another.
 final class DiskScan: Sendable {
-    /// Beside those that the calls' own files are read and written on.
+    /// The threads of the look, besides those for the files of calls.
     private static let lanes = WorkLanes(count: laneCount)
     private static let laneCount = 2
 
@@ -29,8 +29,8 @@ final class DiskScan: Sendable {
         self.end = end
     }
 
-    /// Removes what killed processes left and folders that are empty, and gives all files, the least recently used first,
-    /// on a thread of its own. A failure if the folder cannot be read.
+    /// Removes what killed processes have left and empty folders, and hands over all files, the least recently used
+    /// first, on a thread of its own. Fails if the folder cannot be read.
     static func begin(
         _ folder: DiskFolder, end: @escaping @Sendable (Result<[DiskLedger.Found], any Error>) -> Void
     ) {

@@ -2,9 +2,10 @@
 
 import PulseCore
 
-/// A file on its way: written under a name that nobody looks for, until it is whole. Dropped before, it leaves nothing.
+/// A file that is being written, under a name that nobody looks for until it is whole. If it is dropped before, nothing
+/// is left.
 final class DiskWriting: Sendable {
-    /// Names of this process's files on their way, which a look through the folder must leave alone.
+    /// The names of files that this process is writing, which a look through the folder must leave alone.
     private static let underWay = Locked<Set<String>>([])
 
     let path: String
@@ -41,7 +42,7 @@ final class DiskWriting: Sendable {
         Self.underWay.withLock { _ = $0.remove(name) }
     }
 
-    /// Of the body so far.
+    /// The bytes of the body so far.
     var count: Int { state.withLock { $0.count } }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
@@ -53,7 +54,7 @@ final class DiskWriting: Sendable {
         }
     }
 
-    /// Writes head and footer behind the body, and gives the whole's size.
+    /// Writes head and footer behind the body, and returns the size of the file.
     func finish(_ key: CacheKey, _ head: CachedHead) throws -> Int {
         let (checksum, count) = state.withLock { ($0.checksum.value, $0.count) }
         let record = DiskRecord(key: key, head: head, bodyLength: count, bodyChecksum: checksum).encoded()
@@ -68,7 +69,7 @@ final class DiskWriting: Sendable {
         state.withLock { $0.isPlaced = true }
     }
 
-    /// Removes what processes that were killed have left.
+    /// Removes what killed processes have left.
     static func removeLeftovers(in folder: DiskFolder) throws {
         // Listed before the own names are asked for: a file that comes in between is not among them.
         let names = try DiskDirectory.names(in: folder.temporaryPath)

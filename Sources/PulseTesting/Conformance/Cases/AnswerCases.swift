@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// What comes down.
+    /// The answers.
     static let answers: [Self] =
         [
             .semantics("an empty body is no error") { _ in

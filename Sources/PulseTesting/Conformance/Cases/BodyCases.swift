@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// What goes up.
+    /// The bodies of requests.
     static let bodies: [Self] =
         carriers.map { method in
             .semantics("\(method) carries a body of bytes") { _ in
@@ -101,10 +101,10 @@ enum TemporaryFile {
 }
 
 extension Data {
-    // Made when they are needed: the address sanitizer does not see through the pointers of a Data that a constant holds,
-    // and calls it leaked.
+    // Made when they are needed: the address sanitizer does not see through the pointers of a Data that a constant
+    // holds, and calls it leaked.
 
-    /// 0 to 255.
+    /// The bytes from 0 to 255.
     static var everyByte: Data { Data(UInt8.min...UInt8.max) }
     /// 1 MB that shows a byte lost, doubled or out of place: its period divides no power of two.
     static var megabyte: Data { Data(megabyteOfBytes) }

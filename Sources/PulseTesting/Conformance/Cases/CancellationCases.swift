@@ -15,7 +15,7 @@ extension TransportConformance.Case {
                 }
                 try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             }
-            // What had been sent in spite of it would have come before or beside this one.
+            // A request sent in spite of it would have come before or beside this one.
             _ = try await stage.get("/control")
             try Check.equal(stage.requests.map(\.path), ["/control"], "the requests that came")
         },

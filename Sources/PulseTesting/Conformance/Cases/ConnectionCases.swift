@@ -7,7 +7,7 @@ extension TransportConformance.Case {
         .wire("a refused connection cannot be made, and nothing was sent") { _ in
             .status(200)
         } play: { stage in
-            // A port that the system gives to nobody who asks for any.
+            // A port that the system never assigns by itself.
             for method in [HTTPMethod.get, .post] {
                 let request = try stage.request(method, at: "http://127.0.0.1:1")
                 try await stage.expect(.transport(.cannotConnectToHost, .beforeSend), of: request)
@@ -16,7 +16,7 @@ extension TransportConformance.Case {
         .wire("a name that does not resolve cannot be found, and nothing was sent") { _ in
             .status(200)
         } play: { stage in
-            // Longer than a label may be, so that no name server is asked.
+            // Longer than a label may be, so that no name server is asked for it.
             let name = String(repeating: "a", count: 70) + ".invalid"
             let request = try stage.request(at: "http://\(name)/")
             try await stage.expect(.transport(.cannotFindHost, .beforeSend), of: request)
@@ -111,7 +111,8 @@ extension TransportConformance.Case {
                 let count = stage.requests.count
                 let held = stage.start(try stage.request(.get, "/\(seconds)"))
                 try await stage.requests(atLeast: count + 1)
-                // Less than the wait for the connection, and far more than an answer takes, unless the machine is very busy.
+                // Less than the wait for the connection, and far more than an answer takes, unless the machine is very
+                // busy.
                 let waiting = try stage.request(idleTimeout: 0.8 * seconds)
                 let outcome = await stage.start(waiting).result
                 try Check.equal(try await held.value.text, "answer", "the answer to who held the connection")

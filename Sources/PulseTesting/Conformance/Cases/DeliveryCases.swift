@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// Nobody has to do everything, but whoever cannot says so before anything is sent.
+    /// The deliveries. A transport need not do all of them, but must say so before anything is sent.
     static let deliveries: [Self] = [
         .semantics("a streamed delivery comes whole, or is refused unsent") { _ in
             .data(.everyByte)
@@ -47,7 +47,7 @@ extension TransportConformance.Case {
 }
 
 extension ConformanceStage {
-    /// The answer, or nil if the transport does not do such things and nothing was sent.
+    /// The answer; nil if the transport does not support the delivery and sent nothing.
     fileprivate func responseUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
         do {
             return try await transport.send(request)

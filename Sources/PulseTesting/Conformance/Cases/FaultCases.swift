@@ -5,7 +5,7 @@ import PulseCore
 extension TransportConformance.Case {
     private static let lostWithin = ExpectedFailure.transport(.networkConnectionLost, .responseStarted)
     private static let lostBefore = ExpectedFailure.transport(.networkConnectionLost, .maybeSent)
-    /// Whether the beginning of a head is the beginning of an answer is left open.
+    /// The failure of a cut head. Whether its beginning counts as the beginning of an answer is left open.
     private static let lostInHead = ExpectedFailure.transport(.networkConnectionLost, .maybeSent, .responseStarted)
 
     static let brokenBodies: [Self] = [
@@ -97,7 +97,7 @@ extension TransportConformance.Case {
         .wire("a timeout lets the server go") { _ in
             .raw([.stall])
         } play: { stage in
-            // The first may strike before there is a connection.
+            // The first timeout may strike before there is a connection.
             for seconds in [0.3, 2, 8] as [TimeInterval] where stage.requests.isEmpty {
                 try await stage.expect(.kind(.timeout), of: stage.request(.post, idleTimeout: seconds))
             }
@@ -118,13 +118,13 @@ extension TransportConformance.Case {
 }
 
 extension RecordedRequest {
-    /// Seconds that ``ConformanceStage/expectSlowly(_:)`` asks the server to let pass between two bytes.
+    /// The seconds between two bytes that ``ConformanceStage/expectSlowly(_:)`` asks of the server.
     var gap: TimeInterval { TimeInterval(path.dropFirst()) ?? 0 }
 }
 
 extension ConformanceStage {
-    /// Expects an answer that stops five times, with a timeout that is longer than each gap and shorter than all. A transport
-    /// that bounds the whole fails however long they are; on a busy machine the longer ones go on.
+    /// Expects an answer that stops five times, with a timeout that is longer than each gap and shorter than all. A
+    /// transport that bounds the whole fails however long they are; on a busy machine the longer ones go on.
     func expectSlowly(_ text: String) async throws {
         for gap in [0.25, 1, 2] as [TimeInterval] {
             do {
@@ -137,12 +137,12 @@ extension ConformanceStage {
         }
     }
 
-    /// On a connection that has served before: there, engines repeat by themselves.
+    /// Expects a failed POST to arrive once on a connection that has served before, where engines repeat by themselves.
     fileprivate func expectOneArrival(ofPOSTTo target: String) async throws {
         for _ in 0..<3 { _ = try await get("/warm") }
         let request = try request(.post, target, body: .bytes(.everyByte))
         try await expect(.transport(.networkConnectionLost, .maybeSent), of: request)
-        // What was sent again would have come before this one.
+        // A request sent again would have come before this one.
         _ = try await get("/warm")
         let arrived = requests.filter { $0.path == target }
         try Check.equal(arrived.count, 1, "the number of times that the POST arrived")

@@ -41,7 +41,7 @@ extension TransportConformance.Case {
         .delivering("an answer in chunks of \(name)", body()) { .data($0).framed(.chunked(sizes: sizes)) }
     }
 
-    /// What is seldom seen and must be read (RFC 9112, sections 2.2 to 5).
+    /// Rare forms that must be read (RFC 9112, sections 2.2 to 5).
     static let oddities: [Self] = [
         odd("an answer with a status line without a reason", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"),
         odd("an answer with a status line with an empty reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok"),

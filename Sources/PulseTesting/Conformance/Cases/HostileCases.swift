@@ -40,7 +40,7 @@ extension TransportConformance.Case {
 
     private static let flood = String(repeating: "0123456789", count: 100)
 
-    /// Of those who deliver streams and files; who does not has said so in the cases of deliveries.
+    /// Cases for transports that deliver streams and files; the cases of deliveries tell which do.
     static let streams: [Self] = [
         .wire("a stream that is left lets the server go") { _ in
             MockServer.Response(body: .repeating(.everyByte, times: nil), framing: .chunked())
@@ -193,7 +193,7 @@ extension TransportConformance.Case {
 }
 
 extension ConformanceStage {
-    /// The answer, or nil if the transport does not do such things.
+    /// The answer; nil if the transport does not support the delivery.
     func answerUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
         do {
             return try await transport.send(request)

@@ -58,7 +58,7 @@ extension TransportConformance.Case {
             }
         },
         .wire("a server that sends more than the limit is let go") { _ in
-            // Pauses, so that a busy machine can tell who holds on from who is held up.
+            // Pauses, so that on a busy machine a transport that waits differs from one that is held up.
             MockServer.Response(body: .data(.megabyte), framing: .claimedLength(endlessLength)).fault(
                 .stall, at: .body(1 << 20))
         } play: { stage in

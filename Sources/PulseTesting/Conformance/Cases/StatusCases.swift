@@ -68,7 +68,7 @@ extension TransportConformance.Case {
 
     private static let bodiless = [204, 205, 304]
 
-    /// What redirects is looked at by itself.
+    /// Redirects have cases of their own.
     private static func hasBody(_ status: Int) -> Bool { !bodiless.contains(status) && !(301...308).contains(status) }
 
     static let redirects: [Self] = [301, 302, 303, 307, 308].flatMap { status in

@@ -5,7 +5,7 @@ import PulseCore
 import PulseNetworking
 
 extension TransportConformance {
-    /// How `CurlTransport` stands to the list: nothing is excluded.
+    /// The conformance of `CurlTransport`: nothing is excluded.
     package static let curlTransport = TransportConformance("CurlTransport", timeLimit: 60) {
         maximumConnectionsPerHost in
         CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)

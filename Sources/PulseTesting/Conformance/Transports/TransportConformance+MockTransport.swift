@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance {
-    /// How ``MockTransport`` stands to the list.
+    /// The conformance of ``MockTransport``.
     package static let mockTransport = TransportConformance(
         simulated: "MockTransport",
         exclusions: [

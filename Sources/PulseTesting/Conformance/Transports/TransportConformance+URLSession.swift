@@ -4,7 +4,7 @@ import PulseCore
 import PulseNetworking
 
 extension TransportConformance {
-    /// How `URLSessionTransport` stands to the list on this platform.
+    /// The conformance of `URLSessionTransport` on this platform.
     package static let urlSessionTransport = TransportConformance(
         "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }, timeLimit: 60
     ) { maximumConnectionsPerHost in
@@ -12,8 +12,8 @@ extension TransportConformance {
     }
 
     #if canImport(FoundationNetworking)
-    /// As it is on other platforms, streams and all, for the logic that they have in common: here nothing holds a server
-    /// back.
+    /// The transport as on other platforms, with streams, to test the logic they have in common: here nothing holds a
+    /// server back.
     package static let streamingURLSessionTransport = TransportConformance(
         "URLSessionTransport, streaming", exclusions: urlSessionTransport.exclusions.merging(ofSuspending) { $1 },
         timeLimit: 60

@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// How the body of a response stands on the wire: its framing fields, its bytes, and where faults cut them.
+/// The layout of a response's body on the wire: its framing fields, its bytes, and where faults cut them.
 struct BodyLayout: Sendable {
     typealias Framing = MockServer.Response.Framing
 
     let framingFields: [HTTPHeaders.Field]
-    /// The end of the body is, or can only be, the end of the connection.
+    /// Whether the end of the body is, or can only be, the end of the connection.
     let endsWithConnection: Bool
     private let body: MockServer.Response.Body
     private let sizes: [Int]

@@ -5,11 +5,11 @@ import PulseCore
 /// A response as the steps that send it: all decisions about framing and faults, none of the effects.
 package struct ResponseScript: Sendable {
     package let steps: [MockServer.Step]
-    /// The connection may take another request afterwards, if no step ends it.
+    /// Whether the connection may take another request afterwards, if no step ends it.
     package let keepsAlive: Bool
     let pace: MockServer.Response.Pace?
 
-    /// - Parameter isBodyUnread: some of the request was left unread, after which the next one cannot be found.
+    /// - Parameter isBodyUnread: whether a part of the request was left unread, so that the next one cannot be found.
     package init(_ response: MockServer.Response, to method: HTTPMethod, closing: Bool, isBodyUnread: Bool) {
         pace = response.pace
         if let script = response.script {
@@ -54,14 +54,14 @@ package struct ResponseScript: Sendable {
 }
 
 extension [(offset: Int, step: MockServer.Step)] {
-    /// By offset; those that share one stay in order.
+    /// The faults by offset; those that share one stay in order.
     var sortedByOffset: Self {
         enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }.map(\.element)
     }
 }
 
 enum StepSplitter {
-    /// The bytes with the steps between them; what lies beyond the end comes at the end.
+    /// The bytes with the steps between them; steps beyond the end come at the end.
     static func split(_ bytes: Data, at places: [(offset: Int, step: MockServer.Step)]) -> [MockServer.Step] {
         var result: [MockServer.Step] = []
         var sent = 0

@@ -74,7 +74,7 @@ final class Listener: Sendable {
                     state.isPaused = true
                     source.pause()
                 }
-                // Whoever frees a descriptor need not be one of this server's connections.
+                // A descriptor may be freed by something else than this server's connections.
                 return queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.retry() }
             } catch {
                 return

@@ -2,7 +2,7 @@
 
 import Dispatch
 
-/// Tells when a socket can be read or written, on a queue; starts paused.
+/// A source that tells when a socket can be read or written, on a queue; it starts paused.
 ///
 /// Callers balance ``pause()`` and ``resume()``, and pass through ``cancel(isPaused:)`` before they drop it.
 struct ReadinessSource: @unchecked Sendable {

@@ -117,7 +117,7 @@ struct SocketDescriptor: Sendable, Hashable {
         _ = close(number)
     }
 
-    /// The same socket under a number of its own, which is disposed of by itself.
+    /// The same socket under another number, which has to be disposed of separately.
     func duplicate() throws -> SocketDescriptor {
         let number = fcntl(self.number, F_DUPFD_CLOEXEC, 0)
         guard number >= 0 else { throw SocketFailure(operation: "fcntl") }

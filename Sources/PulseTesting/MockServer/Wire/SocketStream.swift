@@ -32,8 +32,9 @@ final class SocketStream: Sendable {
         var readSource: ReadinessSource?
         var isReadPaused = true
         /// Made when there is need of one, and running exactly while there is a writer. On Linux the sources of one
-        /// descriptor share a registration, which one takes from the other while its handler runs, and which is gone for
-        /// those to come once the connection has ended: so each direction has a descriptor, and one source for all its life.
+        /// descriptor share a registration, which one takes from the other while its handler runs, and which is gone
+        /// for those to come once the connection has ended: so each direction has a descriptor, and one source for all
+        /// its life.
         var writeSource: ReadinessSource?
         var writeDescriptor: SocketDescriptor?
         /// Sources whose cancel handler has not run: while there is one the descriptor must stay open.
@@ -272,8 +273,8 @@ final class SocketStream: Sendable {
         return woken
     }
 
-    /// On Linux a source tells the end of the connection once, also if there are bytes to be read before it: so whoever has
-    /// read some, or has made room, looks himself whether there is more.
+    /// On Linux a source tells the end of the connection once, also if there are bytes to be read before it: so whoever
+    /// has read some, or has made room, looks himself whether there is more.
     private func readAgain() {
         queue.async { self.readReady() }
     }
