@@ -77,6 +77,10 @@ public struct PluginContext: Sendable {
     package var builtHeaders: [String: String]? { box.shared.builtHeaders }
     /// The `Cookie` header of the hop if the cookie store supplied it, for this URL's origin alone.
     package var storedCookies: String? { box.shared.storedCookies }
+    /// Whether nobody else has decided about the request's `Cookie`: it has what the store gave for the hop, or still none.
+    package func carriesStoredCookies(_ request: URLRequest) -> Bool {
+        request.header("Cookie") == storedCookies && box.shared.request?.header("Cookie") == nil
+    }
 
     /// The method of this hop; a redirect may have changed the call's method to GET.
     public var method: HTTPMethod { box.shared.method }

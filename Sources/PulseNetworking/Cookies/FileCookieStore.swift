@@ -38,7 +38,7 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
         opened().cookies(for: url, now: now)
     }
 
-    /// Forgets all of them, as at logout, in the file too.
+    /// Forgets all cookies, as at logout, in the file too.
     public func removeAll() {
         jar = CookieJar()
         mustNotSave = false

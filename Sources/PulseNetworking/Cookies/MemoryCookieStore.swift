@@ -22,7 +22,7 @@ public final class MemoryCookieStore: CookieStore, EndsWithItsCall {
         jar.withLock { $0.cookies(for: url, now: now) }
     }
 
-    /// Forgets all of them, as at logout.
+    /// Forgets all cookies, as at logout.
     public func removeAll() {
         jar.withLock { $0.removeAll() }
     }

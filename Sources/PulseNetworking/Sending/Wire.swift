@@ -44,7 +44,8 @@ final class Wire: Sendable {
         _ request: URLRequest, for context: PluginContext, plugins: [any PulsePlugin]
     ) async throws -> PulseResponse {
         let context = context.onWire()
-        let (request, url) = try checked(request, for: context)
+        var (request, url) = try checked(request, for: context)
+        if let cookies { request = try await withCookiesOfNow(request, to: url, for: context, from: cookies) }
         let outgoing = try transportRequest(request, url, for: context)
         context.call.noteSent(request)
         for plugin in plugins {
@@ -68,6 +69,20 @@ final class Wire: Sendable {
             let error = context.call.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
             throw error.kind == .cancelled && context.call.isStruck ? .deadlineExceeded(last: nil) : error
         }
+    }
+
+    /// The same with what the cookie store holds when it is sent (RFC 6265, section 5.4): since the hop began an answer, a
+    /// refresh or a logout may have changed that. A `Cookie` that is the endpoint's or a plugin's stays.
+    private func withCookiesOfNow(
+        _ request: URLRequest, to url: URL, for context: PluginContext, from cookies: any CookieStore
+    ) async throws -> URLRequest {
+        guard context.carriesStoredCookies(request), !hasMoved(to: url, context) else { return request }
+        let current = await cookies.cookieHeader(for: url, now: environment.clock.now)
+        guard current != context.storedCookies else { return request }
+        if let current { try HTTPHeaders.validate(name: "Cookie", value: current) }
+        var request = request
+        request.setHeader("Cookie", to: current)
+        return request
     }
 
     private func check(_ response: PulseResponse, for context: PluginContext) throws {

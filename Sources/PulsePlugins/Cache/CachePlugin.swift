@@ -3,7 +3,7 @@
 public import PulseCore
 public import PulseStorage
 
-/// Answers calls from what servers have said may be used again.
+/// Keeps answers and uses them for later calls, as far as servers allow.
 ///
 /// It stands once around all attempts of a call, and belongs behind the plugin that authenticates: so answers are kept
 /// apart by account (`TokenProvider.accountID`), else by the credentials that the request carries. A hit touches no

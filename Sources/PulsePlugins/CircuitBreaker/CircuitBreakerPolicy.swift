@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// When a circuit opens, for how long, and which calls share one.
+/// The settings of a breaker: when a circuit opens, for how long, and which calls share one.
 public struct CircuitBreakerPolicy: Sendable {
     /// What opens a circuit.
     public enum Trip: Sendable, Hashable {
@@ -47,12 +47,12 @@ public struct CircuitBreakerPolicy: Sendable {
 
     /// Which calls share a circuit.
     public enum Key: Sendable {
-        /// Those to one origin; its name is `https://api.example.com`.
+        /// Calls to one origin share a circuit; its name is `https://api.example.com`.
         case origin
-        /// Those of one route: see ``PulseCore/RequestOptions/route``.
+        /// Calls of one route share a circuit: see ``PulseCore/RequestOptions/route``.
         case route
-        /// Those for which the closure gives the same name; with nil a call passes uncounted. Called concurrently, on
-        /// any thread.
+        /// Calls for which the closure gives the same name share a circuit; with nil a call passes uncounted. Called
+        /// concurrently, on any thread.
         case custom(@Sendable (URLRequest, PluginContext) -> String?)
     }
 

@@ -23,7 +23,7 @@ extension LoggerPlugin {
         }
     }
 
-    /// What is written, and where to.
+    /// What a logger writes, and where to.
     public struct Options: Sendable {
         /// How much is written.
         public var verbosity: Verbosity

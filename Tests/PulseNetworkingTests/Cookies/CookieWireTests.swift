@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import TestSupport
+import Testing
+
+/// Which cookies each of a call's requests carries, by the record of real servers.
+@Suite(.timeLimit(.minutes(5)))
+struct CookieWireTests {
+    /// Refreshes by a call of the client that it serves, whose answer sets the session's cookie.
+    private actor CookieSession: TokenProvider {
+        private let hasExpired: Bool
+        private var client: PulseClient?
+        private var token = "t1"
+
+        init(hasExpired: Bool) {
+            self.hasExpired = hasExpired
+        }
+
+        func serve(_ client: PulseClient?) {
+            self.client = client
+        }
+
+        func accessToken() -> String? { token }
+
+        var tokenExpiry: Date? { hasExpired && token == "t1" ? .distantPast : nil }
+
+        func refreshToken() async throws -> String {
+            guard let client else { throw PulseError.cancelled }
+            try await client.post("/login", body: ["name": "Ada"])
+            token = "t2"
+            return token
+        }
+
+        func handleAuthenticationFailure() {}
+    }
+
+    private static func cookies(_ server: MockServer, _ path: String) -> [String?] {
+        server.requests.filter { $0.path == path }.map { $0.headers["Cookie"] }
+    }
+
+    private static func client(
+        _ server: MockServer, _ store: any CookieStore, plugins: [any PulsePlugin] = [],
+        clock: any PulseClock = SystemClock(), backoff: BackoffStrategy = .immediate
+    ) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration.patient(with: server)
+                .with(\.cookieStore, value: store)
+                .with(\.clock, value: clock)
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: backoff)),
+            plugins: plugins, events: PulseEventBus())
+    }
+
+    private static func store(_ lines: String..., for server: MockServer) async -> MemoryCookieStore {
+        let store = MemoryCookieStore()
+        await store.store(setCookie: lines, from: server.baseURL, now: SystemClock().now)
+        return store
+    }
+
+    // MARK: What came since
+
+    /// Trap: the refresh works, and its call is refused again for the cookie of before. What stands further in may send the
+    /// replay as the first request of a call of its own; what knows its token's end refreshes before the first request.
+    @Test(arguments: [false, true], [false, true])
+    func aReplayAfterARefreshCarriesTheNewSession(isShared: Bool, hasExpired: Bool) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/account") { request in
+                request.headers["Cookie"] == "session=new" ? .text("Ada") : .status(401)
+            }
+            server.on(.post, "/login") { _ in .status(204).header("Set-Cookie", "session=new; Path=/") }
+            let session = CookieSession(hasExpired: hasExpired)
+            let store = await Self.store("session=old; Path=/", for: server)
+            let shared: [any PulsePlugin] = isShared ? [.coalescing(), .cache()] : []
+            let client = Self.client(server, store, plugins: [.auth(session)] + shared)
+            await session.serve(client)
+            let name: String = try await client.get("/account")
+            #expect(name == "Ada")
+            let known = hasExpired ? [] : ["session=old"]
+            #expect(Self.cookies(server, "/account") == known + ["session=new"])
+            #expect(Self.cookies(server, "/login") == ["session=old"])
+            await session.serve(nil)
+            await client.shutdown()
+        }
+    }
+
+    /// By which a load balancer leads a client back to the same server.
+    @Test(arguments: [[], ["session=1; Path=/"]])
+    func aRetryCarriesWhatTheAnswerBeforeHasSet(known: [String]) async throws {
+        try await MockServer.run { server in
+            let busy = MockServer.Response.status(503).header("Set-Cookie", "server=b; Path=/")
+            server.on(.get, "/data", script: [busy, .text("ok")])
+            let seen = Locked<[String?]>([])
+            let watching = WillSendPlugin { request in
+                seen.withLock { $0.append(request.value(forHTTPHeaderField: "Cookie")) }
+            }
+            let store = MemoryCookieStore()
+            await store.store(setCookie: known, from: server.baseURL, now: .distantPast)
+            let client = Self.client(server, store, plugins: [watching])
+            let response = try await client.rawRequest(Request<Data>(.get, "/data"))
+            let both = known.isEmpty ? "server=b" : "session=1; server=b"
+            #expect(Self.cookies(server, "/data") == [known.isEmpty ? nil : "session=1", both])
+            // What is shown of the request is what was sent.
+            #expect(seen.withLock { $0 } == Self.cookies(server, "/data"))
+            #expect(response.request.value(forHTTPHeaderField: "Cookie") == both)
+            await client.shutdown()
+        }
+    }
+
+    @Test func aCallThatWaitsToBeRetriedForgetsTheSessionAtLogout() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/data", script: [.status(503), .text("ok")])
+            let store = await Self.store("session=1; Path=/", for: server)
+            let clock = TestClock()
+            let client = Self.client(server, store, clock: clock, backoff: .constant(5))
+            let call = Task { try await client.rawRequest(Request<Data>(.get, "/data")) }
+            await clock.sleepers(atLeast: 1)
+            store.removeAll()
+            await clock.advance(by: 5)
+            _ = try await call.value
+            #expect(Self.cookies(server, "/data") == ["session=1", nil])
+            await client.shutdown()
+        }
+    }
+
+    @Test func aRetryElsewhereCarriesWhatThatOriginHasSet() async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { foreign in
+                let target = foreign.baseURL.absoluteString + "/end"
+                home.on(.get, "/start") { _ in .status(302, headers: ["Location": target]) }
+                let busy = MockServer.Response.status(503).header("Set-Cookie", "server=b; Path=/")
+                foreign.on(.get, "/end", script: [busy, .text("ok")])
+                let client = Self.client(home, PerPortStore())
+                _ = try await client.rawRequest(Request<Data>(.get, "/start"))
+                #expect(Self.cookies(home, "/start") == [nil])
+                #expect(Self.cookies(foreign, "/end") == [nil, "server=b; Path=/"])
+                await client.shutdown()
+            }
+        }
+    }
+
+    // MARK: What stays
+
+    @Test func aCookieOfTheEndpointOrAPluginStays() async throws {
+        try await MockServer.run { server in
+            for path in ["/endpoint", "/plugin", "/none", "/removed"] {
+                let busy = MockServer.Response.status(503).header("Set-Cookie", "server=\(path); Path=/")
+                server.on(.get, path, script: [busy, .text("ok")])
+            }
+            let plugin = ClosurePlugin(scope: .call) { request, _, next in
+                var request = request
+                switch request.url?.path {
+                case "/plugin": request.setValue("plugin=1", forHTTPHeaderField: "Cookie")
+                case "/none", "/removed": request.setValue(nil, forHTTPHeaderField: "Cookie")
+                default: break
+                }
+                return try await next(request)
+            }
+            let store = await Self.store("session=1; Path=/", for: server)
+            let client = Self.client(server, store, plugins: [plugin])
+            let own = RequestOptions().with(\.headers, value: ["Cookie": "endpoint=1"])
+            _ = try await client.rawRequest(Request<Data>(.get, "/endpoint"), options: own)
+            _ = try await client.rawRequest(Request<Data>(.get, "/plugin"))
+            _ = try await client.rawRequest(Request<Data>(.get, "/none"))
+            _ = try await client.rawRequest(Request<Data>(.get, "/removed"), options: own)
+            #expect(Self.cookies(server, "/endpoint") == ["endpoint=1", "endpoint=1"])
+            #expect(Self.cookies(server, "/plugin") == ["plugin=1", "plugin=1"])
+            #expect(Self.cookies(server, "/none") == [nil, nil])
+            #expect(Self.cookies(server, "/removed") == [nil, nil])
+            await client.shutdown()
+        }
+    }
+
+    @Test(arguments: [[], ["session=1; Path=/"]])
+    func aRetryThatAPluginHasMovedElsewhereCarriesNone(known: [String]) async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { other in
+                let busy = MockServer.Response.status(503).header("Set-Cookie", "server=b; Path=/")
+                other.on(.get, "/data", script: [busy, .text("ok")])
+                let target = other.baseURL.appendingPathComponent("data")
+                let moving = ClosurePlugin(scope: .call) { request, _, next in
+                    var request = request
+                    request.url = target
+                    return try await next(request)
+                }
+                // The same host: cookies know no ports.
+                let store = MemoryCookieStore()
+                await store.store(setCookie: known, from: home.baseURL, now: .distantPast)
+                let client = Self.client(home, store, plugins: [moving])
+                _ = try await client.rawRequest(Request<Data>(.get, "/data"))
+                #expect(Self.cookies(other, "/data") == [nil, nil])
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aStoreThatGivesALineBreakLaterInjectsNothing() async throws {
+        let retrying = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        let configuration = PulseConfiguration.test().with(\.retryPolicy, value: retrying)
+        let (client, transport) = PulseClient.answering(
+            configuration.with(\.cookieStore, value: BreakingStore()), status: 503, headers: ["Set-Cookie": "a=2"])
+        let error = await #expect(throws: PulseError.self) { try await client.rawRequest(GetUser()) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(transport.requests.count == 1)
+        await client.shutdown()
+    }
+}
+
+/// Gives each port what it has set, as it is.
+private final class PerPortStore: CookieStore {
+    private let lines = Locked<[Int?: String]>([:])
+
+    func cookieHeader(for url: URL, now: Date) async -> String? {
+        lines.withLock { $0[url.port] }
+    }
+
+    func store(setCookie lines: [String], from url: URL, now: Date) async {
+        self.lines.withLock { $0[url.port] = lines.last }
+    }
+}
+
+/// Breaks after the first answer.
+private final class BreakingStore: CookieStore {
+    private let isBroken = Locked(false)
+
+    func cookieHeader(for url: URL, now: Date) async -> String? {
+        isBroken.withLock { $0 } ? "a=1\r\nX-Injected: 1" : "a=1"
+    }
+
+    func store(setCookie lines: [String], from url: URL, now: Date) async {
+        isBroken.withLock { $0 = true }
+    }
+}
+
+private struct WillSendPlugin: PulsePlugin {
+    let identifier = "will-send"
+    let body: @Sendable (URLRequest) -> Void
+
+    func willSend(_ request: URLRequest, for context: PluginContext) async {
+        body(request)
+    }
+}
