@@ -38,7 +38,10 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
         opened().cookies(for: url, now: now)
     }
 
-    /// Forgets all cookies, as at logout, in the file too.
+    /// Forgets all cookies, as at logout, in the file too: that needs no space on the disk.
+    ///
+    /// ``failure`` is not nil afterwards if the file could neither be removed nor emptied; then another start finds them
+    /// again.
     public func removeAll() {
         jar = CookieJar()
         mustNotSave = false
@@ -72,10 +75,16 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
     private func save(_ jar: CookieJar) {
         guard !mustNotSave else { return }
         do {
+            let kept = jar.cookies.values.filter { $0.expires != nil }
+            guard !kept.isEmpty else {
+                try removeFile()
+                failure = nil
+                return
+            }
             let manager = FileManager.default
             let directory = file.deletingLastPathComponent()
             try manager.createDirectory(at: directory, withIntermediateDirectories: true)
-            let data = try JSONEncoder().encode(jar.cookies.values.filter { $0.expires != nil })
+            let data = try JSONEncoder().encode(kept)
             let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).\(UUID().uuidString)")
             do {
                 try Self.write(data, to: temporary)
@@ -88,6 +97,13 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
         } catch {
             failure = error
         }
+    }
+
+    /// Where it cannot go, as in a folder that is not to be written to, nothing is left in it.
+    private func removeFile() throws {
+        guard unlink(file.path) != 0, errno != ENOENT else { return }
+        let error = Self.systemError
+        guard truncate(file.path, 0) == 0 else { throw error }
     }
 
     /// Into a new file, made with its permissions and not given them a moment later.

@@ -30,7 +30,63 @@ struct CookieStoreTests {
             await reopened.removeAll()
             #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
             let directory = file.deletingLastPathComponent().path
-            #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [file.lastPathComponent])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+        }
+    }
+
+    /// Trap: after a logout on a full disk the next start finds the session. That of the name's length is no other case to
+    /// the store: no file can be made beside its own.
+    @Test(arguments: [false, true])
+    func forgetsWhereNoFileCanBeMade(byTheServer: Bool) async throws {
+        try await Self.withFile { short in
+            let other = FileCookieStore(file: short)
+            await other.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+            let name = String(repeating: "c", count: 255)
+            let file = short.deletingLastPathComponent().appendingPathComponent(name)
+            try FileManager.default.moveItem(at: short, to: file)
+            let store = FileCookieStore(file: file)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+            await store.store(setCookie: ["other=2; Max-Age=60"], from: Self.url, now: Self.now)
+            #expect(await store.failure != nil)
+            if byTheServer {
+                let lines = ["kept=; Max-Age=0", "other=; Max-Age=0", "session=3"]
+                await store.store(setCookie: lines, from: Self.url, now: Self.now)
+            } else {
+                await store.removeAll()
+            }
+            #expect(await store.failure == nil)
+            #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
+        }
+    }
+
+    #if os(Linux)
+    @Test func emptiesAFileThatCannotBeRemoved() async throws {
+        try await Self.withFile { file in
+            await FileCookieStore(file: file)
+                .store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+            let handle = try FileHandle(forUpdating: file)
+            // Nobody may remove it, not even root; it leads to the file.
+            let link = URL(fileURLWithPath: "/proc/self/fd/\(handle.fileDescriptor)")
+            let store = FileCookieStore(file: link)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+            await store.removeAll()
+            #expect(await store.failure == nil)
+            #expect(try Data(contentsOf: file).isEmpty)
+            #expect(await FileCookieStore(file: link).cookieHeader(for: Self.url, now: Self.now) == nil)
+            try handle.close()
+        }
+    }
+    #endif
+
+    @Test func tellsThatItCouldNotForget() async throws {
+        try await Self.withFile { file in
+            // A directory can neither be removed nor emptied as a file, whoever asks.
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+            let store = FileCookieStore(file: file)
+            await store.removeAll()
+            #expect(await store.failure != nil)
+            #expect(FileManager.default.fileExists(atPath: file.path))
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == nil)
         }
     }
 
