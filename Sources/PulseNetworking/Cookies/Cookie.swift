@@ -21,12 +21,13 @@ public struct Cookie: Sendable, Hashable, Codable {
     /// When a cookie of this name, domain and path was first stored.
     public internal(set) var created: Date
 
-    /// What a cookie is known by: a new one replaces the old one with the same key.
+    /// What a cookie is known by: a new one replaces the old one with the same key. In bytes: two texts that Swift calls
+    /// equal may be two names.
     struct Key: Hashable {
-        let name, domain, path: String
+        let name, domain, path: [UInt8]
     }
 
-    var key: Key { Key(name: name, domain: domain, path: path) }
+    var key: Key { Key(name: Array(name.utf8), domain: Array(domain.utf8), path: Array(path.utf8)) }
 
     func isExpired(at now: Date) -> Bool {
         expires.map { $0 <= now } ?? false
@@ -35,6 +36,18 @@ public struct Cookie: Sendable, Hashable, Codable {
     func goes(to host: String, path: String, isSecure: Bool) -> Bool {
         (isHostOnly ? host == domain : CookieRules.domain(domain, matches: host))
             && CookieRules.path(self.path, matches: path) && (isSecure || !self.isSecure)
+    }
+}
+
+// In bytes, as the key.
+extension Cookie {
+    public static func == (left: Cookie, right: Cookie) -> Bool {
+        left.key == right.key && left.value.utf8.elementsEqual(right.value.utf8) && left.isHostOnly == right.isHostOnly
+            && left.expires == right.expires && left.isSecure == right.isSecure && left.created == right.created
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
     }
 }
 
@@ -54,8 +67,9 @@ extension Cookie {
     /// and 5.3; prefixes and the rules about `Secure` as in RFC 6265bis).
     init?(setCookie line: String, from url: CookieOrigin, now: Date) {
         guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
-        let parts = line.split(separator: ";", omittingEmptySubsequences: false)
-        guard let pair = parts.first, let equals = pair.firstIndex(of: "=") else { return nil }
+        // By octets: with a combining mark behind it a sign is another Character.
+        let parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        guard let pair = parts.first, let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
         name = pair[..<equals].trimmed
         value = pair[pair.index(after: equals)...].trimmed
         guard !name.isEmpty, name.utf8.count + value.utf8.count <= Self.sizeLimit else { return nil }
@@ -77,9 +91,11 @@ extension Cookie {
         created = now
 
         guard url.isSecure || !isSecure else { return nil }
-        let lowercasedName = name.lowercased()
-        if lowercasedName.hasPrefix("__secure-"), !isSecure { return nil }
-        if lowercasedName.hasPrefix("__host-"), !isSecure || !isHostOnly || attributes.path != "/" { return nil }
+        let lowercasedName = name.asciiLowercased.utf8
+        if lowercasedName.starts(with: "__secure-".utf8), !isSecure { return nil }
+        if lowercasedName.starts(with: "__host-".utf8), !isSecure || !isHostOnly || attributes.path != "/" {
+            return nil
+        }
     }
 
     private struct Attributes {
@@ -92,15 +108,16 @@ extension Cookie {
         /// Max-Age beats Expires.
         var expires: Date? { maxAge ?? expiresAt }
 
-        mutating func read(_ text: Substring, now: Date, limit: Int) {
-            let equals = text.firstIndex(of: "=") ?? text.endIndex
+        mutating func read(_ text: Substring.UTF8View, now: Date, limit: Int) {
+            let equals = text.firstIndex(of: UInt8(ascii: "=")) ?? text.endIndex
             let value = text[equals...].dropFirst().trimmed
             guard value.utf8.count <= limit else { return }
             switch text[..<equals].trimmed.asciiLowercased {
             case "domain":
-                domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).asciiLowercased
+                let dots = value.utf8.first == UInt8(ascii: ".") ? 1 : 0
+                domain = String(Substring(value.utf8.dropFirst(dots))).asciiLowercased
             case "path":
-                path = value.hasPrefix("/") ? value : nil
+                path = value.utf8.first == UInt8(ascii: "/") ? value : nil
             case "secure":
                 isSecure = true
             case "expires":
@@ -147,8 +164,10 @@ enum CookieRules {
 
     /// Whether a requested path is the cookie's path or below it (RFC 6265, section 5.1.4).
     static func path(_ path: String, matches requested: String) -> Bool {
-        requested == path
-            || requested.hasPrefix(path) && (path.hasSuffix("/") || requested.dropFirst(path.count).hasPrefix("/"))
+        let (path, requested) = (path.utf8, requested.utf8)
+        let slash = UInt8(ascii: "/")
+        return requested.starts(with: path)
+            && (requested.count == path.count || path.last == slash || requested.dropFirst(path.count).first == slash)
     }
 
     /// Whether the host is an IP address, which has no hosts below it.
@@ -217,6 +236,6 @@ enum CookieDate {
     }
 }
 
-extension Substring {
-    fileprivate var trimmed: String { trimmingCharacters(in: CharacterSet(charactersIn: " \t")) }
+extension Substring.UTF8View {
+    fileprivate var trimmed: String { Substring(self).trimmingCharacters(in: CharacterSet(charactersIn: " \t")) }
 }

@@ -57,7 +57,7 @@ struct CookieJar: Sendable {
     /// section 5.7).
     private func isOverlaid(_ cookie: Cookie, _ now: Date) -> Bool {
         cookies.values.contains { other in
-            other.isSecure && other.name == cookie.name && !other.isExpired(at: now)
+            other.isSecure && other.key.name == cookie.key.name && !other.isExpired(at: now)
                 && (CookieRules.domain(other.domain, matches: cookie.domain)
                     || CookieRules.domain(cookie.domain, matches: other.domain))
                 && CookieRules.path(other.path, matches: cookie.path)

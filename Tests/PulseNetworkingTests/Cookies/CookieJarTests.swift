@@ -46,6 +46,18 @@ struct CookieJarTests {
         #expect(jar.header(for: url, now: Self.now) == "b=2")
     }
 
+    /// Trap: to Swift a letter with its mark and the two signs for it are the same.
+    @Test func tellsNamesAndValuesApartByTheirBytes() throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        var jar = try Self.jar("\(composed)=1", "\(decomposed)=2", "v=\(composed)")
+        #expect(jar.cookies.count == 3)
+        let url = try Self.url("https://www.example.com/")
+        let changed = jar.store(["v=\(decomposed)"], from: url, now: Self.now)
+        #expect(changed)
+        let values = jar.cookies(for: url, now: Self.now).map { Array($0.value.utf8) }
+        #expect(values.contains(Array(decomposed.utf8)) && !values.contains(Array(composed.utf8)))
+    }
+
     @Test func forgetsWhatHasExpired() throws {
         let jar = try Self.jar("a=1; Max-Age=60", "b=2")
         let url = try Self.url("https://www.example.com/")

@@ -24,6 +24,29 @@ struct CookieTests {
         #expect(cookie.value == value)
     }
 
+    /// Trap: a sign with a combining mark behind it is another Character, and another semicolon is an equal one.
+    @Test(arguments: [
+        ("q=\u{301}x; Path=/", "q", "\u{301}x"), ("id=abc;\u{301}b; Secure; Path=/", "id", "abc"),
+        ("a=b\u{37E}c; Path=/; Secure", "a", "b\u{37E}c"), ("a=b;Path=/;Secure=\u{301}", "a", "b"),
+        ("a=b \u{301}; Path=/", "a", "b \u{301}"),
+    ])
+    func isReadByOctets(line: String, name: String, value: String) throws {
+        let cookie = try #require(try Self.cookie(line))
+        #expect(Array(cookie.name.utf8) == Array(name.utf8))
+        #expect(Array(cookie.value.utf8) == Array(value.utf8))
+        #expect(cookie.path == "/")
+        #expect(cookie.isSecure == line.contains("Secure"))
+    }
+
+    @Test func readsAttributesByOctets() throws {
+        let marked = try #require(try Self.cookie("a=b; Path=/\u{301}x; Domain=.\u{301}; Domain=example.com"))
+        #expect(Array(marked.path.utf8) == Array("/\u{301}x".utf8))
+        #expect(marked.domain == "example.com")
+        // The Kelvin sign is a K to Swift.
+        #expect(!CookieRules.path("/\u{212A}", matches: "/K"))
+        #expect(CookieRules.path("/k", matches: "/k/\u{301}"))
+    }
+
     @Test(arguments: [
         "", "a", "=b", " = b", ";a=b", "a=b\u{0}", "a=b\u{1F}", "a=b\u{7F}", "a=" + String(repeating: "b", count: 4096),
     ])
@@ -90,7 +113,7 @@ struct CookieTests {
         ("__Secure-a=b", "https://a.com/", false), ("__Secure-a=b; Secure", "https://a.com/", true),
         ("__Host-a=b; Secure; Path=/", "https://a.com/", true), ("__Host-a=b; Secure", "https://a.com/", false),
         ("__Host-a=b; Secure; Path=/; Domain=a.com", "https://a.com/", false),
-        ("__host-a=b; Path=/", "https://a.com/", false),
+        ("__host-a=b; Path=/", "https://a.com/", false), ("__Secure-\u{301}=b", "https://a.com/", false),
     ])
     func keepsWhatItsNameAndSecurePromise(line: String, address: String, isTaken: Bool) throws {
         #expect(try (Self.cookie(line, from: address) != nil) == isTaken)
