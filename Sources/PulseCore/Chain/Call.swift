@@ -184,13 +184,13 @@ package final class Call: Sendable {
         state.withLock { $0.departures }
     }
 
-    /// Takes one departure back: its failure came before anything was sent.
+    /// Takes one departure back: its failure came before anything was sent, or it has to wait on this side.
     func noteUnsent() {
         state.withLock { if $0.departures > 0 { $0.departures -= 1 } }
         origin?.noteUnsent()
     }
 
-    private func noteDeparture() {
+    func noteDeparture() {
         state.withLock { $0.departures += 1 }
         origin?.noteDeparture()
     }

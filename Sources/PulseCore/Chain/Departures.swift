@@ -30,6 +30,16 @@ package struct Departures: Sendable {
         outer?.note(uptime)
     }
 
+    /// Takes one departure back: that request stands in a line of this side, and is noted again when it leaves.
+    func takeBack() {
+        let outer = state.withLock { state in
+            state.count -= 1
+            if state.count == 0 { (state.first, state.last) = (nil, nil) }
+            return state.outer
+        }
+        outer?.takeBack()
+    }
+
     /// The number of requests that have left.
     package var count: Int { state.withLock { $0.count } }
     /// When the first request left; nil if none has.

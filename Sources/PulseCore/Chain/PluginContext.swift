@@ -134,6 +134,18 @@ public struct PluginContext: Sendable {
         return copy
     }
 
+    /// Takes the departure back: the request stands in a line of this side, or nothing is sent after all.
+    package func takeBackDeparture() {
+        call.noteUnsent()
+        departures?.takeBack()
+    }
+
+    /// Notes that the request leaves now.
+    package func noteDeparture() {
+        call.noteDeparture()
+        departures?.note(call.environment.clock.uptime)
+    }
+
     // Not inlined: its temporaries would take room in the frame of each attempt.
     /// Returns a context for everything further in, whose ``departures`` tell the caller when requests leave from
     /// there.

@@ -47,6 +47,8 @@ public struct TransportRequest: Sendable {
     public var events: (any EventSink)?
     /// Ends the request in addition to its task, for a call that has no task of its own.
     package var cancellation: Cancellation?
+    /// The context whose departure a transport takes back where it makes the request wait; nil if nobody asks.
+    package var context: PluginContext?
     /// Hides what must not be shown of the request, by the client's configuration and by its plugins.
     package var redaction = Redaction.standard
     private var policies: Policies

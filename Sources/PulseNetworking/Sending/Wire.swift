@@ -53,7 +53,10 @@ final class Wire: Sendable {
         }
         do {
             // Detached work of a plugin may come here after the client has shut down.
-            guard !context.call.isCancelled, !calls.isShutDown else { throw PulseError.cancelled }
+            guard !context.call.isCancelled, !calls.isShutDown else {
+                context.takeBackDeparture()
+                throw PulseError.cancelled
+            }
             context.emit(.attemptStarted(context.summary(sending: request)))
             let response = try await transport.send(outgoing)
             context.call.noteAnswer(response.statusCode)
@@ -163,6 +166,7 @@ final class Wire: Sendable {
             priority: options.priority ?? .normal,
             events: environment.events)
         outgoing.cancellation = context.call.cancellation
+        outgoing.context = context
         let marked = context.call.markedSecrets
         outgoing.redaction = marked.isEmpty ? environment.redaction : environment.redaction.adding(marked)
         return outgoing

@@ -14,13 +14,18 @@ struct HostSlots: Sendable {
     }
 
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile; then it holds none.
+    ///
+    /// - Parameter context: whose request has not left while it waits, though it was noted so.
     // Inlined into the one function that calls it: an asynchronous function less to enter and leave.
     @inline(__always)
     func acquire(
-        _ origin: Origin, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil
+        _ origin: Origin, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil,
+        _ context: PluginContext? = nil
     ) async throws {
         if let id = permits.enter(origin) {
+            context?.takeBackDeparture()
             try await permits.wait(origin, id, priority: priority, cancellation)
+            context?.noteDeparture()
         }
     }
 
@@ -31,7 +36,7 @@ struct HostSlots: Sendable {
 
     /// A slot that is given back when it is dropped.
     func slot(_ origin: Origin, for request: TransportRequest) async throws -> Slot {
-        try await acquire(origin, priority: request.priority, request.cancellation)
+        try await acquire(origin, priority: request.priority, request.cancellation, request.context)
         return Slot(self, origin)
     }
 

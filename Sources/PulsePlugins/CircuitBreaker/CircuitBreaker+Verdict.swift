@@ -39,9 +39,11 @@ extension CircuitBreaker.Verdict {
 
     private init(_ error: PulseError, hasLeft: Bool, now: Date) {
         switch error {
-        // The client's deadline strikes a host that is too slow.
-        case .timeout, .deadlineExceeded:
+        case .timeout:
             self = .failure(retryAfter: nil)
+        // The client's deadline strikes a host that is too slow; a request that still waits on this side it has not seen.
+        case .deadlineExceeded:
+            self = hasLeft ? .failure(retryAfter: nil) : .neither
         case .transport(let code, _):
             self = Self.isFailure(code) ? .failure(retryAfter: nil) : .neither
         // What a plugin further in made of an answer.

@@ -53,6 +53,32 @@ struct PluginContextTests {
     }
 
     @Test
+    func aDepartureThatIsTakenBackCountsFromWhenItIsNotedAgain() async throws {
+        let clock = TestClock(uptime: 100)
+        let outer = PluginContext.mock(for: try request(.get, "https://api.example.com"), clock: clock)
+            .watchingDepartures()
+        let inner = outer.watchingDepartures()
+        let (first, detached) = (inner.onWire(), inner.moved(to: inner.call.detached()))
+        let second = detached.onWire()
+        #expect(outer.call.departures == 2 && detached.call.departures == 1)
+        second.takeBackDeparture()
+        #expect(outer.call.departures == 1 && detached.call.departures == 0)
+        first.takeBackDeparture()
+        #expect(outer.call.departures == 0)
+        for departures in [outer.departures, inner.departures] {
+            #expect(departures?.count == 0 && departures?.first == nil && departures?.last == nil)
+        }
+        await clock.advance(by: 1)
+        second.noteDeparture()
+        await clock.advance(by: 1)
+        first.noteDeparture()
+        #expect(outer.call.departures == 2 && detached.call.departures == 1)
+        for departures in [outer.departures, inner.departures] {
+            #expect(departures?.count == 2 && departures?.first == 101 && departures?.last == 102)
+        }
+    }
+
+    @Test
     func theRouteIsTheTypesNameOrTheHostWithoutAnother() throws {
         for (type, route) in [(PluginContextTests.self as Any.Type?, "PluginContextTests"), (nil, "h")] {
             let call = Call(
