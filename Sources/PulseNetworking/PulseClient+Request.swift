@@ -14,10 +14,10 @@ extension PulseClient {
         try await response(for: endpoint, options: options).value
     }
 
-    /// Sends an endpoint and gives its value together with the answer it was read from. Errors are as in
-    /// ``request(_:options:)``.
     // Inlinable, as `request` is: in the caller's module the type of the value is known, which saves the run-time's
     // look-ups.
+    /// Sends an endpoint and gives its value together with the answer it was read from. Errors are as in
+    /// ``request(_:options:)``.
     @inlinable
     public func response<E: Endpoint>(
         for endpoint: E, options: RequestOptions = RequestOptions()

@@ -110,6 +110,10 @@ struct SpellingTests {
         let made: User = try await client.post("/users", body: NewUser(name: "Ada"))
         #expect(page.count == 1)
         #expect(made.name == "Grace")
+        let mixed: User = try await client.post("/users", body: ["name": "Ada", "age": 36, "tags": ["a", nil]])
+        #expect(mixed == made)
+        let sent = try JSONDecoder().decode(JSONValue.self, from: #require(mock.requests.last?.httpBody))
+        #expect(sent == ["name": "Ada", "age": 36, "tags": ["a", nil]])
         let users = try await client.request(
             Request<[User]>(.get, "/users/{id}", path: ["id": 7]).query("expand", "team"))
         #expect(users.count == 1)

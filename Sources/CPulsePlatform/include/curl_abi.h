@@ -171,7 +171,8 @@ struct pulse_curl_version {
     X(CURLE_SSL_CACERT_BADFILE, 77) \
     X(CURLE_SSL_PINNEDPUBKEYNOTMATCH, 90) \
     X(CURLE_HTTP2_STREAM, 92) \
-    X(CURLE_PROXY, 97)
+    X(CURLE_PROXY, 97) \
+    X(CURLE_TOO_LARGE, 100)
 
 // curl/curl.h and curl/multi.h: the rest, each under the type that it belongs to there
 #define PULSE_CURL_VALUES(X) \

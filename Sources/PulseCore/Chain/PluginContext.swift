@@ -77,7 +77,8 @@ public struct PluginContext: Sendable {
     package var builtHeaders: [String: String]? { box.shared.builtHeaders }
     /// The `Cookie` header of the hop if the cookie store supplied it, for this URL's origin alone.
     package var storedCookies: String? { box.shared.storedCookies }
-    /// Whether nobody else has decided about the request's `Cookie`: it has what the store gave for the hop, or still none.
+    /// Whether nobody else has decided about the request's `Cookie`: it has what the store gave for the hop, or still
+    /// none.
     package func carriesStoredCookies(_ request: URLRequest) -> Bool {
         request.header("Cookie") == storedCookies && box.shared.request?.header("Cookie") == nil
     }

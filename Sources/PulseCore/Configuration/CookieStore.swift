@@ -2,9 +2,9 @@
 
 /// The cookies of a client (RFC 6265).
 ///
-/// The client asks the store for each hop before the plugins run, and again whenever it sends: a retry carries what has come
-/// since, unless the endpoint or a plugin has a `Cookie` of its own. It passes the store the `Set-Cookie` lines of every
-/// answer. Transports know no cookies. Called concurrently.
+/// The client asks the store for each hop before the plugins run, and again whenever it sends: a retry carries what has
+/// come since, unless the endpoint or a plugin has a `Cookie` of its own. It passes the store the `Set-Cookie` lines of
+/// every answer. Transports know no cookies. Called concurrently.
 public protocol CookieStore: Sendable {
     /// Returns the value of the `Cookie` header for that URL, or nil if there are no cookies for it.
     func cookieHeader(for url: URL, now: Date) async -> String?

@@ -21,8 +21,8 @@ public struct Cookie: Sendable, Hashable, Codable {
     /// When a cookie of this name, domain and path was first stored.
     public internal(set) var created: Date
 
-    /// What a cookie is known by: a new one replaces the old one with the same key. In bytes: two texts that Swift calls
-    /// equal may be two names.
+    /// What a cookie is known by: a new one replaces the old one with the same key. In bytes: two texts that Swift
+    /// calls equal may be two names.
     struct Key: Hashable {
         let name, domain, path: [UInt8]
     }

@@ -40,8 +40,8 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
 
     /// Forgets all cookies, as at logout, in the file too: that needs no space on the disk.
     ///
-    /// ``failure`` is not nil afterwards if the file could neither be removed nor emptied; then another start finds them
-    /// again.
+    /// ``failure`` is not nil afterwards if the file could neither be removed nor emptied; then another start finds
+    /// them again.
     public func removeAll() {
         jar = CookieJar()
         mustNotSave = false

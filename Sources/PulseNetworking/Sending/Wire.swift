@@ -74,8 +74,8 @@ final class Wire: Sendable {
         }
     }
 
-    /// The same with what the cookie store holds when it is sent (RFC 6265, section 5.4): since the hop began an answer, a
-    /// refresh or a logout may have changed that. A `Cookie` that is the endpoint's or a plugin's stays.
+    /// The request with what the cookie store holds when it is sent (RFC 6265, section 5.4): since the hop began, an
+    /// answer, a refresh or a logout may have changed that. A `Cookie` from the endpoint or a plugin stays.
     private func withCookiesOfNow(
         _ request: URLRequest, to url: URL, for context: PluginContext, from cookies: any CookieStore
     ) async throws -> URLRequest {

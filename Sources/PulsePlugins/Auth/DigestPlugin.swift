@@ -56,7 +56,8 @@ public struct DigestPlugin: PulsePlugin {
         learn(from: response, at: origin)
         guard gate.isRefusal(response, in: context), let challenge = DigestChallenge.first(in: response.headers)
         else { return response }
-        // What was sent twice on the way has used a number twice, which a server may refuse for that alone.
+        // A request that was sent twice on the way has used a nonce count twice, which a server may refuse for that
+        // alone.
         let isSentTwice = context.call.departures > departed + 1
         guard nonce == nil || challenge.isStale || challenge.nonce != nonce || isSentTwice else { return response }
         begin(challenge, at: origin, context)
@@ -86,7 +87,7 @@ public struct DigestPlugin: PulsePlugin {
         let clientNonce = (0..<2).map { _ in String(context.randomness.next(), radix: 16) }.joined()
         let session = DigestSession(challenge, username: username, password: password, clientNonce: clientNonce)
         sessions.withLock { sessions in
-            // Of calls that are challenged at the same time, each goes on counting where the others are.
+            // Calls that are challenged at the same time share one count.
             if !challenge.isStale, sessions[origin]?.nonce == challenge.nonce { return }
             sessions[origin] = session
         }

@@ -188,7 +188,7 @@ extension TokenRefresh {
             }
         }
 
-        /// The refresh of that number has taken too long. Nil if it is not the one of the moment.
+        /// The refresh of that number has taken too long. Nil if it is not the current one.
         mutating func expire(_ number: Int, _ error: PulseError, now: TimeInterval) -> (Ending, asking: Int)? {
             guard var run, run.number == number else { return nil }
             self.run = nil

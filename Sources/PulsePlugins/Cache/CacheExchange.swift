@@ -64,7 +64,7 @@ final class CacheExchange: Sendable {
         context.call.isCredential(header: name)
     }
 
-    /// The first header by which a request that was sent says more of who asks than this one.
+    /// The first header with a credential that the sent request has and this one has not.
     func unseenCredential(in sent: URLRequest?) -> String? {
         guard let sent = sent?.allHTTPHeaderFields else { return nil }
         return CachePartition.unseenCredential(in: sent, seen: headers, isSecret: isCredential)

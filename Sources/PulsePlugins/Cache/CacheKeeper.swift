@@ -67,7 +67,8 @@ final class CacheKeeper: Sendable {
     /// Whether others may find it: not if the request as it was sent carries a credential that the cache has not seen.
     private func isFit(_ response: PulseResponse, for exchange: CacheExchange) -> Bool {
         // A plugin may have changed the answer, so that it no longer says what was sent.
-        let unseen = exchange.unseenCredential(in: response.request) ?? exchange.unseenCredential(in: exchange.context.call.sent)
+        let unseen =
+            exchange.unseenCredential(in: response.request) ?? exchange.unseenCredential(in: exchange.context.call.sent)
         guard let unseen else { return true }
         if ledger.withLock({ $0.isFirstWarning(about: unseen) }) {
             exchange.context.emit(

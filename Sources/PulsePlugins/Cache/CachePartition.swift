@@ -55,9 +55,10 @@ enum CachePartition {
     }
 
     static func name(account: String) -> String {
-        // Else two that differ in their bytes alone would be one: Swift compares texts by their characters.
+        // By bytes where they matter: Swift compares texts by characters, and would take two such accounts for one.
         account.utf8.allSatisfy { $0 < 0x80 }
-            ? "account:" + account : "account bytes:" + account.utf8.map { String($0, radix: 16) }.joined(separator: " ")
+            ? "account:" + account
+            : "account bytes:" + account.utf8.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
     /// The first header of the sent request with a credential that the cache did not see: the answer would be stored

@@ -135,7 +135,9 @@ extension CachePlugin {
         }
         // A call that has ended while it waited further out begins nothing.
         try exchange.context.call.checkCancellation()
-        let (outcome, isFirst, waiting) = await keeper.flights.outcome(of: exchange.flightKey, for: exchange.context.call) {
+        let (outcome, isFirst, waiting) = await keeper.flights.outcome(
+            of: exchange.flightKey, for: exchange.context.call
+        ) {
             let outcome = await fetch.outcome(of: next.detached(for: $0), for: $0)
             self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
             return outcome
@@ -144,7 +146,8 @@ extension CachePlugin {
         if !outcome.isCancelled {
             if isFirst { return try await finish(outcome, fetch, next) }
             // Nobody gets the outcome of another's credential, not even a failure.
-            if exchange.unseenCredential(in: waiting.sent) == nil, let response = try await follow(outcome, fetch, next) {
+            if exchange.unseenCredential(in: waiting.sent) == nil, let response = try await follow(outcome, fetch, next)
+            {
                 return response
             }
         }

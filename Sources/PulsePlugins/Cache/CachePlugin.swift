@@ -10,8 +10,8 @@ public import PulseStorage
 /// plugin further in. Several clients may share a cache, and every method may be called from any thread.
 ///
 /// Calls that miss the same answer at the same time wait for one request. A call's options may override the rules, see
-/// ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields: `Cache-Control:
-/// no-store` and the like.
+/// ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields, such as `Cache-Control:
+/// no-store`.
 public final class CachePlugin: PulsePlugin {
     let keeper: CacheKeeper
 
@@ -86,7 +86,7 @@ public final class CachePlugin: PulsePlugin {
 }
 
 extension CachePlugin: EndsWithItsCall, TellsItsHooks {
-    /// A store of somebody else's may wait for anything, and listens to its task alone.
+    /// False for a foreign store: it may wait for anything, and only its task's cancellation ends that.
     package var endsWithItsCall: Bool {
         (keeper.storage as? any EndsWithItsCall)?.endsWithItsCall == true
     }

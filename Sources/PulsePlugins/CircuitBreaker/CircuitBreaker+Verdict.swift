@@ -41,7 +41,7 @@ extension CircuitBreaker.Verdict {
         switch error {
         case .timeout:
             self = .failure(retryAfter: nil)
-        // The client's deadline strikes a host that is too slow; a request that still waits on this side it has not seen.
+        // A deadline that strikes means that the host is too slow, unless the request still waits on this side.
         case .deadlineExceeded:
             self = hasLeft ? .failure(retryAfter: nil) : .neither
         case .transport(let code, _):

@@ -52,7 +52,7 @@ public struct CoalescingPlugin: PulsePlugin {
             await next.detachedResult(request, for: waiting)
         }
         if isFirst { return try outcome.get() }
-        // Who has left, or was made to leave, asks for nothing more.
+        // A call that has left, or was made to leave, asks for nothing more.
         if case .failure(.cancelled) = outcome { throw PulseError.cancelled }
         guard isFit(outcome, of: waiting, for: request, in: context.call) else {
             unseenCredentials.emit(in: context)

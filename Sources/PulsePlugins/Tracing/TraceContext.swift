@@ -5,8 +5,8 @@ import PulseCore
 /// A position in a distributed trace: the content of the W3C headers `traceparent` and `tracestate` (Trace Context,
 /// level 1).
 ///
-/// Bind ``current`` to let calls continue a trace of the app: `try await TraceContext.$current.withValue(span) { try
-/// await client.request(…) }`.
+/// Bind ``current`` to let calls continue a trace of the app:
+/// `try await TraceContext.$current.withValue(span) { try await client.request(…) }`.
 public struct TraceContext: Sendable, Hashable {
     /// The span that calls of this task continue, if a ``TracingPlugin`` traces them. Nil, the default, begins a trace
     /// with each call.

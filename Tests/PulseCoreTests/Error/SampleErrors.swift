@@ -46,7 +46,7 @@ enum SampleErrors {
         Sample(error: transport(.cannotConnectToHost), kind: .transport, isRetryable: true, phase: .beforeSend),
         Sample(error: transport(.networkConnectionLost), kind: .transport, isRetryable: true, phase: .maybeSent),
         Sample(error: transport(.timedOut), kind: .transport, isRetryable: true, phase: .maybeSent),
-        Sample(error: transport(.secureConnectionFailed), kind: .transport, phase: .maybeSent),
+        Sample(error: transport(.secureConnectionFailed), kind: .transport, isRetryable: true, phase: .maybeSent),
         Sample(error: transport(.serverCertificateUntrusted), kind: .transport, phase: .maybeSent),
         Sample(error: transport(.badServerResponse), kind: .transport, phase: .maybeSent),
         Sample(error: transport(.httpTooManyRedirects), kind: .transport, phase: .maybeSent),
@@ -59,7 +59,9 @@ enum SampleErrors {
         Sample(
             error: failure(.networkConnectionLost, .responseStarted), kind: .transport, isRetryable: true,
             phase: .responseStarted),
-        Sample(error: failure(.secureConnectionFailed, .beforeSend), kind: .transport, phase: .beforeSend),
+        Sample(
+            error: failure(.secureConnectionFailed, .beforeSend), kind: .transport, isRetryable: true,
+            phase: .beforeSend),
         Sample(
             error: failure(.cannotConnectToHost, .beforeSend), kind: .transport, isRetryable: true, phase: .beforeSend),
         Sample(error: .sslPinningFailed(host: "h"), kind: .sslPinningFailed, phase: .beforeSend),

@@ -38,6 +38,21 @@ struct AuthAccountTests {
         #expect(seen.withLock { $0 } == ["ada", nil])
     }
 
+    @Test func anotherHopIsNotForAnotherWhoHasLoggedInByThen() async throws {
+        let session = FakeSession("t2", account: "ada")
+        let stage = AuthStage(session) { request in
+            guard request.url?.path == "/a" else { return nil }
+            session.set(\.account, "bob")
+            return PulseResponse(statusCode: 302, headers: ["Location": "/b"], request: request)
+        }
+        guard case .custom(let cause) = await stage.failure() else {
+            Issue.record("sent for another")
+            return
+        }
+        #expect(cause is AccountMismatch)
+        #expect(stage.transport.requests.count == 1)
+    }
+
     @Test(arguments: ["ada", "bob", nil] as [String?], [RequestOptions.Auth.optional, .required, .anonymous])
     func aCallExpectedForOneAccountNeverLeavesForAnother(account: String?, auth: RequestOptions.Auth) async throws {
         let plugin = AuthPlugin(tokenProvider: FakeSession("t2", account: account))

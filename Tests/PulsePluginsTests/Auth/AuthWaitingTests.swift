@@ -61,6 +61,24 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes == 1)
     }
 
+    @Test func aDeadlineAfterARefreshDoesNotNameThe401BeforeIt() async throws {
+        let replay = Gate(isOpen: true)
+        let stage = AuthStage { request in
+            guard request.value(forHTTPHeaderField: "Authorization") != "Bearer t1" else { return nil }
+            await replay.pass()
+            // Until it is cancelled.
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw CancellationError()
+        }
+        async let failure = stage.failure(deadline: 5)
+        await replay.arrivals(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.advance(by: 5)
+        let error = await failure
+        #expect(error?.kind == .deadlineExceeded)
+        #expect(error?.statusCode == nil)
+    }
+
     @Test func aRefreshThatTakesThirtySecondsFailsAllWhoWait() async throws {
         let gate = Gate()
         let stage = Self.held(gate)

@@ -149,6 +149,74 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
+    /// Servers that keep count refuse a number that they have seen (RFC 7616, section 3.4).
+    private static func counting(failing number: Int) -> (MockTransport, PulseClient) {
+        let (last, count) = (Locked(0), Locked(0))
+        let transport = MockTransport { request in
+            let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
+            let uses = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))["nc"]
+            let isNew = last.withLock { last in
+                guard let uses = uses.flatMap({ Int($0, radix: 16) }), uses > last else { return false }
+                last = uses
+                return true
+            }
+            let index = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard !isNew else { return PulseResponse(statusCode: index == number ? 503 : 200, request: request) }
+            return PulseResponse(
+                statusCode: 401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="n", qop="auth""#],
+                request: request)
+        }
+        let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate))
+        let plugin = DigestPlugin(username: "Mufasa", password: "Circle of Life")
+        return (
+            transport,
+            PulseClient(
+                configuration: configuration, plugins: [plugin], transport: transport, events: PulseEventBus())
+        )
+    }
+
+    @Test func aNumberThatARetryHasUsedTwiceIsNoRefusal() async throws {
+        // The challenge, its answer, the one that fails, its retry with the same number, and an answer with the next.
+        let (transport, client) = Self.counting(failing: 3)
+        for _ in 0..<2 { _ = try await client.request(Get()) }
+        #expect(transport.requests.count == 5)
+        await client.shutdown()
+    }
+
+    @Test func callsThatAreChallengedTogetherCountTogether() async throws {
+        let gate = Gate()
+        let counts = Locked<[String]>([])
+        let transport = MockTransport { request in
+            let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
+            guard !field.isEmpty else {
+                // Both are challenged before one of them answers.
+                if gate.arrivals == 1 { gate.open() }
+                await gate.pass()
+                return PulseResponse(
+                    statusCode: 401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="n", qop="auth""#],
+                    request: request)
+            }
+            let parameters = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
+            counts.withLock { $0.append((parameters["nc"] ?? "") + (parameters["cnonce"] ?? "")) }
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            plugins: [DigestPlugin(username: "Mufasa", password: "Circle of Life")], transport: transport,
+            events: PulseEventBus())
+        async let first = client.request(Get())
+        async let second = client.request(Get())
+        _ = try await (first, second)
+        let prefixes = Set(counts.withLock { $0 }.map { $0.prefix(8) })
+        #expect(prefixes == ["00000001", "00000002"])
+        #expect(Set(counts.withLock { $0 }.map { $0.dropFirst(8) }).count == 1)
+        await client.shutdown()
+    }
+
     @Test func aSecondRefusalIsTheOutcome() async throws {
         let server = Server(knows: "Scar")
         let client = server.client()

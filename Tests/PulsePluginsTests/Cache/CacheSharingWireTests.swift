@@ -51,6 +51,63 @@ struct CacheSharingWireTests {
         }
     }
 
+    /// A plugin that nobody further out sees gives each call a key of its own.
+    private static func keys() -> HeadersPlugin {
+        let count = Locked(0)
+        return HeadersPlugin { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return ["X-API-Key": "user \(number)"]
+        }
+    }
+
+    @Test func nobodyIsToldTheFailureThatIsMadeOfAnothersAnswer() async throws {
+        let validator = Validator { _, response, _ in .fail(PulseError.http(response)) }
+        try await CacheStage.run(after: [Self.keys(), ValidatorPlugin([validator])]) { stage in
+            let gate = Gate()
+            stage.server.on(.get, "/a") { request in
+                await gate.pass()
+                return .text(request.headers["X-API-Key"] ?? "")
+            }
+            let calls = (0..<2).map { _ in Task { try await stage.get() } }
+            await stage.cache.keeper.flights.waitUntil(waiters: 2)
+            gate.open()
+            var texts: Set<String> = []
+            for call in calls {
+                let error = await #expect(throws: PulseError.self) { try await call.value }
+                texts.insert(String(decoding: error?.response?.data ?? Data(), as: UTF8.self))
+            }
+            #expect(texts == ["user 1", "user 2"])
+        }
+    }
+
+    @Test func aCredentialCountsThoughTheAnswerNoLongerNamesItsRequest() async throws {
+        let forgetful = TransformPlugin(everyAttempt: true) { response, _ in
+            PulseResponse(
+                statusCode: 200, headers: response.headers, data: response.data,
+                request: URLRequest(url: try #require(response.request.url)))
+        }
+        try await CacheStage.run(after: [forgetful, Self.keys()]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            let texts = [try await stage.text(), try await stage.text()]
+            #expect(texts == ["body 1 network", "body 2 network"])
+        }
+    }
+
+    @Test func aChangeWhoseAnswerIsRefusedOnThisSideCountsAsOne() async throws {
+        struct Refused: Error {}
+        let validator = Validator { request, _, _ in request.httpMethod == "POST" ? .fail(Refused()) : .accept }
+        try await CacheStage.run(after: [ValidatorPlugin([validator])]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            stage.server.on(.post, "/a") { _ in .status(200) }
+            try await stage.get()
+            await #expect(throws: PulseError.self) { try await stage.get(method: .post) }
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
+
     @Test func aSignatureIsNoCredential() async throws {
         try await CacheStage.run(after: [HeadersPlugin(["X-Signature-256": "abc"])]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])

@@ -410,6 +410,20 @@ struct CoalescingPluginTests {
         await stage.client.shutdown()
         #expect(seen.withLock { $0 } == ["entered", "completed"])
     }
+
+    @Test func aCallThatHasEndedBeginsNothing() async {
+        let sent = Locked(0)
+        let call = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await CoalescingPlugin().run(in: PluginContext.mock()) { request in
+                sent.withLock { $0 += 1 }
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+        call.cancel()
+        await #expect(throws: (any Error).self) { try await call.value }
+        #expect(sent.withLock { $0 } == 0)
+    }
 }
 
 struct Marker: PulsePlugin {

@@ -136,7 +136,7 @@ struct CurlDriver: @unchecked Sendable {
             guard add(transfer) else { return }
             transfers[transfer.id] = transfer
             let request = transfer.request
-            nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, request.idleTimeout))
+            nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, transfer.lookPeriod))
         case .cancel(let id):
             if let transfer = transfers[id] { abandon(transfer, CancellationError()) }
         case .resume(let id):

@@ -55,7 +55,12 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .cannotDecodeContentData
         case PULSE_CURLE_UNSUPPORTED_PROTOCOL, PULSE_CURLE_WEIRD_SERVER_REPLY:
             return .badServerResponse
-        case PULSE_CURLE_RECV_ERROR where text.contains("chunked-encoding") || text.contains("response headers"):
+        // The texts of libcurl differ by its version: "chunked-encoding", "chunk hex-length".
+        case PULSE_CURLE_RECV_ERROR where text.contains("chunk") || text.contains("response headers"):
+            return .badServerResponse
+        // What 7.88 calls a lack of memory; and what it says of a head that begins with a folded line.
+        case PULSE_CURLE_TOO_LARGE where phase != .beforeSend,
+            PULSE_CURLE_BAD_FUNCTION_ARGUMENT where phase != .beforeSend:
             return .badServerResponse
         // libcurl reports a line beyond its limit so, which may be the first one.
         case PULSE_CURLE_OUT_OF_MEMORY where transfer.isReadingHead || phase == .maybeSent:

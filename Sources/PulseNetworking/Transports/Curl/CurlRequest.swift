@@ -90,8 +90,15 @@ final class CurlRequest: Sendable {
             delivery: .buffered(limit: 0), unixSocketPath: nil, acceptEncoding: "")
     }
 
-    var hasBody: Bool {
-        if case .none = body { false } else { true }
+    var hasBody: Bool { bodyLength != nil }
+
+    /// In bytes: nil without a body, the largest number where nobody knows it.
+    var bodyLength: Int64? {
+        switch body {
+        case .none: nil
+        case .bytes(let data): Int64(data.count)
+        case .pipe(_, let length): length ?? .max
+        }
     }
 
     /// The group of transfers to share connections with. Those with pins share none with others: their connections

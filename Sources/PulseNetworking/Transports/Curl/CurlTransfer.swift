@@ -71,7 +71,7 @@ final class CurlTransfer: @unchecked Sendable {
         var isReceivingPaused = false
         var isSendingPaused = false
         var lastActivity: TimeInterval = 0
-        var uploadedAtLastCheck: Int64 = 0
+        var uploadCount = UploadCount()
     }
 
     /// Nil where there is no memory for a handle.
@@ -218,30 +218,41 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: Timeouts
 
+    /// Seconds from one look at the clock to the next.
+    ///
+    /// While a body goes out over a connection that serves others too, nothing but the count of its bytes tells of
+    /// activity: it is looked at more often, and the timeout strikes so much later at most.
+    var lookPeriod: TimeInterval {
+        request.hasBody ? request.idleTimeout / 4 : request.idleTimeout
+    }
+
     func timeout(now: TimeInterval) -> TimeoutCheck {
         if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent { way.connectedAt = now }
         guard let connectedAt = way.connectedAt else {
             let limit = startedAt + request.connectTimeout
-            return now < limit
-                ? .notBefore(limit) : .struck(TransportFailure(code: .timedOut, phase: .beforeSend))
+            guard now < limit else { return .struck(TransportFailure(code: .timedOut, phase: .beforeSend)) }
+            return .notBefore(min(limit, now + lookPeriod))
         }
         // A pipe that is held up on this side does not make the server slow. With an error in hand libcurl sends no
         // more, and asks for no more to send.
         if way.isReceivingPaused || way.isSendingPaused && reception.status < 300 {
             return .notBefore(now + request.idleTimeout)
         }
+        if let length = request.bodyLength {
+            let uploaded = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T))
+            if way.uploadCount.moves(to: uploaded, of: length) { way.lastActivity = now }
+        }
         var latest = max(way.lastActivity, connectedAt)
         if now >= latest + request.idleTimeout {
-            let uploaded = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T))
-            if uploaded != way.uploadedAtLastCheck { way.lastActivity = now }
-            way.uploadedAtLastCheck = uploaded
             // A connection that serves other transfers too tells nothing about this one.
             if pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_HTTP_VERSION)) < PULSE_CURL_HTTP_VERSION_2_0 {
                 way.lastActivity = max(way.lastActivity, pulse_loop_last_activity(poller, easy))
             }
             latest = max(way.lastActivity, latest)
         }
-        guard now >= latest + request.idleTimeout else { return .notBefore(latest + request.idleTimeout) }
+        guard now >= latest + request.idleTimeout else {
+            return .notBefore(min(latest + request.idleTimeout, now + lookPeriod))
+        }
         let phase: PulseError.Phase = reception.hasBegun ? .responseStarted : .maybeSent
         return .struck(TransportFailure(code: .timedOut, phase: phase))
     }
