@@ -104,6 +104,8 @@ public final class URLSessionTransport: Transport {
     }
 
     public func shutdown() async {
+        // A stream that nobody reads keeps its slot, for which others may wait.
+        slots.shutdown()
         exchanges.shutdown()
         shared.withLock { $0 = nil }
     }
