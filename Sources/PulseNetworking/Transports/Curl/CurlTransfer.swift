@@ -227,7 +227,11 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func timeout(now: TimeInterval) -> TimeoutCheck {
-        if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent { way.connectedAt = now }
+        if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
+            // When, not that: this may be the first look for as long as the timeout is.
+            let ready = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T))
+            way.connectedAt = min(now, startedAt + TimeInterval(ready) / 1e6)
+        }
         guard let connectedAt = way.connectedAt else {
             let limit = startedAt + request.connectTimeout
             guard now < limit else { return .struck(TransportFailure(code: .timedOut, phase: .beforeSend)) }
