@@ -114,6 +114,9 @@ struct SpellingTests {
         #expect(mixed == made)
         let sent = try JSONDecoder().decode(JSONValue.self, from: #require(mock.requests.last?.httpBody))
         #expect(sent == ["name": "Ada", "age": 36, "tags": ["a", nil]])
+        let uniform: User = try await client.post("/users", body: ["name": "Ada"])
+        #expect(uniform == made)
+        #expect(mock.requests.last?.httpBody == Data(#"{"name":"Ada"}"#.utf8))
         let users = try await client.request(
             Request<[User]>(.get, "/users/{id}", path: ["id": 7]).query("expand", "team"))
         #expect(users.count == 1)
