@@ -142,9 +142,10 @@ struct SlotLineWireTests {
             }
             // The first copy, behind which another would only wait too.
             #expect(stage.transport.waiterCount(server.baseURL) == 1)
+            // Asked before the cancellation, which may free the connection a moment before it reaches the copy.
+            #expect(stage.count == 1)
             call.cancel()
             _ = await call.result
-            #expect(stage.count == 1)
             await stage.shutdown()
         }
     }
