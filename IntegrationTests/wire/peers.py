@@ -3,7 +3,8 @@
 
 All of them listen on loopback and connect to loopback alone, whatever name they are asked for. What they were sent is told
 by `control`, as JSON: `GET /proxied` gives the heads that proxies got, `GET /received` the bytes that came over TLS to
-`recorder`, after the connections before that one have ended.
+`recorder`, after the connections before that one have ended. It also tells proxies what to do: `GET /hold` has the tunnels
+that are open keep all that comes, and `GET /pass` has them pass it on; `GET /held` answers once a client's bytes are kept.
 """
 import asyncio
 import base64
@@ -17,9 +18,11 @@ async def head_of(reader):
     return (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
 
 
-async def copy(reader, writer):
+async def copy(reader, writer, gate=None):
     try:
         while data := await reader.read(65536):
+            if gate is not None:
+                await gate.pass_through()
             writer.write(data)
             await writer.drain()
         writer.write_eof()
@@ -37,9 +40,28 @@ def port_of(authority):
     return int(authority.rpartition(":")[2]) if ":" in authority.rpartition("]")[2] else 80
 
 
+class Gate:
+    """What a tunnel's bytes go through."""
+
+    def __init__(self):
+        self.opened = asyncio.Event()
+        self.opened.set()
+        self.arrived = asyncio.Event()
+
+    async def pass_through(self):
+        if not self.opened.is_set():
+            self.arrived.set()
+        await self.opened.wait()
+
+    def close(self):
+        self.arrived.clear()
+        self.opened.clear()
+
+
 class Peers:
     def __init__(self, context):
         self.context = context
+        self.gates = set()
         self.proxied = []
         self.received = []
         self.recording = []
@@ -60,6 +82,14 @@ class Peers:
         value = self.proxied if target == "/proxied" else self.received
         if target == "/received":
             await asyncio.gather(*list(self.recording))
+        elif target == "/hold":
+            value = [gate.close() for gate in self.gates]
+        elif target == "/pass":
+            value = [gate.opened.set() for gate in self.gates]
+        elif target == "/held":
+            held = [asyncio.ensure_future(gate.arrived.wait()) for gate in self.gates if not gate.opened.is_set()]
+            await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
+            value = [waiting.cancel() for waiting in held]
         await answer(writer, "200 OK", json.dumps(value).encode(), "Content-Type: application/json")
 
     async def proxy(self, reader, writer, name="proxy"):
@@ -82,8 +112,13 @@ class Peers:
         if method == "CONNECT":
             writer.write(b"HTTP/1.1 200 Connection established\r\nX-Tunnel: open\r\nContent-Encoding: x-tunnel\r\n\r\n")
         upstream_writer.write(first)
-        await asyncio.gather(copy(reader, upstream_writer), copy(upstream_reader, writer))
-        upstream_writer.close()
+        gate = Gate()
+        self.gates.add(gate)
+        try:
+            await asyncio.gather(copy(reader, upstream_writer, gate), copy(upstream_reader, writer))
+        finally:
+            self.gates.remove(gate)
+            upstream_writer.close()
 
     async def locked_proxy(self, reader, writer):
         await self.proxy(reader, writer, "locked_proxy")

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,6 +62,8 @@ struct pulse_loop {
         int group;
         const PulseCURL *easy;
         double last_activity;
+        // The last time that there was something to read, or that transfers began to wait for that.
+        double silent_since;
         // Which connection it is; the ports are 0 until a second transfer has taken it up.
         int local_port;
         int remote_port;
@@ -153,6 +157,7 @@ static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, voi
     if (what & PULSE_CURL_POLL_IN) events |= EPOLLIN;
     if (what & PULSE_CURL_POLL_OUT) events |= EPOLLOUT;
     if (!watch_for(loop, socket, events)) return -1;
+    if (watch->group == 0) watch->silent_since = loop->now;
     watch->group = (int)(group - loop->groups) + 1;
     watch->easy = easy;
     watch->last_activity = loop->now;
@@ -289,6 +294,7 @@ void pulse_loop_act(struct pulse_loop *loop) {
             continue;
         }
         watch->last_activity = loop->now;
+        if (event->events & EPOLLIN) watch->silent_since = loop->now;
         int ready = 0;
         if (event->events & EPOLLIN) ready |= PULSE_CURL_CSELECT_IN;
         if (event->events & EPOLLOUT) ready |= PULSE_CURL_CSELECT_OUT;
@@ -319,31 +325,31 @@ void pulse_loop_leave_reading(struct pulse_loop *loop, bool leaves) {
     if (leaves) loop->left_socket = -1;
 }
 
-bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_left_socket *left) {
+bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_socket *left) {
     if (loop->left_socket < 0) return false;
-    *left = (struct pulse_left_socket){loop->left_socket, loop->watches[loop->left_socket].generation};
+    *left = (struct pulse_socket){loop->left_socket, loop->watches[loop->left_socket].generation};
     return true;
 }
 
 // The watch of a socket that is still left to its starter, or NULL: anybody may have acted on it since.
-static struct watch *left_watch(const struct pulse_loop *loop, struct pulse_left_socket left) {
+static struct watch *left_watch(const struct pulse_loop *loop, struct pulse_socket left) {
     struct watch *watch = &loop->watches[left.descriptor];
     return watch->generation == left.generation && watch->is_left && watch->group != 0 ? watch : NULL;
 }
 
-bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_left_socket left) {
+bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_socket left) {
     struct watch *watch = left_watch(loop, left);
     if (watch == NULL) return false;
     struct pollfd look = {.fd = left.descriptor, .events = POLLIN};
     if (poll(&look, 1, 0) == 0) return true;
     loop->now = pulse_monotonic_now();
-    watch->last_activity = loop->now;
+    watch->last_activity = watch->silent_since = loop->now;
     act(&loop->groups[watch->group - 1], left.descriptor, PULSE_CURL_CSELECT_IN);
     pulse_loop_act_on_timers(loop);
     return true;
 }
 
-void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_left_socket left) {
+void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_socket left) {
     if (left_watch(loop, left) != NULL) watch_for(loop, left.descriptor, EPOLLIN);
 }
 
@@ -408,6 +414,42 @@ bool pulse_loop_is_quiet(
     char byte;
     ssize_t count = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+bool pulse_loop_connection(struct pulse_loop *loop, PulseCURL *easy, struct pulse_socket *found) {
+    char *remote = NULL;
+    long remote_port = 0, local_port = 0;
+    pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_PRIMARY_IP, &remote);
+    pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_PRIMARY_PORT, &remote_port);
+    pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_LOCAL_PORT, &local_port);
+    if (remote == NULL || local_port <= 0 || local_port > UINT16_MAX) return false;
+    pulse_curl_socket socket = find_connection(loop, remote, (int)remote_port, (int)local_port);
+    if (socket == PULSE_CURL_SOCKET_BAD) return false;
+    *found = (struct pulse_socket){socket, loop->watches[socket].generation};
+    return true;
+}
+
+static bool is_open(const struct pulse_loop *loop, struct pulse_socket socket) {
+    const struct watch *watch = &loop->watches[socket.descriptor];
+    return watch->is_ours && watch->generation == socket.generation;
+}
+
+double pulse_loop_silence(const struct pulse_loop *loop, struct pulse_socket socket) {
+    return is_open(loop, socket) ? loop->now - loop->watches[socket.descriptor].silent_since : 0;
+}
+
+bool pulse_loop_is_unreachable(const struct pulse_loop *loop, struct pulse_socket socket, double seconds) {
+    // One lost segment is no sign: a connection that was at rest has had no acknowledgement for long, too.
+    enum { SENT_AGAIN = 3 };
+    struct tcp_info info = {0};
+    socklen_t length = sizeof info;
+    if (!is_open(loop, socket)) return false;
+    if (getsockopt(socket.descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    return info.tcpi_unacked > 0 && info.tcpi_retransmits >= SENT_AGAIN && info.tcpi_last_ack_recv >= seconds * 1e3;
+}
+
+void pulse_loop_cut(const struct pulse_loop *loop, struct pulse_socket socket) {
+    if (is_open(loop, socket)) shutdown(socket.descriptor, SHUT_RDWR);
 }
 
 PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *group, int *result) {

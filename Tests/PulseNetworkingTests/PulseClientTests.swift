@@ -9,6 +9,39 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PulseClientTests {
+    // MARK: Beginnings
+
+    @Test func aTransportThatCannotDoWhatIsConfiguredIsWarnedOf() {
+        func warnings(_ capabilities: TransportCapabilities) -> [String] {
+            let (bus, sink) = (PulseEventBus(), RecordingSink())
+            bus.addSink(sink)
+            var configuration = PulseConfiguration()
+            configuration.tls = TLSSettings(minimumVersion: .tls13)
+            configuration.proxy = .direct
+            _ = PulseClient(
+                configuration: configuration, transport: Limited(capabilities: capabilities), events: bus)
+            return sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+        }
+        #expect(warnings([.tls, .proxy]).isEmpty)
+        #expect(warnings(.simulated).isEmpty)
+        #expect(warnings(.proxy).map { $0.contains("TLS settings") } == [true])
+        #expect(warnings([]).count == 2)
+    }
+
+    /// As many paths as there are users are one route.
+    @Test func theRouteOfAVerbIsItsMethodAndItsResult() async throws {
+        let routes = Locked<[String]>([])
+        let spy = HeadersPlugin { context in
+            routes.withLock { $0.append(context.route) }
+            return [:]
+        }
+        let (client, _) = PulseClient.answering(plugins: [spy])
+        let _: User = try await client.get("/users/1")
+        let _: User = try await client.get("/users/2")
+        try await client.delete("/users/1")
+        #expect(routes.withLock { $0 } == ["GET User", "GET User", "DELETE"])
+    }
+
     // MARK: Results
 
     @Test func givesTheDecodedValueAndItsResponse() async throws {
@@ -417,5 +450,13 @@ struct PulseClientTests {
         #expect(plugin.count.withLock { $0 } == 1)
         let other = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())
         #expect(try await other.request(GetUser()) == User())
+    }
+}
+
+private struct Limited: Transport {
+    let capabilities: TransportCapabilities
+
+    func send(_ request: TransportRequest) async throws -> PulseResponse {
+        PulseResponse(statusCode: 200, request: request.urlRequest)
     }
 }

@@ -23,22 +23,23 @@ enum SilentResolver {
         var outcomes: [String: String] = [:]
 
         let cancelled = Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: lost))) }
-        outcomes["beside"] = await text(of: Task { try await answers(to: 20, of: transport, at: server.baseURL) })
-        cancelled.cancel()
-        outcomes["after the cancel"] = await text(
+        outcomes["beside"] = await Outcome.text(
             of: Task { try await answers(to: 20, of: transport, at: server.baseURL) })
-        outcomes["cancelled"] = await text(of: cancelled)
+        cancelled.cancel()
+        outcomes["after the cancel"] = await Outcome.text(
+            of: Task { try await answers(to: 20, of: transport, at: server.baseURL) })
+        outcomes["cancelled"] = await Outcome.text(of: cancelled)
 
         var request = TransportRequest(urlRequest: URLRequest(url: lost))
         request.connectTimeout = 0.3
-        outcomes["timed out"] = await text(of: Task { [request] in try await transport.send(request) })
-        outcomes["after the timeout"] = await text(
+        outcomes["timed out"] = await Outcome.text(of: Task { [request] in try await transport.send(request) })
+        outcomes["after the timeout"] = await Outcome.text(
             of: Task { try await answers(to: 20, of: transport, at: server.baseURL) })
 
         let left = Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: lost))) }
         _ = try await answers(to: 1, of: transport, at: server.baseURL)
         await transport.shutdown()
-        outcomes["shut down"] = await text(of: left)
+        outcomes["shut down"] = await Outcome.text(of: left)
         await server.shutdown()
         return outcomes
     }
@@ -55,18 +56,6 @@ enum SilentResolver {
         defer { limit.cancel() }
         for call in calls.dropLast() { _ = try await call.value }
         return try await calls[calls.count - 1].value
-    }
-
-    private static func text(of task: Task<PulseResponse, any Error>) async -> String {
-        switch await task.result {
-        case .success(let response): String(decoding: response.data, as: UTF8.self)
-        case .failure(let error):
-            switch PulseError(wrapping: error) {
-            case .transport(let code, let cause):
-                "\(code.rawValue) \((cause as? TransportFailure).map { "\($0.phase)" } ?? "")"
-            case let error: error.kind.rawValue
-            }
-        }
     }
 
     private static func listenWithoutAnswering() throws -> Int32 {
@@ -86,5 +75,20 @@ enum SilentResolver {
         }
         guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         return descriptor
+    }
+}
+
+enum Outcome {
+    /// What a call came to: the answer's body, or the error.
+    static func text(of task: Task<PulseResponse, any Error>) async -> String {
+        switch await task.result {
+        case .success(let response): String(decoding: response.data, as: UTF8.self)
+        case .failure(let error):
+            switch PulseError(wrapping: error) {
+            case .transport(let code, let cause):
+                "\(code.rawValue) \((cause as? TransportFailure).map { "\($0.phase)" } ?? "")"
+            case let error: error.kind.rawValue
+            }
+        }
     }
 }

@@ -8,10 +8,17 @@ import PulseKit
 //
 // Usage: wire-probe --silent-resolver
 // See SilentResolver.
+//
+// Usage: wire-probe --lost-network DIRECTORY
+// See LostNetwork.
 
 let arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "--silent-resolver" {
     FileHandle.standardOutput.write(try JSONEncoder().encode(try await SilentResolver.play()))
+    exit(0)
+}
+if arguments.first == "--lost-network", let directory = arguments.dropFirst().first {
+    FileHandle.standardOutput.write(try JSONEncoder().encode(try await LostNetwork.play(certificates: directory)))
     exit(0)
 }
 guard let url = arguments.first.flatMap({ URL(string: $0) }) else { exit(2) }

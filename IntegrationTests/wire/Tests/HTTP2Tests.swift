@@ -97,6 +97,90 @@ struct HTTP2Tests {
         }
     }
 
+    // MARK: Connections that go silent
+
+    /// As one that the network has forgotten: it is not closed, and nothing comes of what is sent.
+    private static func onAConnectionThatHasGoneSilent(
+        _ body: (CurlTransport, _ request: TransportRequest, _ connection: String?) async throws -> Void
+    ) async throws {
+        let request = try TransportRequest.to(Servers.url(.tls, "/held")) {
+            $0.proxy = .http(host: "127.0.0.1", port: Servers.port(.proxy))
+            $0.idleTimeout = 120
+        }
+        try await withTransport { transport in
+            let first = try await transport.send(request)
+            #expect(first.timings?.networkProtocol == "h2")
+            let _: [Int?] = try await Servers.told("/hold")
+            try await body(transport, request, first.connection)
+        }
+    }
+
+    private static func waitUntilHeld() async throws {
+        let _: [Bool] = try await Servers.told("/held")
+    }
+
+    private static func expectTimeout(
+        of request: TransportRequest, after seconds: TimeInterval, _ transport: CurlTransport
+    ) async throws {
+        var impatient = request
+        impatient.idleTimeout = seconds
+        let call = Task { [impatient] in try await transport.send(impatient) }
+        let failure = await #expect(throws: TransportFailure.self) { try await call.value }
+        #expect(failure?.code == .timedOut)
+        #expect(failure?.phase == .maybeSent)
+    }
+
+    @Test
+    func aSilentConnectionIsNotTakenAgainAfterATimeout() async throws {
+        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+            try await Self.expectTimeout(of: request, after: 0.3, transport)
+            let later = try await transport.send(request)
+            #expect(later.statusCode == 200)
+            #expect(later.connection != connection)
+        }
+    }
+
+    @Test
+    func itServesThoseThatWaitLonger() async throws {
+        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+            let patient = Task { try await transport.send(request) }
+            try await Self.waitUntilHeld()
+            try await Self.expectTimeout(of: request, after: 0.3, transport)
+            let _: [Int?] = try await Servers.told("/pass")
+            let (answer, later) = (try await patient.value, try await transport.send(request))
+            #expect(answer.connection == connection)
+            #expect(later.connection == connection)
+        }
+    }
+
+    /// It was silent for as long as they would wait.
+    @Test
+    func whoeverHasBegunToWaitOnItIsToldThatItIsLost() async throws {
+        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+            let struck = Task { try await Self.expectTimeout(of: request, after: 4, transport) }
+            try await Self.waitUntilHeld()
+            // It leaves the connection to the first one, and the next request three seconds of that one's silence.
+            try await Self.expectTimeout(of: request, after: 1, transport)
+            var other = request
+            other.idleTimeout = 4
+            let call = Task { [other] in try await transport.send(other) }
+            try await struck.value
+            let failure = await #expect(throws: TransportFailure.self) { try await call.value }
+            #expect(failure?.code == .networkConnectionLost)
+            #expect(failure?.phase == .maybeSent)
+            let later = try await transport.send(request)
+            #expect(later.connection != connection)
+        }
+    }
+
+    /// Whoever would wait for ever is told, too, since the other side does not even acknowledge what is sent.
+    @Test(.enabled(if: Probe.mayHaveNetwork, "a network of one's own is not allowed here"))
+    func aConnectionWhoseNetworkFailedServesNobody() throws {
+        let outcomes = try Probe.runWithLostNetwork(certificates: Servers.path(""))
+        let (timeout, lost) = (URLError.Code.timedOut.rawValue, URLError.Code.networkConnectionLost.rawValue)
+        #expect(outcomes == ["struck": "\(timeout) maybeSent", "patient": "\(lost) maybeSent"])
+    }
+
     private static func atOnce(
         _ count: Int, _ request: TransportRequest, _ transport: CurlTransport
     ) async throws -> [PulseResponse] {

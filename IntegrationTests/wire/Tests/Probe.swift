@@ -35,11 +35,33 @@ enum Probe {
 
     /// The same in a network of its own, where a name server takes questions and never answers; what each call came to.
     static func runWithSilentResolver(_ configuration: String) throws -> [String: String] {
+        try runInNetwork(#"mount --bind "$0" /etc/resolv.conf"#, configuration, ["--silent-resolver"])
+    }
+
+    /// The same in a network of its own, which fails; what each call came to.
+    static func runWithLostNetwork(certificates: String) throws -> [String: String] {
+        try runInNetwork("true", certificates, ["--lost-network", certificates])
+    }
+
+    /// Whether a network of one's own is allowed here.
+    static let mayHaveNetwork = {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["unshare", "-rnm", "sh", "-c", "ip link set lo up"]
+        process.standardError = FileHandle.nullDevice
+        try? process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    private static func runInNetwork(
+        _ step: String, _ argument: String, _ arguments: [String]
+    ) throws -> [String: String] {
         let probe = try #require(ProcessInfo.processInfo.environment["PULSEKIT_WIRE_PROBE"])
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        let steps = #"ip link set lo up && mount --bind "$0" /etc/resolv.conf && exec "$@""#
-        process.arguments = ["unshare", "-rnm", "sh", "-c", steps, configuration, probe, "--silent-resolver"]
+        let steps = #"ip link set lo up && "# + step + #" && exec "$@""#
+        process.arguments = ["unshare", "-rnm", "sh", "-c", steps, argument, probe] + arguments
         let output = Pipe()
         process.standardOutput = output
         return try outcome(of: process, output)

@@ -45,20 +45,21 @@ double pulse_loop_next_timer(const struct pulse_loop *loop);
 pulse_curl_socket pulse_loop_open_socket(struct pulse_loop *loop, const struct pulse_curl_sockaddr *address);
 int pulse_loop_close_socket(void *loop, pulse_curl_socket socket);
 
-/// A socket whose answer is not waited for in the loop: the starter of its transfer looks for it.
-struct pulse_left_socket {
+/// A socket, and which one of those that have had its descriptor.
+struct pulse_socket {
     int descriptor;
     uint32_t generation;
 };
 
 /// Says whether sockets to be read from now on are left to the caller, if their connections were used before.
 void pulse_loop_leave_reading(struct pulse_loop *loop, bool leaves);
-/// The last socket that was left since then; false without one.
-bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_left_socket *left);
+/// The last socket that was left since then; false without one. Its answer is not waited for in the loop: the starter of
+/// its transfer looks for it.
+bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_socket *left);
 /// Whether the socket is still left; if there is something to read, libcurl reads it.
-bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_left_socket left);
+bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_socket left);
 /// Has the loop wait for that socket again, if it is still left.
-void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_left_socket left);
+void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_socket left);
 
 bool pulse_loop_add(struct pulse_loop *loop, int group, PulseCURL *easy);
 void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy);
@@ -73,6 +74,15 @@ double pulse_monotonic_now(void);
 /// When a socket of the transfer was last ready to be read or written, in seconds of the monotonic clock; 0 if not
 /// known. It looks at all sockets.
 double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *easy);
+
+/// The socket of the connection that a transfer has; false where that cannot be known, such as in the file system.
+bool pulse_loop_connection(struct pulse_loop *loop, PulseCURL *easy, struct pulse_socket *found);
+/// For how many seconds nothing has come over a connection, of the time that transfers were waiting for something.
+double pulse_loop_silence(const struct pulse_loop *loop, struct pulse_socket socket);
+/// Whether the peer's system has acknowledged nothing for so many seconds, though bytes were sent again and again.
+bool pulse_loop_is_unreachable(const struct pulse_loop *loop, struct pulse_socket socket, double seconds);
+/// Ends a connection under libcurl, which finds it closed by the peer; does nothing to one that is closed already.
+void pulse_loop_cut(const struct pulse_loop *loop, struct pulse_socket socket);
 
 /// Keeps a write to a connection that the peer has reset from ending the process: for the calling thread and those that
 /// it starts.

@@ -287,6 +287,12 @@ struct RedirectPolicyTests {
         #expect(policy.decision(for: try redirect(307, to: "/x"), hop: 0, isBodyReplayable: false).isStop)
     }
 
+    @Test func itsTextTellsItsMode() {
+        #expect("\(RedirectPolicy.follow(maximumHops: 3))" == "follow(maximumHops: 3)")
+        #expect("\(RedirectPolicy.refuse)" == "refuse")
+        #expect("\(RedirectPolicy.custom { _, _ in nil })" == "custom")
+    }
+
     @Test(arguments: ["relative", "ftp://x/", "file:///etc/passwd", "mailto:a@b", "wss://x/", "http://a.example/x"])
     func aCustomDecisionCannotLeaveTheWeb(text: String) throws {
         let target = try url(text)

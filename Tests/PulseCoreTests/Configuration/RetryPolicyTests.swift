@@ -23,6 +23,24 @@ struct RetryPolicyTests {
     }
 
     @Test
+    func itsTextTellsWhatDiffersFromTheDefault() {
+        #expect(
+            "\(RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate, retryableStatusCodes: [503, 429]))"
+                == "RetryPolicy(maxAttempts: 2, backoffStrategy: immediate, retryableStatusCodes: [429, 503])")
+        var policy = RetryPolicy(
+            maxAttempts: 1, backoffStrategy: .constant(2), retryableStatusCodes: [], retryOnTimeout: false,
+            retryOnNoConnection: false)
+        policy.reportsExhaustion = true
+        policy.retriesUnsafeMethods = true
+        policy.maximumRetryAfter = 5
+        #expect(
+            "\(policy)"
+                == "RetryPolicy(maxAttempts: 1, backoffStrategy: constant(2.0), retryableStatusCodes: [],"
+                + " retryOnTimeout: false, retryOnNoConnection: false, reportsExhaustion: true,"
+                + " retriesUnsafeMethods: true, maximumRetryAfter: 5.0)")
+    }
+
+    @Test
     func countsTheStatusesThatMayPassAndNoOther() throws {
         let retryable: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
         for status in 100...599 {

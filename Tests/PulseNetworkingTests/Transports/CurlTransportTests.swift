@@ -109,6 +109,27 @@ struct CurlTransportTests {
         #expect(code == expected)
     }
 
+    /// As the versions of libcurl from 7.68 on tell it.
+    @Test(
+        arguments: [
+            (1, "", .maybeSent, false, true), (8, "", .responseStarted, true, true),
+            (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .responseStarted, false, true),
+            (56, "chunk hex-length longer than 16", .responseStarted, false, true),
+            (56, "Too large response headers: 307204 > 307200", .responseStarted, true, true),
+            (56, "Recv failure: Connection reset by peer", .responseStarted, true, false),
+            (100, "", .responseStarted, true, true), (100, "", .maybeSent, false, true),
+            (100, "", .beforeSend, false, false),
+            (43, "", .maybeSent, false, true), (43, "", .beforeSend, false, false),
+            (27, "", .responseStarted, true, true), (27, "", .maybeSent, false, true),
+            (27, "", .responseStarted, false, false), (27, "", .beforeSend, false, false),
+            (28, "", .maybeSent, false, false),
+        ] as [(Int, String, PulseError.Phase, Bool, Bool)])
+    func aBadAnswerIsKnownByEachVersionsWords(
+        result: Int, text: String, phase: PulseError.Phase, isReadingHead: Bool, isBad: Bool
+    ) {
+        #expect(CurlFailure.isBadAnswer(result, text, phase, isReadingHead: isReadingHead) == isBad)
+    }
+
     @Test func anAnswerIsLookedForWhereTheLastOneCameAtOnce() {
         var haste = CurlHaste()
         func next() -> Bool { haste.isWorthwhile() }

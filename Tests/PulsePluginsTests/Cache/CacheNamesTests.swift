@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import PulseTesting
 import Testing
 
@@ -47,4 +48,36 @@ struct CacheNamesTests {
         #expect(name(["A": "b"]) == name(["a": "b", "Accept": "text/plain"]))
         #expect(name(["Accept": "text/plain"]).isEmpty)
     }
+
+    @Test func accountsThatDifferInBytesAloneHaveTwoNames() {
+        let accounts = ["\u{E9}", "e\u{301}", "e", "c3 a9", "bytes:c3 a9", ""]
+        #expect(Set(accounts.map { CachePartition.name(account: $0) }).count == accounts.count)
+    }
+
+    /// What is under a store of somebody else's can wait for anything, and hears of a cancellation by its task alone.
+    @Test func aStoreOfOnesOwnGetsATask() {
+        func needsATask(_ plugin: CachePlugin) -> Bool {
+            !PluginChain.Links(
+                client: [plugin], retry: nil, configured: .never, wireEndsWithItsCall: true
+            ) { request, _, _ in PulseResponse(statusCode: 200, request: request) }.endsWithItsCall
+        }
+        #expect(needsATask(CachePlugin(policy: .rfc9111, storage: ForeignStorage())))
+        #expect(!needsATask(CachePlugin()))
+    }
+}
+
+private struct ForeignStorage: CacheStorage {
+    private let base = MemoryCacheStorage()
+
+    func responses(for key: CacheKey) async -> [CachedResponse] { await base.responses(for: key) }
+
+    func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
+        try await base.store(response, for: key)
+    }
+
+    func writer(for key: CacheKey) async throws -> any CacheWriter { try await base.writer(for: key) }
+
+    func remove(_ selection: CacheSelection) async throws -> Int { try await base.remove(selection) }
+
+    func usage() async -> CacheUsage { await base.usage() }
 }

@@ -199,6 +199,9 @@ struct CoalescingPluginTests {
         (Plain(), RequestOptions().with(\.redirectPolicy, value: .refuse)),
         (Plain(), RequestOptions().with(\.priority, value: .high)),
         (Plain(), RequestOptions().with(\.tag, value: "feed")),
+        // One text to Swift, and two to a server.
+        (Plain(headers: ["X-A": "\u{E9}"]), RequestOptions()),
+        (Plain(headers: ["X-A": "e\u{301}"]), RequestOptions()),
     ]
 
     @Test func whateverElseDiffersKeepsCallsApart() async throws {

@@ -85,6 +85,14 @@ extension Defect {
                 return try await base.send(request)
             }),
         Defect(
+            "waits twice as long for an answer to a body",
+            noticedBy: "a server that takes a body and never answers is a timeout in time",
+            fault: { base, request in
+                var request = request
+                if case .bytes = request.body { request.idleTimeout *= 2 }
+                return try await base.send(request)
+            }),
+        Defect(
             "hangs on to the wire of a cancelled request",
             noticedBy: "a cancel within the body ends the wait and the wire",
             fault: { base, request in

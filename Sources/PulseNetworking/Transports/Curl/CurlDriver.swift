@@ -58,7 +58,7 @@ struct CurlDriver: @unchecked Sendable {
     /// An answer that may be there so soon that the request's sender looks for it.
     struct Awaited {
         fileprivate let id: UInt64
-        fileprivate let socket: pulse_left_socket
+        fileprivate let socket: pulse_socket
     }
 
     private var isLate: Bool { min(nextCheck, pulse_loop_next_timer(poller)) < wake }
@@ -70,7 +70,7 @@ struct CurlDriver: @unchecked Sendable {
         goOn(with: commands)
         pulse_loop_leave_reading(poller, false)
         var between = Between(isLate: isLate, rest: aftermath.take())
-        var socket = pulse_left_socket()
+        var socket = pulse_socket()
         if let only, transfers[only] != nil, pulse_loop_left(poller, &socket) {
             between.awaited = Awaited(id: only, socket: socket)
         }
@@ -203,7 +203,7 @@ struct CurlDriver: @unchecked Sendable {
     /// Looks at every transfer, which happens no more often than timeouts are long.
     private mutating func checkTimeouts() {
         let now = pulse_loop_now(poller)
-        var struck: [(CurlTransfer, any Error)] = []
+        var struck: [(transfer: CurlTransfer, error: any Error)] = []
         nextCheck = .infinity
         for transfer in transfers.values {
             switch transfer.timeout(now: now) {
@@ -211,7 +211,47 @@ struct CurlDriver: @unchecked Sendable {
             case .notBefore(let time): nextCheck = min(nextCheck, time)
             }
         }
+        guard !struck.isEmpty else { return }
+        let dead = deadConnections(ofStruck: struck.map(\.transfer))
         for (transfer, error) in struck { abandon(transfer, error) }
+        for connection in dead { pulse_loop_cut(poller, connection) }
+    }
+
+    /// The connections that no request may take again after these timeouts.
+    ///
+    /// libcurl closes a connection that has one transfer at a time, and ends only the stream of one that has many. If
+    /// the network has dropped that connection, every later request would wait on it until TCP gives it up.
+    private func deadConnections(ofStruck struck: [CurlTransfer]) -> [pulse_socket] {
+        struct Suspect {
+            let socket: pulse_socket
+            var timeout = TimeInterval.infinity
+            /// For how long the others on it would wait for the server.
+            var patience: TimeInterval = 0
+        }
+        var suspects: [Int32: Suspect] = [:]
+        var others = transfers
+        for transfer in struck {
+            others[transfer.id] = nil
+            guard transfer.phase != .beforeSend, let socket = connection(of: transfer) else { continue }
+            var suspect = suspects[socket.descriptor] ?? Suspect(socket: socket)
+            suspect.timeout = min(suspect.timeout, transfer.request.idleTimeout)
+            suspects[socket.descriptor] = suspect
+        }
+        guard !suspects.isEmpty else { return [] }
+        for transfer in others.values {
+            guard let socket = connection(of: transfer), let suspect = suspects[socket.descriptor] else { continue }
+            suspects[socket.descriptor]?.patience = max(suspect.patience, transfer.patience)
+        }
+        let dead = suspects.values.filter { suspect in
+            pulse_loop_silence(poller, suspect.socket) >= suspect.patience
+                || pulse_loop_is_unreachable(poller, suspect.socket, suspect.timeout)
+        }
+        return dead.map(\.socket)
+    }
+
+    private func connection(of transfer: CurlTransfer) -> pulse_socket? {
+        var socket = pulse_socket()
+        return pulse_loop_connection(poller, transfer.easy, &socket) ? socket : nil
     }
 }
 #endif

@@ -53,17 +53,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .clientCertificateRejected
         case PULSE_CURLE_BAD_CONTENT_ENCODING:
             return .cannotDecodeContentData
-        case PULSE_CURLE_UNSUPPORTED_PROTOCOL, PULSE_CURLE_WEIRD_SERVER_REPLY:
-            return .badServerResponse
-        // The texts of libcurl differ by its version: "chunked-encoding", "chunk hex-length".
-        case PULSE_CURLE_RECV_ERROR where text.contains("chunk") || text.contains("response headers"):
-            return .badServerResponse
-        // What 7.88 calls a lack of memory; and what it says of a head that begins with a folded line.
-        case PULSE_CURLE_TOO_LARGE where phase != .beforeSend,
-            PULSE_CURLE_BAD_FUNCTION_ARGUMENT where phase != .beforeSend:
-            return .badServerResponse
-        // libcurl reports a line beyond its limit so, which may be the first one.
-        case PULSE_CURLE_OUT_OF_MEMORY where transfer.isReadingHead || phase == .maybeSent:
+        case _ where isBadAnswer(result, text, phase, isReadingHead: transfer.isReadingHead):
             return .badServerResponse
         // With TLS 1.3 a server tells only after the handshake that it wants a certificate.
         case PULSE_CURLE_RECV_ERROR where text.contains("certificate required"):
@@ -75,6 +65,22 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         // A tunnel that the proxy refuses.
         default:
             return phase == .beforeSend ? .cannotConnectToHost : .networkConnectionLost
+        }
+    }
+
+    /// Whether libcurl has ended the transfer for what the server has sent, which each of its versions tells otherwise.
+    static func isBadAnswer(
+        _ result: Int, _ text: String, _ phase: PulseError.Phase, isReadingHead: Bool
+    ) -> Bool {
+        switch result {
+        case PULSE_CURLE_UNSUPPORTED_PROTOCOL, PULSE_CURLE_WEIRD_SERVER_REPLY: true
+        // "chunked-encoding", or later "chunk hex-length".
+        case PULSE_CURLE_RECV_ERROR: text.contains("chunk") || text.contains("response headers")
+        // What 7.88 calls a lack of memory; and what it says of a head that begins with a folded line.
+        case PULSE_CURLE_TOO_LARGE, PULSE_CURLE_BAD_FUNCTION_ARGUMENT: phase != .beforeSend
+        // A line beyond its limit, which may be the first one.
+        case PULSE_CURLE_OUT_OF_MEMORY: isReadingHead || phase == .maybeSent
+        default: false
         }
     }
 

@@ -226,6 +226,14 @@ final class CurlTransfer: @unchecked Sendable {
         request.hasBody ? request.idleTimeout / 4 : request.idleTimeout
     }
 
+    /// For how many seconds it lets the server be silent.
+    var patience: TimeInterval {
+        // A pipe that is held up on this side does not make the server slow. With an error in hand libcurl sends no
+        // more, and asks for no more to send.
+        let isHeldUp = way.isReceivingPaused || way.isSendingPaused && reception.status < 300
+        return isHeldUp ? .infinity : request.idleTimeout
+    }
+
     func timeout(now: TimeInterval) -> TimeoutCheck {
         if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
             // When, not that: this may be the first look for as long as the timeout is.
@@ -237,11 +245,7 @@ final class CurlTransfer: @unchecked Sendable {
             guard now < limit else { return .struck(TransportFailure(code: .timedOut, phase: .beforeSend)) }
             return .notBefore(min(limit, now + lookPeriod))
         }
-        // A pipe that is held up on this side does not make the server slow. With an error in hand libcurl sends no
-        // more, and asks for no more to send.
-        if way.isReceivingPaused || way.isSendingPaused && reception.status < 300 {
-            return .notBefore(now + request.idleTimeout)
-        }
+        guard patience < .infinity else { return .notBefore(now + request.idleTimeout) }
         if let length = request.bodyLength {
             let uploaded = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T))
             if way.uploadCount.moves(to: uploaded, of: length) { way.lastActivity = now }

@@ -103,6 +103,13 @@ extension TransportConformance.Case {
             }
             try await stage.departures(atLeast: 1)
         },
+        .wire("a server that takes a body and never answers is a timeout in time") { _ in
+            .raw([.stall])
+        } play: { stage in
+            for body in [Data.everyByte, .megabyte] {
+                try await stage.expectTimeoutInTime(of: .bytes(body))
+            }
+        },
         .wire("an answer that takes longer than the idle timeout comes, as long as it goes on") { request in
             [.body(1), .body(2), .body(3), .body(4), .head(20)].reduce(.text("12345")) {
                 $0.fault(.delay(request.gap), at: $1)
@@ -134,6 +141,18 @@ extension ConformanceStage {
             } catch {
                 guard gap < 2 else { throw error }
             }
+        }
+    }
+
+    /// Expects a POST that is never answered to wait less than twice as long as it may. A transport that waits longer
+    /// fails however long that is; on a busy machine the longer ones are in time.
+    fileprivate func expectTimeoutInTime(of body: TransportRequest.Body) async throws {
+        for seconds in [0.3, 2, 8] as [TimeInterval] {
+            let start = SystemClock().uptime
+            try await expect(.kind(.timeout), of: request(.post, body: body, idleTimeout: seconds))
+            let elapsed = SystemClock().uptime - start
+            if elapsed < 2 * seconds { return }
+            try Check.that(seconds < 8, "a timeout of \(seconds) s took \(elapsed) s")
         }
     }
 
