@@ -3,6 +3,10 @@
 
 import PackageDescription
 
+// What a call goes through runs where its caller does, which saves a switch for each function. The client's own functions,
+// which are in another module, leave the caller's actor first. Compilers before 6.2 do not know it and switch.
+let staysWithItsCaller: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let package = Package(
     name: "PulseKit",
     platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
@@ -18,7 +22,7 @@ let package = Package(
     ],
     dependencies: [],
     targets: [
-        .target(name: "PulseCore"),
+        .target(name: "PulseCore", swiftSettings: staysWithItsCaller),
         .target(name: "PulseObservability", dependencies: ["PulseCore"]),
         // Loads what the system has; without it on other systems than Linux.
         .target(name: "CPulsePlatform"),
@@ -29,7 +33,8 @@ let package = Package(
             name: "PulsePlugins",
             dependencies: [
                 "PulseCore", "PulseStorage", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
-            ]),
+            ],
+            swiftSettings: staysWithItsCaller),
         .target(
             name: "PulseNetworking",
             dependencies: [

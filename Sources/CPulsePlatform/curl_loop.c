@@ -400,20 +400,37 @@ static pulse_curl_socket find_connection(
     return PULSE_CURL_SOCKET_BAD;
 }
 
+// Whether a socket is open and has nothing to read.
+static bool is_idle(pulse_curl_socket socket) {
+    char byte;
+    ssize_t count = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+// A socket in the file system has no port to know it by: whether all of them have nothing to read.
+static bool are_local_sockets_idle(const struct pulse_loop *loop) {
+    for (int socket = 0; socket < loop->watch_count; socket++) {
+        struct sockaddr_storage address;
+        socklen_t length = sizeof address;
+        if (!loop->watches[socket].is_ours) continue;
+        if (getsockname(socket, (struct sockaddr *)&address, &length) != 0 || address.ss_family != AF_UNIX) continue;
+        if (!is_idle(socket)) return false;
+    }
+    return true;
+}
+
 bool pulse_loop_is_quiet(
     struct pulse_loop *loop, PulseCURL *easy, const char *remote, int remote_port, int local_port) {
-    // A socket in the file system has no port to know it by.
-    if (local_port <= 0 || local_port > UINT16_MAX) return true;
+    if (local_port <= 0 || local_port > UINT16_MAX) {
+        return pulse_tls_state(easy) == PULSE_TLS_MULTIPLEXED || are_local_sockets_idle(loop);
+    }
     switch (pulse_tls_state(easy)) {
     case PULSE_TLS_MULTIPLEXED: return true;
     case PULSE_TLS_PENDING: return false;
     case PULSE_TLS_NOTHING_PENDING: break;
     }
     pulse_curl_socket socket = find_connection(loop, remote, remote_port, local_port);
-    if (socket == PULSE_CURL_SOCKET_BAD) return false;
-    char byte;
-    ssize_t count = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+    return socket != PULSE_CURL_SOCKET_BAD && is_idle(socket);
 }
 
 bool pulse_loop_connection(struct pulse_loop *loop, PulseCURL *easy, struct pulse_socket *found) {

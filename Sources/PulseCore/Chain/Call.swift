@@ -259,7 +259,7 @@ package final class Call: Sendable {
             return state.sent
         }
         waiting?.noteSent(request)
-        origin?.noteSent(request)
+        if !isForAnotherRequest { origin?.noteSent(request) }
     }
 
     /// The last request that was sent for this call, by itself or by work that it shares; nil if there was none.

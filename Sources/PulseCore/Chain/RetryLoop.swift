@@ -181,9 +181,12 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
 
 extension PluginContext {
     /// Whether a request may reach a server twice, because of its method or its key (RFC 9110, section 9.2.2). A plugin
-    /// may have changed the method since the client built the request: both methods must be idempotent.
+    /// may have changed the method since the client built the request, or further in before it was sent: all these
+    /// methods must be idempotent.
     package func mayRepeat(_ request: URLRequest) -> Bool {
-        method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey
+        let sent = call.sent
+        return (method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey)
+            && (sent.map { $0.isIdempotent || $0.hasIdempotencyKey } ?? true)
     }
 }
 

@@ -33,12 +33,13 @@ public struct ProxySettings: Sendable, Hashable {
     /// No proxy, whatever the environment says.
     public static let direct = ProxySettings(.direct)
 
-    /// An HTTP proxy; https goes through it by CONNECT.
+    /// An HTTP proxy; https goes through it by CONNECT. A request throws ``PulseError/invalidRequest(reason:)`` if the
+    /// host is empty or none, or the port is not from 1 to 65,535.
     public static func http(host: String, port: Int) -> ProxySettings {
         ProxySettings(.proxy(.http, host: host, port: port))
     }
 
-    /// A SOCKS5 proxy, which resolves names itself.
+    /// A SOCKS5 proxy, which resolves names itself. A request throws as with ``http(host:port:)``.
     public static func socks5(host: String, port: Int) -> ProxySettings {
         ProxySettings(.proxy(.socks5, host: host, port: port))
     }
@@ -56,6 +57,20 @@ public struct ProxySettings: Sendable, Hashable {
         copy.exclusions += hosts
         return copy
     }
+
+    /// Why no request can go this way; nil if one can.
+    package var problem: String? {
+        guard case .proxy(_, let host, let port) = route else {
+            return username == nil && password == nil ? nil : "there are credentials for a proxy, and no proxy"
+        }
+        if host.isEmpty { return "the proxy's host is empty" }
+        let isHost = host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !Self.delimiters.contains($0) }
+        if !isHost { return "the proxy's host is no host name or address" }
+        return 1...65_535 ~= port ? nil : "the proxy's port is not from 1 to 65535"
+    }
+
+    /// What ends a host in a URL.
+    private static let delimiters = Array("/?#@\\".utf8)
 
     /// Whether the host is reached without the proxy.
     package func excludes(_ host: String) -> Bool {

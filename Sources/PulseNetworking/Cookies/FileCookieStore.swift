@@ -112,6 +112,8 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
         guard descriptor >= 0 else { throw systemError }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try handle.write(contentsOf: data)
+        // Else the new name might survive a loss of power, and its bytes not.
+        try handle.synchronize()
         try handle.close()
     }
 

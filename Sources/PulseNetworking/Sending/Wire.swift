@@ -104,7 +104,7 @@ final class Wire: Sendable {
     /// The request as it may leave: a valid URL, method and headers, and at a foreign origin no secret that the client
     /// did not build into the request itself.
     private func checked(_ request: URLRequest, for context: PluginContext) throws -> (URLRequest, URL) {
-        guard let url = request.url, url == context.url || Origin(url) != nil else {
+        guard var url = request.url, url == context.url || Origin(url) != nil else {
             throw PulseError.invalidURL("a plugin set a URL that is no absolute http or https URL")
         }
         guard (request.httpMethod ?? "GET").isHTTPToken else {
@@ -115,9 +115,17 @@ final class Wire: Sendable {
             try HTTPHeaders.validate(name: name, value: value)
         }
         var stripped = request
-        if let cookies = context.storedCookies, headers.header("Cookie") == cookies, hasMoved(to: url, context) {
-            // Cookies of one origin are not for another, trusted or not.
-            stripped.setValue(nil, forHTTPHeaderField: "Cookie")
+        if hasMoved(to: url, context) {
+            // Cookies of one origin are not for another, trusted or not; nor is who somebody is there.
+            if let cookies = context.storedCookies, headers.header("Cookie") == cookies {
+                stripped.setValue(nil, forHTTPHeaderField: "Cookie")
+            }
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+            if parts?.percentEncodedUser != nil || parts?.percentEncodedPassword != nil {
+                (parts?.percentEncodedPassword, parts?.percentEncodedUser) = (nil, nil)
+                url = parts?.url ?? url
+                stripped.url = url
+            }
         }
         guard let permitted = permittedSecrets(at: url, for: context) else { return (stripped, url) }
         let marked = context.call.markedSecrets

@@ -61,7 +61,7 @@ final class TokenRefresh: Sendable {
             let version = version
             guard let current = await provider.accessToken(), !current.isEmpty else {
                 // A call that comes late learns what the others learned.
-                if hasEnded(token, seenAt: version) { throw PulseError.sessionExpired }
+                if isEnded { throw PulseError.sessionExpired }
                 return nil
             }
             guard current == token else {

@@ -64,10 +64,11 @@ final class CacheExchange: Sendable {
         context.call.isCredential(header: name)
     }
 
-    /// The first header with a credential that the sent request has and this one has not.
+    /// The first credential that the sent request has and this one has not, in words.
     func unseenCredential(in sent: URLRequest?) -> String? {
-        guard let sent = sent?.allHTTPHeaderFields else { return nil }
-        return CachePartition.unseenCredential(in: sent, seen: headers, isSecret: isCredential)
+        sent.flatMap {
+            CachePartition.unseenCredential(in: $0, seen: headers, at: request.url, isSecret: isCredential)
+        }
     }
 
     var tags: Set<String> { context.call.options.tag.map { [$0] } ?? [] }

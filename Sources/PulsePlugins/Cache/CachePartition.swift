@@ -61,14 +61,27 @@ enum CachePartition {
             : "account bytes:" + account.utf8.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    /// The first header of the sent request with a credential that the cache did not see: the answer would be stored
-    /// where others find it. Signatures are for one request only and tell no users apart.
+    /// The first credential of the sent request that the cache did not see, in words: the answer would be stored where
+    /// others find it. Signatures are for one request only and tell no users apart.
     static func unseenCredential(
-        in sent: [String: String], seen: [String: String], isSecret: (String) -> Bool
+        in sent: URLRequest, seen: [String: String], at url: URL?, isSecret: (String) -> Bool
     ) -> String? {
-        sent.first { name, value in
+        let header = sent.allHTTPHeaderFields?.first { name, value in
             isSecret(name) && !isSignature(name) && seen.header(name) != value
-        }?.key
+        }
+        if let header { return "header \(header.key.asciiLowercased)" }
+        // A plugin further in may have put it into the URL.
+        guard let target = sent.url, target != url else { return nil }
+        let (then, now) = (
+            url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) },
+            URLComponents(url: target, resolvingAgainstBaseURL: true)
+        )
+        guard now?.percentEncodedUser == then?.percentEncodedUser,
+            now?.percentEncodedPassword == then?.percentEncodedPassword
+        else { return "user information in the URL" }
+        let known = then?.queryItems ?? []
+        let item = now?.queryItems?.first { isSecret($0.name) && !isSignature($0.name) && !known.contains($0) }
+        return item.map { "query item \($0.name)" }
     }
 
     private static func isSignature(_ name: String) -> Bool {

@@ -125,8 +125,8 @@ extension CachePlugin {
         let fetch = CacheFetch(exchange: exchange, stored: stored, conditions: conditions, cache: keeper)
         // A call within the work of another one might wait for that very call, which waits for it.
         guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWithin(any: Recoverer.self),
-            !HeldPermit.isWithinAny,
-            !keeper.isUnshareable(exchange.key)
+            !HeldPermit.isWithinAny, !keeper.isUnshareable(exchange.key), case let key = exchange.flightKey(),
+            key.terms != nil
         else {
             let outcome = await fetch.outcome(of: next)
             if isShareable(outcome, exchange) { keeper.note(exchange.key, isShareable: true) }
@@ -135,18 +135,17 @@ extension CachePlugin {
         }
         // A call that has ended while it waited further out begins nothing.
         try exchange.context.call.checkCancellation()
-        let (outcome, isFirst, waiting) = await keeper.flights.outcome(
-            of: exchange.flightKey, for: exchange.context.call
-        ) {
+        let share = await keeper.flights.share(of: key, for: exchange.context.call) {
             let outcome = await fetch.outcome(of: next.detached(for: $0), for: $0)
             self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
             return outcome
         }
         try exchange.context.call.checkCancellation()
-        if !outcome.isCancelled {
-            if isFirst { return try await finish(outcome, fetch, next) }
+        if !share.outcome.isCancelled {
+            if share.isFirst { return try await finish(share.outcome, fetch, next) }
             // Nobody gets the outcome of another's credential, not even a failure.
-            if exchange.unseenCredential(in: waiting.sent) == nil, let response = try await follow(outcome, fetch, next)
+            if exchange.unseenCredential(in: share.sent) == nil,
+                let response = try await follow(share.outcome, fetch, next)
             {
                 return response
             }
@@ -245,7 +244,8 @@ extension CachePlugin {
         let fetch = CacheFetch(
             exchange: exchange, stored: stored, conditions: conditions, cache: keeper, isBehind: true)
         // One for each answer, on whatever terms.
-        keeper.flights.beginBehind(exchange.flightKey, unless: { $0.key == exchange.key }) {
+        let key = exchange.flightKey(isOwn: next.holdsPluginsOfTheEndpoint)
+        keeper.flights.beginBehind(key, unless: { $0.key == exchange.key }) {
             await fetch.outcome(of: next.detached(for: $0), for: $0)
         }
     }

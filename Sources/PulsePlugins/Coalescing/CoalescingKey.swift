@@ -18,7 +18,7 @@ final class CoalescingKey: Hashable, Sendable {
         /// On a hop away from home, what the wire lets through.
         let permitted: [String: String]?
         let limit: Int
-        let options: CoalescingOptions
+        let options: SharedOptions
 
         /// Texts by their bytes: two accounts that Swift calls equal may be two to the server.
         static func == (left: Terms, right: Terms) -> Bool {
@@ -40,7 +40,7 @@ final class CoalescingKey: Hashable, Sendable {
         guard context.call.options.coalesces != false, case .buffered(let limit) = context.delivery,
             case .inRequest = context.body, request.httpBodyStream == nil, context.method.isSafe,
             let url = request.url, let method = HTTPMethod(rawValue: request.httpMethod ?? "GET"), method.isSafe,
-            let options = CoalescingOptions(of: context)
+            let options = SharedOptions(of: context, cache: context.options.cache)
         else { return nil }
         terms = Terms(
             client: ObjectIdentifier(context.call.environment), method: method.rawValue, url: url,

@@ -48,17 +48,17 @@ public struct CoalescingPlugin: PulsePlugin {
         }
         // A call that has ended while it waited further out begins nothing.
         try context.call.checkCancellation()
-        let (outcome, isFirst, waiting) = await runs.outcome(of: key, for: context.call) { waiting in
+        let share = await runs.share(of: key, for: context.call) { waiting in
             await next.detachedResult(request, for: waiting)
         }
-        if isFirst { return try outcome.get() }
+        if share.isFirst { return try share.outcome.get() }
         // A call that has left, or was made to leave, asks for nothing more.
-        if case .failure(.cancelled) = outcome { throw PulseError.cancelled }
-        guard isFit(outcome, of: waiting, for: request, in: context.call) else {
+        if case .failure(.cancelled) = share.outcome { throw PulseError.cancelled }
+        guard isFit(share, for: request, in: context.call) else {
             unseenCredentials.emit(in: context)
             return try await next(request)
         }
-        var response = try outcome.get()
+        var response = try share.outcome.get()
         response.request = request
         // What came from a store keeps its origin: a body from there that does not decode is fetched again.
         switch response.origin {
@@ -71,13 +71,15 @@ public struct CoalescingPlugin: PulsePlugin {
     /// Whether the outcome may go to a call other than the first: not if the request as it was sent says more of who
     /// asks than this call's own.
     private func isFit(
-        _ outcome: Result<PulseResponse, PulseError>, of waiting: WaitingCalls, for request: URLRequest, in call: Call
+        _ share: SharedRuns<CoalescingKey, Result<PulseResponse, PulseError>>.Share, for request: URLRequest,
+        in call: Call
     ) -> Bool {
         // A plugin may have changed the answer, so that it no longer says what was sent.
-        let sent = [waiting.sent, try? outcome.get().request].compactMap { $0?.allHTTPHeaderFields }
+        let sent = [share.sent, try? share.outcome.get().request].compactMap { $0 }
         let seen = request.allHTTPHeaderFields ?? [:]
         return sent.allSatisfy { sent in
-            CachePartition.unseenCredential(in: sent, seen: seen, isSecret: call.isCredential(header:)) == nil
+            CachePartition.unseenCredential(
+                in: sent, seen: seen, at: request.url, isSecret: call.isCredential(header:)) == nil
         }
     }
 

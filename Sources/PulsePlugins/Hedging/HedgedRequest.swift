@@ -95,7 +95,9 @@ final class HedgedRequest: Sendable {
 
     /// Starts a copy; tells whether another one may follow.
     private func startCopy() -> Bool {
-        guard mayStart, latencies.withLock({ $0.takeCopy() }), let task = start() else { return false }
+        // A plugin further in may have made something else of it.
+        let isSafe = HTTPMethod(rawValue: context.call.sent?.httpMethod ?? "GET")?.isSafe ?? false
+        guard mayStart, isSafe, latencies.withLock({ $0.takeCopy() }), let task = start() else { return false }
         keep(task)
         return mayStart
     }

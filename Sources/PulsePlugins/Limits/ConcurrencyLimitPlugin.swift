@@ -45,7 +45,10 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        guard let key = key.value(request, context), !HeldPermit.covers(key, of: line) else {
+        // Those who hold the permits may wait for the refresh.
+        guard let key = key.value(request, context), !HeldPermit.covers(key, of: line),
+            !WorkScope.isWithin(any: TokenRefresh.self)
+        else {
             return try await next(request)
         }
         if let id = line.permits.enter(key) { try await wait(key, id, for: context) }

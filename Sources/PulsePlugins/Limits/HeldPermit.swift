@@ -27,7 +27,8 @@ struct HeldPermit: Sendable {
 
     init(_ permits: Permits<LimitKey.Value>, of owner: AnyObject, _ key: LimitKey.Value) {
         state = Locked(
-            State(permits: permits, owner: ObjectIdentifier(owner), key: key, outer: Self.innermost))
+            // Only one that counts: a chain of tasks, each begun under the permit of the one before, would keep all.
+            State(permits: permits, owner: ObjectIdentifier(owner), key: key, outer: Self.held.first))
     }
 
     /// One keeper lets go of it.

@@ -28,7 +28,7 @@ final class WorkScope: Sendable {
     }
 
     private static func contains(_ isMeant: (any AnyObject & Sendable) -> Bool) -> Bool {
-        var scope = current
+        var scope = nearest
         while let candidate = scope {
             if isMeant(candidate.owner), candidate.isOpen.withLock({ $0 }) { return true }
             scope = candidate.outer
@@ -36,9 +36,16 @@ final class WorkScope: Sendable {
         return false
     }
 
+    /// The innermost one that is open: a chain of tasks, each begun within the work of the one before, keeps no others.
+    private static var nearest: WorkScope? {
+        var scope = current
+        while let candidate = scope, !candidate.isOpen.withLock({ $0 }) { scope = candidate.outer }
+        return scope
+    }
+
     static func run<Value>(_ owner: any AnyObject & Sendable, _ body: () async throws -> Value) async rethrows -> Value
     {
-        let scope = WorkScope(owner, within: current)
+        let scope = WorkScope(owner, within: nearest)
         defer { scope.isOpen.withLock { $0 = false } }
         return try await $current.withValue(scope) { try await body() }
     }

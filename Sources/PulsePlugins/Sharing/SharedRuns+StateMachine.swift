@@ -41,18 +41,20 @@ extension SharedRuns {
         /// Room that is taken whether or not there are runs.
         var reservedPlaces: Int { open.capacity + closed.capacity }
 
-        /// A ticket for the run under way, or for one that is to begin if the ticket is its first.
-        mutating func join(_ key: Key, _ seat: Seat, _ newWork: () -> Work) -> (Ticket, Work) {
+        /// A seat at the run under way, or at one that is to begin if the ticket is its first.
+        mutating func join(_ key: Key, _ newWork: () -> Work, seat: (Ticket, Work) -> Seat) -> Seat {
             count += 1
             guard let index = open.index(forKey: key) else {
                 var run = Run(number: count, work: newWork(), isBehind: false)
+                let seat = seat(Ticket(number: count, run: count, isFirst: true), run.work)
                 run.seats[count] = seat
                 open[key] = run
-                return (Ticket(number: count, run: count, isFirst: true), run.work)
+                return seat
             }
-            open.values[index].seats[count] = seat
             let run = open.values[index]
-            return (Ticket(number: count, run: run.number, isFirst: false), run.work)
+            let seat = seat(Ticket(number: count, run: run.number, isFirst: false), run.work)
+            open.values[index].seats[count] = seat
+            return seat
         }
 
         /// The number of a new run that nobody waits for, and which goes on without anybody; nil if one is under way

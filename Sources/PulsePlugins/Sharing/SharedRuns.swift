@@ -8,38 +8,64 @@ import PulseCore
 final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     typealias Work = @Sendable (WaitingCalls) async -> Outcome
 
-    /// Where one caller waits.
-    // Unchecked: what changes is reached under the lock of the runs alone, which saves one for each.
-    private final class Seat: @unchecked Sendable {
-        var waiter: CheckedContinuation<Outcome, Never>?
-        /// The outcome for a caller that does not wait yet.
-        var outcome: Outcome?
+    /// One caller's part in a run.
+    // A class, so that the outcome is not copied on its way through asynchronous functions. Unchecked: what changes is
+    // reached under the lock of the runs alone, which saves one for each.
+    final class Share: @unchecked Sendable {
+        fileprivate let ticket: Ticket
+        fileprivate let run: Run
+        /// Among those that wait.
+        fileprivate let place: Int
+        fileprivate var waiter: CheckedContinuation<Void, Never>?
+        fileprivate private(set) var isSettled = false
+        /// Does not change once the caller has this.
+        private(set) var outcome: Outcome
 
-        /// Brings an outcome; gives the continuation to resume with it, if the caller waits already.
-        func settle(_ outcome: Outcome) -> CheckedContinuation<Outcome, Never>? {
-            guard let waiter else {
-                // The first one stays: what it replaced would be freed under the lock.
-                if self.outcome == nil { self.outcome = outcome }
-                return nil
-            }
-            self.waiter = nil
+        fileprivate init(_ ticket: Ticket, _ run: Run, _ call: Call, cancelled: Outcome) {
+            self.ticket = ticket
+            self.run = run
+            place = run.waiting.join(call)
+            outcome = cancelled
+        }
+
+        /// Whether this caller began the run.
+        var isFirst: Bool { ticket.isFirst }
+        /// The last request that the work has sent; nil if it has sent none.
+        var sent: URLRequest? { run.chain.sent }
+
+        /// Brings the outcome, nil for that of who leaves, unless there is one already; gives the continuation to
+        /// resume, if the caller waits.
+        fileprivate func settle(_ outcome: Outcome?) -> CheckedContinuation<Void, Never>? {
+            guard !isSettled else { return nil }
+            isSettled = true
+            if let outcome { self.outcome = outcome }
+            defer { waiter = nil }
             return waiter
         }
     }
 
     /// Work from its beginning to its very end, whether or not somebody waits.
     // Unchecked, for the same reason.
-    private final class Run: @unchecked Sendable {
-        let waiting = WaitingCalls()
+    fileprivate final class Run: @unchecked Sendable {
+        /// The calls that share it.
+        let waiting: WaitingCalls
+        /// What the work's own chain heeds. Work behind an answer heeds no caller: it goes on without those who join,
+        /// and has no deadline of theirs.
+        let chain: WaitingCalls
         var task: Task<Void, any Error>?
         var isCancelled = false
         var hasEnded = false
         /// Those who wait for its end without a seat.
         var enders: [CheckedContinuation<Void, Never>] = []
+
+        init(isBehind: Bool) {
+            waiting = WaitingCalls()
+            chain = isBehind ? WaitingCalls() : waiting
+        }
     }
 
     private struct State {
-        var machine = StateMachine<Run, Seat>()
+        var machine = StateMachine<Run, Share>()
         /// Tests that wait until that many callers wait.
         var watchers: [(waiters: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
@@ -81,28 +107,31 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
         while let run = state.withLock({ $0.machine.works.first }) { await end(of: run) }
     }
 
-    /// The outcome of the work of that key, which begins if it is not under way; with it, whether this caller began it,
-    /// and the calls that share it.
-    func outcome(
-        of key: Key, for call: Call, _ work: @escaping Work
-    ) async -> (outcome: Outcome, isFirst: Bool, waiting: WaitingCalls) {
-        let seat = Seat()
-        let (ticket, run, place, watchers) = state.withLock { state in
-            let (ticket, run) = state.machine.join(key, seat) { Run() }
-            // Under the lock, so that nobody else can be the last one to leave meanwhile.
-            return (ticket, run, run.waiting.join(call), state.takeMetWatchers())
+    /// The caller's share, with its outcome, of the work of that key, which begins if it is not under way.
+    @inline(__always)
+    func share(of key: Key, for call: Call, _ work: @escaping Work) async -> Share {
+        let (share, watchers) = state.withLock { state in
+            // With the place among those who wait, so that nobody else can be the last one to leave meanwhile.
+            let share = state.machine.join(key) {
+                Run(isBehind: false)
+            } seat: {
+                Share($0, $1, call, cancelled: cancelled)
+            }
+            return (share, state.takeMetWatchers())
         }
         watchers.forEach { $0.resume() }
         // Urgent whichever call was first: others may wait for it, and nothing tells the system that they do.
-        if ticket.isFirst { begin(run, ticket.run, key, priority: .userInitiated, work) }
-        let outcome = await outcome(of: ticket, seat, run, key, place, for: call)
-        run.waiting.leave(place)
-        return (outcome, ticket.isFirst, run.waiting)
+        if share.isFirst { begin(share.run, share.ticket.run, key, priority: .userInitiated, work) }
+        // Work that never waited has its outcome here already.
+        if !state.withLock({ _ in share.isSettled }) { await settled(share, key, for: call) }
+        share.run.waiting.leave(share.place)
+        if share.run.chain !== share.run.waiting { share.run.chain.tellSecrets(to: call) }
+        return share
     }
 
     /// Begins work that nobody waits for, unless some is under way that will do as well.
     func beginBehind(_ key: Key, unless willDo: (Key) -> Bool, _ work: @escaping Work) {
-        let run = Run()
+        let run = Run(isBehind: true)
         let number = state.withLock { $0.machine.beginBehind(key, run, unless: willDo) }
         if let number { begin(run, number, key, priority: nil, work) }
     }
@@ -115,17 +144,17 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     /// Cancels all that is under way and waits for its end.
     func shutdown() async {
         let (waiters, runs, tasks) = state.withLock { state in
-            var waiters: [CheckedContinuation<Outcome, Never>] = []
-            for seats in state.machine.closeAll() {
-                seats.forEach { seat in
-                    if let waiter = seat.settle(cancelled) { waiters.append(waiter) }
+            var waiters: [CheckedContinuation<Void, Never>] = []
+            for shares in state.machine.closeAll() {
+                shares.forEach { share in
+                    if let waiter = share.settle(nil) { waiters.append(waiter) }
                 }
             }
             let runs = state.machine.works
             for run in runs { run.isCancelled = true }
             return (waiters, runs, runs.compactMap(\.task))
         }
-        waiters.forEach { $0.resume(returning: cancelled) }
+        waiters.forEach { $0.resume() }
         tasks.forEach { $0.cancel() }
         // Waits for the runs and not for their tasks: a run that is about to begin has none yet.
         for run in runs { await end(of: run) }
@@ -133,12 +162,10 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
 
     // MARK: A run
 
+    @inline(__always)
     private func begin(_ run: Run, _ number: Int, _ key: Key, priority: TaskPriority?, _ work: @escaping Work) {
-        // Work behind an answer has waiting calls of its own, and none of them: it goes on without those who join, and
-        // heeds no deadline of theirs.
-        let waiting = priority == nil ? WaitingCalls() : run.waiting
         let task = Task<Void, any Error>.startingNow(priority: priority) {
-            self.finish(run, number, key, await work(waiting))
+            self.finish(run, number, key, await work(run.chain))
         }
         let isCancelled = state.withLock { _ in
             run.task = task
@@ -149,14 +176,14 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
 
     private func finish(_ run: Run, _ number: Int, _ key: Key, _ outcome: Outcome) {
         let (waiters, enders) = state.withLock { state in
-            var waiters: [CheckedContinuation<Outcome, Never>] = []
-            state.machine.finish(number, key).forEach { seat in
-                if let waiter = seat.settle(outcome) { waiters.append(waiter) }
+            var waiters: [CheckedContinuation<Void, Never>] = []
+            state.machine.finish(number, key).forEach { share in
+                if let waiter = share.settle(outcome) { waiters.append(waiter) }
             }
             run.hasEnded = true
             return (waiters, run.enders)
         }
-        waiters.forEach { $0.resume(returning: outcome) }
+        waiters.forEach { $0.resume() }
         enders.forEach { $0.resume() }
     }
 
@@ -172,33 +199,29 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
 
     // MARK: A caller
 
-    private func outcome(
-        of ticket: Ticket, _ seat: Seat, _ run: Run, _ key: Key, _ place: Int, for call: Call
-    ) async -> Outcome {
-        // Work that never waited has its outcome here already.
-        if let outcome = state.withLock({ _ in seat.outcome }) { return outcome }
-        return await withCancellation(call.cancellation) {
+    private func settled(_ share: Share, _ key: Key, for call: Call) async {
+        await withCancellation(call.cancellation) {
             await withCheckedContinuation { continuation in
-                let outcome = state.withLock { _ in
-                    if seat.outcome == nil { seat.waiter = continuation }
-                    return seat.outcome
+                let isSettled = state.withLock { _ in
+                    if !share.isSettled { share.waiter = continuation }
+                    return share.isSettled
                 }
-                if let outcome { continuation.resume(returning: outcome) }
+                if isSettled { continuation.resume() }
             }
         } onCancel: {
-            run.waiting.leave(place)
-            self.leave(ticket, seat, key)
+            share.run.waiting.leave(share.place)
+            self.leave(share, key)
         }
     }
 
-    private func leave(_ ticket: Ticket, _ seat: Seat, _ key: Key) {
+    private func leave(_ share: Share, _ key: Key) {
         let (waiter, task) = state.withLock { state in
-            let waiter = seat.settle(cancelled)
-            let run = state.machine.leave(ticket, key)
+            let waiter = share.settle(nil)
+            let run = state.machine.leave(share.ticket, key)
             run?.isCancelled = true
             return (waiter, run?.task)
         }
-        waiter?.resume(returning: cancelled)
+        waiter?.resume()
         task?.cancel()
     }
 }

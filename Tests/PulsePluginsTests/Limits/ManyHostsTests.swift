@@ -68,9 +68,10 @@ struct ManyHostsTests {
     }
 
     @Test func theCoalescerKeepsNobodyWhoHasGone() async {
-        var machine = SharedRuns<String, Never>.StateMachine<Void, Void>()
+        typealias Runs = SharedRuns<String, Never>
+        var machine = Runs.StateMachine<Void, Runs.Ticket>()
         let growth = await Self.growth { host in
-            let (ticket, _) = machine.join(host, ()) {}
+            let ticket = machine.join(host, {}) { ticket, _ in ticket }
             if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) }
             _ = machine.finish(ticket.run, host)
         }

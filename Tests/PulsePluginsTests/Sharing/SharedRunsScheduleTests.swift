@@ -25,10 +25,16 @@ struct SharedRunsScheduleTests {
         var seats: [Int: Int] = [:]
     }
 
+    private struct Seat: Sendable {
+        let ticket: Runs.Ticket
+        let work: Int
+        let brought: Int
+    }
+
     @Test(arguments: [1, 2, 3] as [UInt64])
     @HeavyWork func agreesWithAPlainModel(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
-        var machine = Runs.StateMachine<Int, Int>()
+        var machine = Runs.StateMachine<Int, Seat>()
         var model: [Int: Run] = [:]
         var tickets: [Runs.Ticket] = []
         var hasBeenClosed = 0
@@ -39,7 +45,12 @@ struct SharedRunsScheduleTests {
             let open = model.first { $0.value.key == key && $0.value.isOpen }
             switch pick(20) {
             case 0..<8:
-                let (ticket, work) = machine.join(key, step) { step }
+                let seat = machine.join(key) {
+                    step
+                } seat: {
+                    Seat(ticket: $0, work: $1, brought: step)
+                }
+                let (ticket, work) = (seat.ticket, seat.work)
                 #expect(ticket.isFirst == (open == nil), label)
                 #expect(ticket.run == open?.key || ticket.isFirst && model[ticket.run] == nil, label)
                 // What the first brought is everybody's.
@@ -69,7 +80,7 @@ struct SharedRunsScheduleTests {
                 let number = model.keys.sorted()[pick(model.count)]
                 guard let run = model.removeValue(forKey: number) else { continue }
                 var seats: [Int] = []
-                machine.finish(number, run.key).forEach { seats.append($0) }
+                machine.finish(number, run.key).forEach { seats.append($0.brought) }
                 #expect(seats.sorted() == run.seats.values.sorted(), label)
                 #expect(machine.finish(number, run.key).isEmpty, label)
             case 18:
@@ -78,7 +89,7 @@ struct SharedRunsScheduleTests {
                 hasBeenClosed += open == nil ? 0 : 1
             case 19 where pick(20) == 0:
                 var seats: [Int] = []
-                for members in machine.closeAll() { members.forEach { seats.append($0) } }
+                for members in machine.closeAll() { members.forEach { seats.append($0.brought) } }
                 #expect(seats.sorted() == model.values.flatMap(\.seats.values).sorted(), label)
                 for number in model.keys {
                     model[number]?.isOpen = false
@@ -94,10 +105,10 @@ struct SharedRunsScheduleTests {
     }
 
     @Test @HeavyWork func aMillionDistinctKeysLeaveNothing() {
-        var machine = Runs.StateMachine<Void, Void>()
+        var machine = Runs.StateMachine<Void, Runs.Ticket>()
         var tickets: [(key: Int, ticket: Runs.Ticket)] = []
         for key in 0..<1_000_000 {
-            tickets.append((key, machine.join(key, ()) {}.0))
+            tickets.append((key, machine.join(key, {}) { ticket, _ in ticket }))
             guard tickets.count == 1_000 else { continue }
             for (key, ticket) in tickets {
                 if key % 2 == 0 { _ = machine.leave(ticket, key) }

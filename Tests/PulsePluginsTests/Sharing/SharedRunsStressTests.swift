@@ -13,7 +13,7 @@ struct SharedRunsStressTests {
     private func outcome(of key: String, deadline: TimeInterval? = nil, _ work: @escaping @Sendable () async -> String)
         async -> String
     {
-        await runs.outcome(of: key, for: PluginContext.mock(deadline: deadline).call) { _ in await work() }.outcome
+        await runs.share(of: key, for: PluginContext.mock(deadline: deadline).call) { _ in await work() }.outcome
     }
 
     @Test func workBehindTheCallsHasNoDeadlineOfThose() async throws {

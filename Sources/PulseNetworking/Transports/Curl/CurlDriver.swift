@@ -138,7 +138,7 @@ struct CurlDriver: @unchecked Sendable {
             let request = transfer.request
             nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, transfer.lookPeriod))
         case .cancel(let id):
-            if let transfer = transfers[id] { abandon(transfer, CancellationError()) }
+            if let transfer = transfers[id] { cancel(transfer) }
         case .resume(let id):
             transfers[id]?.resume()
         }
@@ -225,7 +225,7 @@ struct CurlDriver: @unchecked Sendable {
         struct Suspect {
             let socket: pulse_socket
             var timeout = TimeInterval.infinity
-            /// For how long the others on it would wait for the server.
+            /// After how many seconds of silence those that still wait on it lose it, too.
             var patience: TimeInterval = 0
         }
         var suspects: [Int32: Suspect] = [:]
@@ -240,13 +240,27 @@ struct CurlDriver: @unchecked Sendable {
         guard !suspects.isEmpty else { return [] }
         for transfer in others.values {
             guard let socket = connection(of: transfer), let suspect = suspects[socket.descriptor] else { continue }
-            suspects[socket.descriptor]?.patience = max(suspect.patience, transfer.patience)
+            // The others may have come just now. What they send, the server need not answer before the end.
+            let patience = transfer.isSendingBody ? .infinity : 2 * transfer.patience
+            suspects[socket.descriptor]?.patience = max(suspect.patience, patience)
         }
         let dead = suspects.values.filter { suspect in
             pulse_loop_silence(poller, suspect.socket) >= suspect.patience
                 || pulse_loop_is_unreachable(poller, suspect.socket, suspect.timeout)
         }
         return dead.map(\.socket)
+    }
+
+    /// Where calls end by their deadlines, no timeout ever strikes.
+    private mutating func cancel(_ transfer: CurlTransfer) {
+        var dead: pulse_socket?
+        if transfer.phase != .beforeSend, let socket = connection(of: transfer),
+            pulse_loop_is_unreachable(poller, socket, transfer.idleTime(now: pulse_monotonic_now()))
+        {
+            dead = socket
+        }
+        abandon(transfer, CancellationError())
+        if let dead { pulse_loop_cut(poller, dead) }
     }
 
     private func connection(of transfer: CurlTransfer) -> pulse_socket? {

@@ -103,7 +103,8 @@ struct CurlExchange: Sendable {
         }
         let start = try response.fileOffset(asked: offset)
         try await withCancellation(request.cancellation) {
-            try await FileSink(file, offset: start).take(stream, total: response.bodyLength, request.progress)
+            try await FileSink(file, offset: start).take(
+                stream, total: response.bodyLength, request.body.isPresent ? nil : request.progress)
         } onCancel: {
             stream.cancel()
         }

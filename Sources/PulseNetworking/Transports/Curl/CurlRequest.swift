@@ -53,6 +53,8 @@ final class CurlRequest: Sendable {
         guard request.connectTimeout > 0, request.idleTimeout > 0 else {
             throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
         }
+        // An empty host would mean no proxy to libcurl.
+        if let problem = request.proxy.problem { throw PulseError.invalidRequest(reason: problem) }
         let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
         var lines = HeaderLines()
         for (name, value) in fields {

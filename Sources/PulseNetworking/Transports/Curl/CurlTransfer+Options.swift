@@ -148,10 +148,11 @@ extension CurlTransfer {
             // The environment's list does not count: the request has the exact exclusions.
             try demand("proxy exclusions", set(PULSE_CURLOPT_NOPROXY, ""))
             if let username = request.proxy.username {
-                try demand("a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERNAME, username))
-            }
-            if let password = request.proxy.password {
-                try demand("a proxy's credentials", set(PULSE_CURLOPT_PROXYPASSWORD, password))
+                // The two options for the parts were decoded by some versions of libcurl and not by others; this one
+                // always is.
+                let parts = [username, request.proxy.password ?? ""].map(PercentEncoding.segment)
+                try demand(
+                    "a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERPWD, parts.joined(separator: ":")))
             }
         }
     }

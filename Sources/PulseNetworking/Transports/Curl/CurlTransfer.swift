@@ -234,6 +234,17 @@ final class CurlTransfer: @unchecked Sendable {
         return isHeldUp ? .infinity : request.idleTimeout
     }
 
+    /// For how many seconds nothing is known to have happened.
+    func idleTime(now: TimeInterval) -> TimeInterval {
+        now - max(way.lastActivity, way.connectedAt ?? startedAt)
+    }
+
+    /// Whether a part of the request's body has not left.
+    var isSendingBody: Bool {
+        guard let length = request.bodyLength, way.requestSentAt == nil else { return false }
+        return pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T)) < length
+    }
+
     func timeout(now: TimeInterval) -> TimeoutCheck {
         if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
             // When, not that: this may be the first look for as long as the timeout is.

@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// Not among them are the deadline, which each call keeps to itself; decoder and encoder, which cannot be compared and
 /// go with the route; and the options that plugins further out have dealt with.
-struct CoalescingOptions: Equatable, Sendable {
+struct SharedOptions: Hashable, Sendable {
     /// Breakers, limits and metrics go by it.
     private let route: Call.RouteKey
     private let timeout: TimeInterval?
@@ -22,7 +22,9 @@ struct CoalescingOptions: Equatable, Sendable {
     private let retry: Retry?
 
     /// Nil if no other call can be known to have the same options.
-    init?(of context: PluginContext) {
+    ///
+    /// - Parameter cache: of them; nil if the plugin has dealt with it.
+    init?(of context: PluginContext, cache: RequestOptions.Cache?) {
         let options = context.options
         let retry = options.retry.map { Retry($0) }
         // Closures cannot be compared.
@@ -32,7 +34,7 @@ struct CoalescingOptions: Equatable, Sendable {
         route = context.call.routeKey
         timeout = options.timeout
         connectTimeout = options.connectTimeout
-        cache = options.cache
+        self.cache = cache
         auth = options.auth
         acceptedStatuses = options.acceptedStatuses
         maximumHops = options.redirectPolicy?.maximumHops
@@ -42,7 +44,7 @@ struct CoalescingOptions: Equatable, Sendable {
     }
 
     /// A policy without closures.
-    private struct Retry: Equatable, Sendable {
+    private struct Retry: Hashable, Sendable {
         let maxAttempts: Int
         let backoff: Backoff
         let statuses: Set<Int>
@@ -62,7 +64,7 @@ struct CoalescingOptions: Equatable, Sendable {
         }
     }
 
-    private struct Backoff: Equatable, Sendable {
+    private struct Backoff: Hashable, Sendable {
         let form: String
         var base: TimeInterval = 0
         var maxDelay: TimeInterval = 0
