@@ -5,13 +5,15 @@ All of them listen on loopback and connect to loopback alone, whatever name they
 by `control`, as JSON: `GET /proxied` gives the heads that proxies got, `GET /received` the bytes that came over TLS to
 `recorder`, after the connections before that one have ended. It also tells proxies what to do: `GET /hold` has the tunnels
 that are open keep all that comes, and `GET /pass` has them pass it on; `GET /held` answers once a client's bytes are kept.
+`GET /surplus` has `chatty`, which is in the file system, send an answer that nobody has asked for.
 """
 import asyncio
 import base64
 import json
 import ssl
 
-CREDENTIALS = ("user", "pass:word")
+# Bytes that mean something in a URL, which is what libcurl takes them for.
+CREDENTIALS = ("us%41er", "pass:wo%2Frd%")
 
 
 async def head_of(reader):
@@ -62,6 +64,7 @@ class Peers:
     def __init__(self, context):
         self.context = context
         self.gates = set()
+        self.chatting = set()
         self.proxied = []
         self.received = []
         self.recording = []
@@ -75,6 +78,7 @@ class Peers:
             "locked_socks": (self.locked_socks, None),
             "hanging_proxy": (self.hanging_proxy, None),
             "recorder": (self.recorder, self.context),
+            "chatty": (self.chatty, None),
         }
 
     async def control(self, reader, writer):
@@ -86,6 +90,8 @@ class Peers:
             value = [gate.close() for gate in self.gates]
         elif target == "/pass":
             value = [gate.opened.set() for gate in self.gates]
+        elif target == "/surplus":
+            value = [chat.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n") for chat in self.chatting]
         elif target == "/held":
             held = [asyncio.ensure_future(gate.arrived.wait()) for gate in self.gates if not gate.opened.is_set()]
             await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
@@ -160,6 +166,14 @@ class Peers:
 
     async def locked_socks(self, reader, writer):
         await self.socks(reader, writer, "locked_socks")
+
+    async def chatty(self, reader, writer):
+        self.chatting.add(writer)
+        try:
+            while await head_of(reader):
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nasked")
+        finally:
+            self.chatting.remove(writer)
 
     async def recorder(self, reader, writer):
         ended = asyncio.get_running_loop().create_future()

@@ -145,8 +145,11 @@ def run(directory, command):
         places[name] = start_openssl(directory, name, *options)
 
     servers = peers.Peers(peers.tls(directory))
-    sockets = {name: listener(socket.AF_INET, "127.0.0.1") for name in servers.handlers()}
+    sockets = {name: listener(socket.AF_INET, "127.0.0.1") for name in servers.handlers() if name != "chatty"}
     places |= {name: listening.getsockname()[1] for name, listening in sockets.items()}
+    sockets["chatty"] = socket.socket(socket.AF_UNIX)
+    sockets["chatty"].bind(str(directory / "chatty.socket"))
+    sockets["chatty"].listen()
     # Bound and not listening: whoever connects is refused, and nobody else can take the port.
     refusing = listener(socket.AF_INET, "127.0.0.1", is_listening=False)
     places["refusing"] = refusing.getsockname()[1]

@@ -42,6 +42,74 @@ struct PulseClientTests {
         #expect(routes.withLock { $0 } == ["GET User", "GET User", "DELETE"])
     }
 
+    // MARK: What a plugin makes of a request
+
+    /// Turns a GET into a POST where nobody further out sees it.
+    private struct Overriding: PulsePlugin {
+        let identifier = "overriding"
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            request.httpMethod = "POST"
+        }
+    }
+
+    /// Who somebody is at home does not concern another host.
+    @Test(arguments: [("https://mirror.example.com", nil), ("https://api.example.com", "ada")])
+    func userInformationStaysWithItsOrigin(origin: String, user: String?) async throws {
+        struct Moving: PulsePlugin {
+            let identifier = "moving"
+            let origin: String
+
+            func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+                var parts = request.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+                parts?.host = URL(string: origin)?.host
+                request.url = parts?.url
+            }
+        }
+        let (client, transport) = PulseClient.answering(
+            .test("https://ada:secret@api.example.com/v1"), plugins: [Moving(origin: origin)])
+        _ = try await client.request(GetUser())
+        let url = try #require(transport.requests.first?.url)
+        #expect(url.host == URL(string: origin)?.host)
+        #expect(url.user == user)
+        #expect(url.absoluteString.contains("secret") == (user != nil))
+    }
+
+    @Test func whatLeavesAsAPOSTIsNotRetried() async throws {
+        let configuration = PulseConfiguration.test().with(
+            \.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
+        for (plugins, count) in [([Overriding()], 1), ([], 3)] as [([any PulsePlugin], Int)] {
+            let (client, transport) = PulseClient.answering(configuration, plugins: plugins, status: 503)
+            await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+            #expect(transport.requests.count == count)
+        }
+    }
+
+    @Test func norHedged() async throws {
+        for (plugins, count) in [([Overriding()], 1), ([], 2)] as [([any PulsePlugin], Int)] {
+            let clock = TestClock()
+            let configuration = PulseConfiguration.test().with(\.clock, value: clock)
+            let hedging = HedgingPlugin(delay: .fixed(1), maximumCopies: 1)
+            let (warm, _) = PulseClient.answering(configuration, plugins: [hedging])
+            for _ in 0..<40 { _ = try await warm.request(GetUser()) }
+            let transport = MockTransport { _ in
+                try await clock.sleep(1_000)
+                throw PulseError.cancelled
+            }
+            let client = PulseClient(
+                configuration: configuration, plugins: [hedging] + plugins, transport: transport,
+                events: PulseEventBus())
+            let call = Task { try await client.request(GetUser()) }
+            // The wire's and that of the next copy.
+            await clock.sleepers(atLeast: 2)
+            await clock.advance(by: 1)
+            await clock.sleepers(atLeast: count)
+            #expect(transport.requests.count == count)
+            call.cancel()
+            _ = await call.result
+        }
+    }
+
     // MARK: Results
 
     @Test func givesTheDecodedValueAndItsResponse() async throws {

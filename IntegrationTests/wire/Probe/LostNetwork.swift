@@ -5,7 +5,9 @@ import PulseKit
 /// Two calls over one HTTP/2 connection whose network fails between them. In a network of its own, which it takes down.
 enum LostNetwork {
     /// What each call came to, by its name. OpenSSL's server agrees to HTTP/2 and never answers.
-    static func play(certificates directory: String) async throws -> [String: String] {
+    ///
+    /// - Parameter cancels: whether the second call ends by a cancel, and not by its idle timeout.
+    static func play(certificates directory: String, cancels: Bool) async throws -> [String: String] {
         let server = Process()
         server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         server.currentDirectoryURL = URL(fileURLWithPath: directory)
@@ -32,13 +34,18 @@ enum LostNetwork {
         // The preface of HTTP/2 leaves together with the request.
         read(output, until: "PRI * HTTP/2.0")
         try run("ip", "link", "set", "lo", "down")
-        request.idleTimeout = 5
-        let struck = Task { [request] in try await transport.send(request) }
+        if !cancels { request.idleTimeout = 5 }
+        let ended = Task { [request] in try await transport.send(request) }
+        if cancels {
+            // TCP has sent its bytes several times by then.
+            try await Task.sleep(nanoseconds: 5_000_000_000)
+            ended.cancel()
+        }
         let limit = Task {
             try await Task.sleep(nanoseconds: 60_000_000_000)
             patient.cancel()
         }
-        let outcomes = ["struck": await Outcome.text(of: struck), "patient": await Outcome.text(of: patient)]
+        let outcomes = ["ended": await Outcome.text(of: ended), "patient": await Outcome.text(of: patient)]
         limit.cancel()
         await transport.shutdown()
         return outcomes

@@ -9,7 +9,7 @@ import PulseKit
 // Usage: wire-probe --silent-resolver
 // See SilentResolver.
 //
-// Usage: wire-probe --lost-network DIRECTORY
+// Usage: wire-probe --lost-network DIRECTORY timeout|cancel
 // See LostNetwork.
 
 let arguments = CommandLine.arguments.dropFirst()
@@ -18,7 +18,8 @@ if arguments.first == "--silent-resolver" {
     exit(0)
 }
 if arguments.first == "--lost-network", let directory = arguments.dropFirst().first {
-    FileHandle.standardOutput.write(try JSONEncoder().encode(try await LostNetwork.play(certificates: directory)))
+    let outcomes = try await LostNetwork.play(certificates: directory, cancels: arguments.last == "cancel")
+    FileHandle.standardOutput.write(try JSONEncoder().encode(outcomes))
     exit(0)
 }
 guard let url = arguments.first.flatMap({ URL(string: $0) }) else { exit(2) }

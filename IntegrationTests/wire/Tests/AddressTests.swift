@@ -30,6 +30,21 @@ struct AddressTests {
         #expect(response.headers["X-Host"] == "nowhere.test")
     }
 
+    /// What a server sent too much is no answer there either.
+    @Test
+    func aSocketWithBytesThatNobodyAskedForIsNotTakenAgain() async throws {
+        let url = try #require(URL(string: "http://nowhere.test/path"))
+        try await withTransport(CurlTransport(unixSocketPath: Servers.path("chatty.socket"))) { transport in
+            for reuses in [false, true, false] {
+                let response = try await transport.send(.to(url))
+                #expect(response.statusCode == 200)
+                #expect(response.text == "asked")
+                #expect(response.timings?.isConnectionReused == reuses)
+                if reuses { let _: [Int?] = try await Servers.told("/surplus") }
+            }
+        }
+    }
+
     @Test
     func tellsThatASocketIsMissing() async throws {
         let url = try #require(URL(string: "http://nowhere.test/path"))

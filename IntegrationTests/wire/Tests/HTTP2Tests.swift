@@ -153,14 +153,14 @@ struct HTTP2Tests {
         }
     }
 
-    /// It was silent for as long as they would wait.
+    /// It was silent for twice as long as they would wait.
     @Test
     func whoeverHasBegunToWaitOnItIsToldThatItIsLost() async throws {
         try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
-            let struck = Task { try await Self.expectTimeout(of: request, after: 4, transport) }
+            let struck = Task { try await Self.expectTimeout(of: request, after: 8, transport) }
             try await Self.waitUntilHeld()
             // It leaves the connection to the first one, and the next request three seconds of that one's silence.
-            try await Self.expectTimeout(of: request, after: 1, transport)
+            try await Self.expectTimeout(of: request, after: 5, transport)
             var other = request
             other.idleTimeout = 4
             let call = Task { [other] in try await transport.send(other) }
@@ -173,12 +173,35 @@ struct HTTP2Tests {
         }
     }
 
+    /// What came just now may be answered yet.
+    @Test
+    func whoeverHasWaitedForLessStaysOnIt() async throws {
+        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+            let struck = Task { try await Self.expectTimeout(of: request, after: 2, transport) }
+            try await Self.waitUntilHeld()
+            try await Self.expectTimeout(of: request, after: 1, transport)
+            var other = request
+            other.idleTimeout = 2
+            let call = Task { [other] in try await transport.send(other) }
+            try await struck.value
+            let _: [Int?] = try await Servers.told("/pass")
+            let answer = try await call.value
+            #expect(answer.connection == connection)
+        }
+    }
+
     /// Whoever would wait for ever is told, too, since the other side does not even acknowledge what is sent.
-    @Test(.enabled(if: Probe.mayHaveNetwork, "a network of one's own is not allowed here"))
-    func aConnectionWhoseNetworkFailedServesNobody() throws {
-        let outcomes = try Probe.runWithLostNetwork(certificates: Servers.path(""))
-        let (timeout, lost) = (URLError.Code.timedOut.rawValue, URLError.Code.networkConnectionLost.rawValue)
-        #expect(outcomes == ["struck": "\(timeout) maybeSent", "patient": "\(lost) maybeSent"])
+    @Test(
+        .enabled(if: Probe.mayHaveNetwork, "a network of one's own is not allowed here"),
+        arguments: [
+            ("timeout", "\(URLError.Code.timedOut.rawValue) maybeSent"),
+            // As by a deadline that comes before every timeout.
+            ("cancel", "cancelled"),
+        ])
+    func aConnectionWhoseNetworkFailedServesNobody(end: String, expected: String) throws {
+        let outcomes = try Probe.runWithLostNetwork(certificates: Servers.path(""), end: end)
+        let lost = "\(URLError.Code.networkConnectionLost.rawValue) maybeSent"
+        #expect(outcomes == ["ended": expected, "patient": lost])
     }
 
     private static func atOnce(

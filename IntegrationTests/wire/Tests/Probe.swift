@@ -39,8 +39,10 @@ enum Probe {
     }
 
     /// The same in a network of its own, which fails; what each call came to.
-    static func runWithLostNetwork(certificates: String) throws -> [String: String] {
-        try runInNetwork("true", certificates, ["--lost-network", certificates])
+    ///
+    /// - Parameter end: what ends the call that notices, `timeout` or `cancel`.
+    static func runWithLostNetwork(certificates: String, end: String) throws -> [String: String] {
+        try runInNetwork("true", certificates, ["--lost-network", certificates, end])
     }
 
     /// Whether a network of one's own is allowed here.

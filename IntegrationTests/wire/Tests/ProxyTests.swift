@@ -73,11 +73,12 @@ struct ProxyTests {
         let host = Self.host()
         let url = try Servers.url(server, host: host)
         for proxy in [Self.http(.lockedProxy), Self.socks(.lockedSocks)] {
-            let response = try await Self.get(url, by: proxy.credentials(username: "user", password: "pass:word"))
+            let response = try await Self.get(
+                url, by: proxy.credentials(username: "us%41er", password: "pass:wo%2Frd%"))
             #expect(response.statusCode == 200)
         }
         let heads = try await Servers.proxied(.lockedProxy, containing: host)
-        #expect(heads.first?.contains("\r\nProxy-Authorization: Basic dXNlcjpwYXNzOndvcmQ=\r\n") == true)
+        #expect(heads.first?.contains("\r\nProxy-Authorization: Basic dXMlNDFlcjpwYXNzOndvJTJGcmQl\r\n") == true)
     }
 
     /// Without a tunnel the proxy's answer is the answer.

@@ -120,10 +120,9 @@ final class Wire: Sendable {
             if let cookies = context.storedCookies, headers.header("Cookie") == cookies {
                 stripped.setValue(nil, forHTTPHeaderField: "Cookie")
             }
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-            if parts?.percentEncodedUser != nil || parts?.percentEncodedPassword != nil {
-                (parts?.percentEncodedPassword, parts?.percentEncodedUser) = (nil, nil)
-                url = parts?.url ?? url
+            if var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), parts.percentEncodedUser != nil {
+                (parts.percentEncodedUser, parts.percentEncodedPassword) = (nil, nil)
+                url = parts.url ?? url
                 stripped.url = url
             }
         }

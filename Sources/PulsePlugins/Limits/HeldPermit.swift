@@ -48,7 +48,8 @@ struct HeldPermit: Sendable {
         }
     }
 
-    private var outer: HeldPermit? { state.withLock { $0.outer } }
+    /// The one within which it was taken.
+    var outer: HeldPermit? { state.withLock { $0.outer } }
 
     private var isHeld: Bool { state.withLock { $0.isHeld } }
 

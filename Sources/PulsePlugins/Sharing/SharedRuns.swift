@@ -9,8 +9,9 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     typealias Work = @Sendable (WaitingCalls) async -> Outcome
 
     /// One caller's part in a run.
-    // A class, so that the outcome is not copied on its way through asynchronous functions. Unchecked: what changes is
-    // reached under the lock of the runs alone, which saves one for each.
+    // A class, so that the outcome is not copied on its way through asynchronous functions.
+    //
+    // Unchecked: what changes is reached under the lock of the runs alone, which saves one for each.
     final class Share: @unchecked Sendable {
         fileprivate let ticket: Ticket
         fileprivate let run: Run

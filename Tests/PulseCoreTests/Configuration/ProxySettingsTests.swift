@@ -23,6 +23,22 @@ struct ProxySettingsTests {
         #expect(proxy.route == ProxySettings.http(host: "p", port: 1).route)
     }
 
+    /// libcurl takes an empty host for no proxy, and another port for the port 0.
+    @Test(arguments: [
+        (ProxySettings.environment, false), (.direct, false), (.http(host: "proxy", port: 1), false),
+        (.socks5(host: "::1", port: 65_535), false), (.http(host: "[::1]", port: 80), false),
+        (.http(host: "", port: 3128), true), (.http(host: "\0proxy", port: 3128), true),
+        (.http(host: "user@proxy", port: 3128), true), (.http(host: "http://proxy", port: 3128), true),
+        (.http(host: "a b", port: 3128), true), (.socks5(host: "proxy", port: 0), true),
+        (.socks5(host: "proxy", port: -1), true), (.socks5(host: "proxy", port: 65_536), true),
+        (.direct.credentials(username: "u", password: "p"), true),
+        (.environment.credentials(username: "u", password: "p"), true),
+    ])
+    func knowsWhatIsNoProxy(proxy: ProxySettings, hasProblem: Bool) {
+        #expect((proxy.problem != nil) == hasProblem)
+        #expect(proxy.problem?.contains("proxy@") != true)
+    }
+
     @Test
     func noTextShowsThePassword() {
         let proxy = ProxySettings.http(host: "p", port: 1).credentials(username: "u5er", password: "hunter2")

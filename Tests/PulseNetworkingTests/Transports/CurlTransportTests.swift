@@ -109,6 +109,42 @@ struct CurlTransportTests {
         #expect(code == expected)
     }
 
+    @Test func aProxyThatIsNoneIsRefusedBeforeAnythingIsSent() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("answer") }
+            let transport = CurlTransport()
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), proxy: .http(host: "", port: 3128))
+            await #expect {
+                try await transport.send(request)
+            } throws: {
+                PulseError(wrapping: $0).kind == .invalidRequest
+            }
+            #expect(server.requests.isEmpty)
+            await transport.shutdown()
+        }
+    }
+
+    /// With a body, progress is that of the body alone.
+    @Test func progressIsOfOneDirection() async throws {
+        let told = Locked<[TransferProgress]>([])
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await MockServer.run { server in
+            server.fallback { _ in .data(Data(repeating: 1, count: 100_000)) }
+            var request = URLRequest(url: server.baseURL)
+            request.httpMethod = "PUT"
+            let transport = CurlTransport()
+            _ = try await transport.send(
+                TransportRequest(
+                    urlRequest: request, body: .bytes(Data(repeating: 2, count: 1_000)),
+                    delivery: .file(file, resumeOffset: 0),
+                    progress: { step in told.withLock { $0.append(step) } }))
+            await transport.shutdown()
+        }
+        #expect(told.withLock { $0 }.allSatisfy { $0.completed <= 1_000 })
+    }
+
     /// As the versions of libcurl from 7.68 on tell it.
     @Test(
         arguments: [

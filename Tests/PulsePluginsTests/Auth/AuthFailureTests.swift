@@ -99,6 +99,34 @@ struct AuthFailureTests {
         #expect(await stage.failure()?.kind == .unauthorized)
     }
 
+    /// The token that it was sent with may be an older one.
+    @Test func aLate401ForAnOlderTokenLeavesTheSessionEnded() async throws {
+        let gate = Gate()
+        let stage = AuthStage(
+            FakeSession { session in
+                guard session.token == "t1" else {
+                    session.set(\.token, nil)
+                    throw PulseError.unauthorized()
+                }
+                return session.takeNextToken()
+            }
+        ) { request in
+            guard request.url?.path == "/late" else {
+                return request.url?.path == "/end" ? PulseResponse(statusCode: 401, request: request) : nil
+            }
+            await gate.pass()
+            return PulseResponse(statusCode: 401, request: request)
+        }
+        let late = Task { await stage.failure("/late") }
+        await gate.arrivals(atLeast: 1)
+        try await stage.get()
+        await stage.clock.advance(by: 60)
+        #expect(await stage.failure("/end")?.kind == .sessionExpired)
+        gate.open()
+        #expect(await late.value?.kind == .sessionExpired)
+        #expect(await stage.failure(auth: .required)?.kind == .sessionExpired)
+    }
+
     @Test func anOldSessionThatEndsWhileAnotherBeginsEndsNothing() async throws {
         let stage = AuthStage(
             FakeSession { session in

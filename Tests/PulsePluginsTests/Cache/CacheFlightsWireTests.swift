@@ -15,10 +15,11 @@ struct CacheFlightsWireTests {
     private static let retry = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
 
     private static func call(
-        _ stage: CacheStage, _ client: PulseClient? = nil, retry: RetryPolicy? = nil, deadline: TimeInterval? = nil,
-        timeout: TimeInterval = .infinity, plugins: [any PulsePlugin] = []
+        _ stage: CacheStage, _ client: PulseClient? = nil, _ options: RequestOptions = RequestOptions(),
+        retry: RetryPolicy? = nil, deadline: TimeInterval? = nil, timeout: TimeInterval = .infinity,
+        plugins: [any PulsePlugin] = []
     ) async throws -> PulseResponse {
-        let options = RequestOptions().with(\.retry, value: retry).with(\.deadline, value: deadline)
+        let options = options.with(\.retry, value: retry).with(\.deadline, value: deadline)
             .with(\.timeout, value: timeout)
         return try await (client ?? stage.client).rawRequest(GetA(plugins: plugins), options: options)
     }
@@ -115,10 +116,13 @@ struct CacheFlightsWireTests {
                 Task { try await Self.call(stage, retry: .never) },
                 Task { try await Self.call(stage, retry: Self.retry) },
                 Task { try await Self.call(stage, timeout: 1_000) },
+                // These stand in lines of their own.
+                Task { try await Self.call(stage, nil, RequestOptions().with(\.priority, value: .high)) },
+                Task { try await Self.call(stage, nil, RequestOptions().with(\.route, value: "another")) },
             ]
-            try await stage.server.requests(atLeast: 3)
-            #expect(stage.cache.keeper.flights.waiterCount == 3)
-            #expect(stage.cache.keeper.flights.runCount == 3)
+            try await stage.server.requests(atLeast: calls.count)
+            #expect(stage.cache.keeper.flights.waiterCount == calls.count)
+            #expect(stage.cache.keeper.flights.runCount == calls.count)
             for call in calls {
                 call.cancel()
                 _ = await call.result

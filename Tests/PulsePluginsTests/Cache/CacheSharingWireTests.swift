@@ -51,6 +51,28 @@ struct CacheSharingWireTests {
         }
     }
 
+    @Test(arguments: URLCredentialPlugin.all.indices)
+    func norIsOneInTheURL(index: Int) async throws {
+        let plugin = URLCredentialPlugin.all[index]
+        try await CacheStage.run(after: [plugin]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            for _ in 0..<3 { try await stage.get() }
+            #expect(stage.sent == 3)
+            #expect(stage.warnings.count == 1)
+            #expect(stage.warnings.first?.contains("inner") == false)
+        }
+    }
+
+    /// What else a plugin puts there tells nothing of who asks.
+    @Test func anotherQueryItemIsNoCredential() async throws {
+        try await CacheStage.run(after: [URLCredentialPlugin(query: "?page=1")]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            for _ in 0..<3 { try await stage.get() }
+            #expect(stage.sent == 1)
+            #expect(stage.warnings.isEmpty)
+        }
+    }
+
     /// A plugin that nobody further out sees gives each call a key of its own.
     private static func keys() -> HeadersPlugin {
         let count = Locked(0)

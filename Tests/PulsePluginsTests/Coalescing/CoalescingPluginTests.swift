@@ -270,6 +270,13 @@ struct CoalescingPluginTests {
         #expect(stage.transport.requests.count == 2)
     }
 
+    @Test(arguments: URLCredentialPlugin.all.indices)
+    func aCredentialThatAPluginFurtherInPutsIntoTheURLKeepsCallsApart(index: Int) async throws {
+        let stage = Stage(inner: [URLCredentialPlugin.all[index]])
+        let calls = [(Plain, RequestOptions)](repeating: (Plain(), RequestOptions()), count: 3)
+        #expect(try await stage.requests(for: calls, sharing: 3) == 3)
+    }
+
     @Test func clientsThatShareThePluginShareNoAnswer() async throws {
         let stage = Stage()
         let other = PulseClient(

@@ -41,6 +41,34 @@ struct ConcurrencyLimitPluginTests {
         #expect(plugin.keyCount == 0)
     }
 
+    /// Those who hold the permits may wait for it, by a recovery of theirs that needs the token.
+    @Test func aRefreshDoesNotStandInTheLine() async throws {
+        let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
+        let first = await Self.start(plugin, "/first", through: gate)
+        let refresh = await WorkScope.run(TokenRefresh(FakeSession())) {
+            await Self.start(plugin, "/refresh", through: gate)
+        }
+        #expect(gate.arrivals == ["first", "refresh"])
+        gate.open()
+        for call in [first, refresh] { _ = try await call.value }
+        #expect(plugin.keyCount == 0)
+    }
+
+    /// As where each call begins the task of the next one.
+    @Test func aChainOfTasksKeepsNoPermitThatWasGivenBack() {
+        let (permits, owner) = (Permits<LimitKey.Value>(limit: 1), NSObject())
+        var last: HeldPermit?
+        for _ in 0..<3 {
+            let permit = HeldPermit.$innermost.withValue(last) { HeldPermit(permits, of: owner, .name("a")) }
+            let inner = HeldPermit.$innermost.withValue(permit) { HeldPermit(permits, of: owner, .name("a")) }
+            #expect(permit.outer == nil)
+            #expect(inner.outer != nil)
+            inner.release()
+            permit.release()
+            last = inner
+        }
+    }
+
     @Test func aCancelledWaiterLeavesNoHole() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         let first = await Self.start(plugin, "/first", through: gate)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
 import PulseTesting
 import Testing
 
+@testable import PulseCore
 @testable import PulsePlugins
 
 @Suite(.timeLimit(.minutes(5)))
@@ -47,6 +47,27 @@ struct SharedRunsStressTests {
         end.finish()
         await runs.waitUntilIdle()
         #expect(isCancelled.withLock { $0 } == false)
+    }
+
+    /// By that they judge whether its outcome is theirs.
+    @Test func whoJoinsWorkBehindLearnsWhatItSent() async throws {
+        let (held, end) = AsyncStream<Void>.makeStream()
+        let sent = URLRequest.mock(.get, "/sent")
+        runs.beginBehind("/", unless: { _ in false }) { waiting in
+            let call = PluginContext.mock().call.detached(for: waiting)
+            call.noteSent(sent)
+            call.markSecret(header: "X-Marked")
+            for await _ in held {}
+            return "new"
+        }
+        let call = PluginContext.mock().call
+        let share = Task<URLRequest?, any Error>.startingNow {
+            await runs.share(of: "/", for: call) { _ in "another" }.sent
+        }
+        #expect(runs.waiterCount == 1)
+        end.finish()
+        #expect(try await share.value == sent)
+        #expect(call.isSecret(header: "X-Marked"))
     }
 
     /// Also those who joined it before it was closed.

@@ -147,10 +147,10 @@ extension CurlTransfer {
                 set(PULSE_CURLOPT_PROXYTYPE, type))
             // The environment's list does not count: the request has the exact exclusions.
             try demand("proxy exclusions", set(PULSE_CURLOPT_NOPROXY, ""))
-            if let username = request.proxy.username {
+            if request.proxy.username != nil || request.proxy.password != nil {
                 // The two options for the parts were decoded by some versions of libcurl and not by others; this one
                 // always is.
-                let parts = [username, request.proxy.password ?? ""].map(PercentEncoding.segment)
+                let parts = [request.proxy.username, request.proxy.password].map { PercentEncoding.segment($0 ?? "") }
                 try demand(
                     "a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERPWD, parts.joined(separator: ":")))
             }
