@@ -75,6 +75,32 @@ struct PulseClientTests {
         #expect(url.absoluteString.contains("secret") == (user != nil))
     }
 
+    /// What the hop before has sent is nothing to it.
+    @Test func theGETAfterARedirectedPOSTMayBeResentByTheTransport() async throws {
+        let mayBeResent = Locked<[Bool]>([])
+        let transport = MockTransport { request in
+            let isPost = request.httpMethod == "POST"
+            return PulseResponse(
+                statusCode: isPost ? 303 : 200, headers: isPost ? ["Location": "/v1/users/1"] : [:],
+                data: isPost ? Data() : User.json, request: request)
+        }
+        struct Noting: Transport {
+            let base: MockTransport
+            let mayBeResent: Locked<[Bool]>
+            var capabilities: TransportCapabilities { base.capabilities }
+
+            func send(_ request: TransportRequest) async throws -> PulseResponse {
+                mayBeResent.withLock { $0.append(request.mayBeResent) }
+                return try await base.send(request)
+            }
+        }
+        let client = PulseClient(
+            configuration: .test(), transport: Noting(base: transport, mayBeResent: mayBeResent),
+            events: PulseEventBus())
+        #expect(try await client.request(GetUser(method: .post)) == User())
+        #expect(mayBeResent.withLock { $0 } == [false, true])
+    }
+
     @Test func whatLeavesAsAPOSTIsNotRetried() async throws {
         let configuration = PulseConfiguration.test().with(
             \.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))

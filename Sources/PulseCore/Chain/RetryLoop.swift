@@ -153,7 +153,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     /// key, or nothing was sent (RFC 9110, section 9.2.2).
     private func mayRepeat(_ request: URLRequest, isUnsent: Bool, in context: PluginContext) -> Bool {
         context.body.isReplayable
-            && (context.mayRepeat(request) || policy.retriesUnsafeMethods || isUnsent)
+            && (isUnsent || context.mayRepeat(request, sent: context.call.sent) || policy.retriesUnsafeMethods)
     }
 
     /// The failure that an outcome counts as, whether or not it will be retried; nil if it does not count as one.
@@ -181,11 +181,12 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
 
 extension PluginContext {
     /// Whether a request may reach a server twice, because of its method or its key (RFC 9110, section 9.2.2). A plugin
-    /// may have changed the method since the client built the request, or further in before it was sent: all these
-    /// methods must be idempotent.
-    package func mayRepeat(_ request: URLRequest) -> Bool {
-        let sent = call.sent
-        return (method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey)
+    /// may have changed the method since the client built the request: both methods must be idempotent.
+    ///
+    /// - Parameter sent: the request as it was sent, of which a plugin further in may have made something else; nil if
+    ///   it was not sent.
+    package func mayRepeat(_ request: URLRequest, sent: URLRequest? = nil) -> Bool {
+        (method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey)
             && (sent.map { $0.isIdempotent || $0.hasIdempotencyKey } ?? true)
     }
 }

@@ -74,7 +74,8 @@ final class CacheKeeper: Sendable {
             exchange.context.emit(
                 .warning(
                     """
-                    answers to requests with the \(unseen) are not cached: a plugin further in sets it, so the cache cannot tell whose they are; let that plugin stand before the cache
+                    answers to requests with the \(unseen) are not cached: a plugin further in sets it, so the \
+                    cache cannot tell whose they are; let that plugin stand before the cache
                     """))
         }
         return false

@@ -25,7 +25,9 @@ public import PulseCore
 /// plugin further in sets a credential, nothing is shared: the calls that waited send requests of their own, and a
 /// warning says so.
 public struct CoalescingPlugin: PulsePlugin {
-    private let runs = SharedRuns<CoalescingKey, Result<PulseResponse, PulseError>>(cancelled: .failure(.cancelled))
+    private typealias Runs = SharedRuns<CoalescingKey, Result<PulseResponse, PulseError>>
+
+    private let runs = Runs(cancelled: .failure(.cancelled))
     private let unseenCredentials = OneWarning(
         """
         calls are not coalesced whose credential a plugin further in sets, since nobody could tell whose answers they \
@@ -70,10 +72,7 @@ public struct CoalescingPlugin: PulsePlugin {
 
     /// Whether the outcome may go to a call other than the first: not if the request as it was sent says more of who
     /// asks than this call's own.
-    private func isFit(
-        _ share: SharedRuns<CoalescingKey, Result<PulseResponse, PulseError>>.Share, for request: URLRequest,
-        in call: Call
-    ) -> Bool {
+    private func isFit(_ share: Runs.Share, for request: URLRequest, in call: Call) -> Bool {
         // A plugin may have changed the answer, so that it no longer says what was sent.
         let sent = [share.sent, try? share.outcome.get().request].compactMap { $0 }
         let seen = request.allHTTPHeaderFields ?? [:]

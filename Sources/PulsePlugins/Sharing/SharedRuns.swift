@@ -109,6 +109,7 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     }
 
     /// The caller's share, with its outcome, of the work of that key, which begins if it is not under way.
+    // Inlined, as is `begin`: else the work would go through two more asynchronous functions.
     @inline(__always)
     func share(of key: Key, for call: Call, _ work: @escaping Work) async -> Share {
         let (share, watchers) = state.withLock { state in

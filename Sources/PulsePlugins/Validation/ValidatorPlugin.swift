@@ -148,7 +148,7 @@ public struct ValidatorPlugin: PulsePlugin {
     /// The rule of every retry (RFC 9110, section 9.2.2). A validator may lift it, but not for a body that can be sent
     /// only once.
     private func mayRepeat(_ request: URLRequest, _ wish: Wish, in context: PluginContext) -> Bool {
-        context.body.isReplayable && (context.mayRepeat(request) || wish.repeatsUnsafe)
+        context.body.isReplayable && (context.mayRepeat(request, sent: context.call.sent) || wish.repeatsUnsafe)
     }
 }
 
