@@ -157,12 +157,12 @@ struct HTTP2Tests {
     @Test
     func whoeverHasBegunToWaitOnItIsToldThatItIsLost() async throws {
         try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
-            let struck = Task { try await Self.expectTimeout(of: request, after: 8, transport) }
+            let struck = Task { try await Self.expectTimeout(of: request, after: 12, transport) }
             try await Self.waitUntilHeld()
             // It leaves the connection to the first one, and the next request three seconds of that one's silence.
-            try await Self.expectTimeout(of: request, after: 5, transport)
+            try await Self.expectTimeout(of: request, after: 9, transport)
             var other = request
-            other.idleTimeout = 4
+            other.idleTimeout = 6
             let call = Task { [other] in try await transport.send(other) }
             try await struck.value
             let failure = await #expect(throws: TransportFailure.self) { try await call.value }
@@ -177,11 +177,11 @@ struct HTTP2Tests {
     @Test
     func whoeverHasWaitedForLessStaysOnIt() async throws {
         try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
-            let struck = Task { try await Self.expectTimeout(of: request, after: 2, transport) }
+            let struck = Task { try await Self.expectTimeout(of: request, after: 6, transport) }
             try await Self.waitUntilHeld()
-            try await Self.expectTimeout(of: request, after: 1, transport)
+            try await Self.expectTimeout(of: request, after: 3, transport)
             var other = request
-            other.idleTimeout = 2
+            other.idleTimeout = 6
             let call = Task { [other] in try await transport.send(other) }
             try await struck.value
             let _: [Int?] = try await Servers.told("/pass")

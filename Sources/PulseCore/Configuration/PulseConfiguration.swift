@@ -21,7 +21,7 @@ public struct PulseConfiguration: Sendable {
     /// The total time of a call in seconds; nil, the default, is no limit.
     public var deadline: TimeInterval?
     /// Header fields of every request, which an endpoint's own override. Empty by default. Secret ones are sent home
-    /// only.
+    /// only; a client that has no home sends them with the first hop of each call, wherever that goes.
     public var defaultHeaders: [String: String] = [:]
     /// Which failures are tried again and how often; three attempts in all by default.
     public var retryPolicy: RetryPolicy = .default

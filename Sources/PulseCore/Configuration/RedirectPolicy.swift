@@ -27,7 +27,7 @@ public struct RedirectPolicy: Sendable {
         RedirectPolicy(mode: .follow(maximumHops: max(0, maximumHops)))
     }
 
-    /// Follows no redirect: the 3xx is the answer.
+    /// Follows no redirect: the 3xx is the answer, and ``PulseError/http(_:)`` unless the call accepts that status.
     public static let refuse = RedirectPolicy(mode: .refuse)
 
     /// Follows with the request that the closure returns, or not at all if it returns nil.

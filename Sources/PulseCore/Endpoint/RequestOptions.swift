@@ -3,8 +3,8 @@
 /// Settings of one call. Every field is optional and nil inherits: the call's settings win over the endpoint's, and
 /// those over the client's, field by field.
 ///
-/// Times are positive numbers of seconds, or infinity for no limit; anything else is
-/// ``PulseError/invalidRequest(reason:)``.
+/// Timeouts are positive numbers of seconds, or infinity for no limit; anything else is
+/// ``PulseError/invalidRequest(reason:)``. A ``deadline`` may be 0 or less: it has passed then.
 public struct RequestOptions: Sendable {
     /// How a call takes part in authentication.
     public enum Auth: Sendable, Hashable {

@@ -53,7 +53,8 @@ public indirect enum PulseError: Error, Sendable {
 
     // MARK: Plugins, queue, GraphQL, sockets
 
-    /// A circuit breaker refuses calls to `name`; it lets one through in `retryAfter` seconds at the earliest.
+    /// A circuit breaker refuses calls to `name`; it lets one through in `retryAfter` seconds at the earliest, which
+    /// are infinitely many where it was isolated by hand.
     case circuitOpen(name: String, retryAfter: TimeInterval)
     /// All attempts failed; thrown only by a policy that sets ``RetryPolicy/reportsExhaustion``.
     case retryExhausted(last: PulseError, attempts: Int)

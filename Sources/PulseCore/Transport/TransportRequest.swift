@@ -41,7 +41,8 @@ public struct TransportRequest: Sendable {
     public var mayBeResent: Bool
     /// How urgent the request is among those of its client.
     public var priority: RequestPriority
-    /// Called with the progress of the request's body if there is one, else of the answer's body; from any thread.
+    /// Called with the progress of the request's body if there is one, else of an answer's body that goes to a file;
+    /// from any thread.
     public var progress: (@Sendable (TransferProgress) -> Void)?
     /// Takes the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
     public var events: (any EventSink)?

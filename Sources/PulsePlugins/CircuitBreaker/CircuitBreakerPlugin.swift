@@ -5,9 +5,10 @@ public import PulseCore
 /// Refuses calls to a host that keeps failing, so that it can recover and nobody waits for it: after too many failures
 /// calls end at once with ``PulseCore/PulseError/circuitOpen(name:retryAfter:)``, until a probe succeeds.
 ///
-/// - Failures are connect errors, timeouts and the statuses 500, 502, 503 and 504, unless the call accepts the status.
-///   Any other answer is a success, a redirect too. A 429, a cancelled call, a call without a connection and one whose
-///   deadline passes before it has left do not count.
+/// - Failures are failed connects and TLS handshakes, lost connections, timeouts, a deadline that strikes after the
+///   request has left, and the statuses 500, 502, 503 and 504, unless the call accepts the status. Any other answer is
+///   a success, a redirect too. A 429, a cancelled call, a call without a connection and one whose deadline passes
+///   before it has left do not count.
 /// - An app error that a validator further in makes of an answer is a success, as a 404 is: the host has answered. A
 ///   validator that finds the host failing puts a 503 in the answer's place.
 /// - A streamed answer is judged at its head. A refused call is not retried.

@@ -20,8 +20,9 @@ enum CircuitKey: Hashable, Sendable {
 struct Circuits: Sendable {
     private struct Circuit: Sendable {
         var breaker: CircuitBreaker
-        /// The sink of the client that used it first: a change by hand has no call whose sink could tell of it.
-        let events: (any EventSink)?
+        /// The sink of the client that used it first: a change by hand has no call whose sink could tell of it. Nil
+        /// until then.
+        var events: (any EventSink)?
     }
 
     /// A change that listeners are to be told of.
@@ -53,7 +54,11 @@ struct Circuits: Sendable {
         _ key: CircuitKey, at now: TimeInterval, _ events: (any EventSink)?
     ) -> (CircuitBreaker.Admission, CircuitBreaker.Change?) {
         guard !isolatesAll else { return (.refused(retryAfter: .infinity), nil) }
-        return withCircuit(key, events) { $0.breaker.admit(at: now) }
+        return withCircuit(key, events) { circuit in
+            // It was isolated before anybody used it.
+            if circuit.events == nil { circuit.events = events }
+            return circuit.breaker.admit(at: now)
+        }
     }
 
     mutating func settle(

@@ -5,8 +5,9 @@ public import PulseCore
 /// Sets header fields on every call, over those that the request already has.
 ///
 /// It works once for each call and redirect hop, outside the retry loop. A secret field goes to the client's home
-/// origins only. A field that cannot be sent (a name that is not a token, a value with CR, LF or NUL) fails the call
-/// before anything is sent, with ``PulseError/invalidRequest(reason:)``.
+/// origins only; of a client that has none, with the first hop of each call. A field that cannot be sent (a name that
+/// is not a token, a value with CR, LF or NUL) fails the call before anything is sent, with
+/// ``PulseError/invalidRequest(reason:)``.
 public struct HeadersPlugin: PulsePlugin {
     private enum Source: Sendable {
         case constant([(name: String, value: String?)])

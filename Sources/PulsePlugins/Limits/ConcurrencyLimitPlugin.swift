@@ -10,7 +10,8 @@ public import PulseCore
 ///
 /// A permit is given back when the answer is there, for a streamed answer when its stream ends. Every attempt takes its
 /// own, and none is held while the retry loop waits. A call that a plugin further in makes within another one of the
-/// same key shares that one's permit.
+/// same key shares that one's permit. A call made within a token's refresh takes none: those who hold the permits may
+/// wait for it.
 public struct ConcurrencyLimitPlugin: PulsePlugin {
     /// A class for its identity: copies of the plugin share one line.
     private final class Line: Sendable {

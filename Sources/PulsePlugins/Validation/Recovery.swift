@@ -17,6 +17,7 @@ public struct Recovery: Sendable {
     let work: Work
 
     /// Sends another request through the plugins further in; any 2xx is a success. Its redirects are not followed.
+    /// It fails with ``PulseCore/PulseError/responseTooLarge(limit:)`` if its answer's body is over 1 MiB.
     ///
     /// - Parameter name: the request's method and URL by default.
     public static func request(_ request: URLRequest, named name: String? = nil) -> Recovery {

@@ -352,6 +352,15 @@ struct CircuitBreakerPluginTests {
         #expect(events.names == ["opened \(Self.home)", "closed \(Self.home)"])
     }
 
+    /// A client that uses it later is told of what becomes of it.
+    @Test func aCircuitThatWasIsolatedBeforeItsFirstCallTellsOfItsReset() async {
+        let plugin = CircuitBreakerPlugin()
+        plugin.isolate(Self.home)
+        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
+        plugin.reset(Self.home)
+        #expect(events.names == ["closed \(Self.home)"])
+    }
+
     @Test func everythingCanBeIsolatedAndReset() async {
         let plugin = CircuitBreakerPlugin()
         await call(plugin, Self.answer(200))
