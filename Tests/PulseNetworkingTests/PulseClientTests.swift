@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
 import PulseNetworking
 import PulseObservability
@@ -40,6 +41,25 @@ struct PulseClientTests {
         let _: User = try await client.get("/users/2")
         try await client.delete("/users/1")
         #expect(routes.withLock { $0 } == ["GET User", "GET User", "DELETE"])
+    }
+
+    // MARK: Where it works
+
+    /// The chain and the plugins stay where their caller is, so the client leaves that actor before them.
+    @Test @MainActor func aCallFromTheMainActorWorksElsewhere() async throws {
+        // The thread tells nothing: on Linux the main queue may have another one.
+        let key = DispatchSpecificKey<Void>()
+        DispatchQueue.main.setSpecific(key: key, value: ())
+        defer { DispatchQueue.main.setSpecific(key: key, value: nil) }
+        let onMain = Locked<[Bool]>([])
+        let logger = LoggerPlugin(
+            options: .init(verbosity: .minimal) { _ in
+                onMain.withLock { $0.append(DispatchQueue.getSpecific(key: key) != nil) }
+            })
+        #expect(DispatchQueue.getSpecific(key: key) != nil)
+        let (client, _) = PulseClient.answering(plugins: [logger])
+        _ = try await client.request(GetUser())
+        #expect(onMain.withLock { $0 } == [false])
     }
 
     // MARK: What a plugin makes of a request

@@ -153,18 +153,27 @@ struct HTTP2Tests {
         }
     }
 
+    /// A request that waits on the silent connection for up to six seconds when one that came before it is struck there.
+    private static func latecomer(
+        after delay: TimeInterval, toOneStruckAfter seconds: TimeInterval, _ request: TransportRequest,
+        _ transport: CurlTransport
+    ) async throws -> Task<PulseResponse, any Error> {
+        let struck = Task { try await expectTimeout(of: request, after: seconds, transport) }
+        try await waitUntilHeld()
+        // It leaves the connection to the first one, and the next request the rest of that one's silence.
+        try await expectTimeout(of: request, after: delay, transport)
+        var late = request
+        late.idleTimeout = 6
+        let call = Task { [late] in try await transport.send(late) }
+        try await struck.value
+        return call
+    }
+
     /// It was silent for twice as long as they would wait.
     @Test
     func whoeverHasBegunToWaitOnItIsToldThatItIsLost() async throws {
         try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
-            let struck = Task { try await Self.expectTimeout(of: request, after: 12, transport) }
-            try await Self.waitUntilHeld()
-            // It leaves the connection to the first one, and the next request three seconds of that one's silence.
-            try await Self.expectTimeout(of: request, after: 9, transport)
-            var other = request
-            other.idleTimeout = 6
-            let call = Task { [other] in try await transport.send(other) }
-            try await struck.value
+            let call = try await Self.latecomer(after: 9, toOneStruckAfter: 12, request, transport)
             let failure = await #expect(throws: TransportFailure.self) { try await call.value }
             #expect(failure?.code == .networkConnectionLost)
             #expect(failure?.phase == .maybeSent)
@@ -177,13 +186,7 @@ struct HTTP2Tests {
     @Test
     func whoeverHasWaitedForLessStaysOnIt() async throws {
         try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
-            let struck = Task { try await Self.expectTimeout(of: request, after: 6, transport) }
-            try await Self.waitUntilHeld()
-            try await Self.expectTimeout(of: request, after: 3, transport)
-            var other = request
-            other.idleTimeout = 6
-            let call = Task { [other] in try await transport.send(other) }
-            try await struck.value
+            let call = try await Self.latecomer(after: 3, toOneStruckAfter: 6, request, transport)
             let _: [Int?] = try await Servers.told("/pass")
             let answer = try await call.value
             #expect(answer.connection == connection)

@@ -11,7 +11,8 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     /// One caller's part in a run.
     // A class, so that the outcome is not copied on its way through asynchronous functions.
     //
-    // Unchecked: what changes is reached under the lock of the runs alone, which saves one for each.
+    // Unchecked: what changes is reached under the lock of the runs alone, which saves one for each. Its caller reads
+    // the outcome without it, but not before it has found it settled, or was resumed since: then it changes no more.
     final class Share: @unchecked Sendable {
         fileprivate let ticket: Ticket
         fileprivate let run: Run
@@ -46,7 +47,7 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     }
 
     /// Work from its beginning to its very end, whether or not somebody waits.
-    // Unchecked, for the same reason.
+    // Unchecked: what changes is reached under that lock alone.
     fileprivate final class Run: @unchecked Sendable {
         /// The calls that share it.
         let waiting: WaitingCalls
