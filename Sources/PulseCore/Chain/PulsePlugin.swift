@@ -43,8 +43,8 @@ public protocol PulsePlugin: Sendable {
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse
 
-    /// Ends the background work that is under way; the plugin stays usable, since several clients may share it. Does
-    /// nothing by default.
+    /// Ends the background work that is under way. The plugin stays usable, since several clients may share it, and
+    /// work that calls wait for goes on: a client's own calls have ended by then. Does nothing by default.
     func shutdown() async
 }
 

@@ -94,6 +94,8 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         return try await outcome(after: response, to: request, credential, provider, refresh, in: context, next)
     }
 
+    /// Ends a refresh that no call waits for. One that calls wait for, perhaps another client's, goes on. The plugin
+    /// stays usable.
     public func shutdown() async {
         if case .provider(_, let refresh) = source { await refresh.shutdown() }
     }

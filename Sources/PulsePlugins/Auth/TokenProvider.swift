@@ -12,7 +12,8 @@ public protocol TokenProvider: Sendable {
     func accessToken() async -> String?
 
     /// Gets a new token, keeps it, and returns it. At most one runs at a time, in a task that no caller can cancel; it
-    /// is cancelled after 30 s and by a shutdown. If it goes on nevertheless, later calls wait for it, 30 s each.
+    /// is cancelled after 30 s, and by a shutdown while no call waits for it. If it goes on nevertheless, later calls
+    /// wait for it, 30 s each.
     ///
     /// Calls made within it, through the client that the plugin serves too, pass the plugin untouched; from a
     /// `Task.detached` or a queue they do not, unless they are ``RequestOptions/Auth/anonymous``.

@@ -198,12 +198,13 @@ extension TokenRefresh {
             return (fail(run, error, now: now), run.asking)
         }
 
-        /// Gives up the current refresh, if there is one, and returns those who wait for it.
-        mutating func abandon() -> [Waiter] {
-            guard let run else { return [] }
+        /// Gives up the current refresh unless somebody waits for it; gives the numbers of one that goes on.
+        mutating func abandon() -> (run: Int, asking: Int)? {
+            guard let run else { return nil }
+            guard run.waiters.isEmpty else { return (run.number, run.asking) }
             self.run = nil
             straggler = Straggler(asking: run.asking, token: run.token, isAbandoned: true)
-            return run.waiters.values.map(\.value)
+            return nil
         }
 
         private mutating func finishLate(

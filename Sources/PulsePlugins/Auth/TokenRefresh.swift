@@ -4,7 +4,8 @@ import PulseCore
 
 /// Refreshes a provider's tokens, one refresh at a time, for all calls that need it.
 ///
-/// A refresh runs in a task of this object. A call that waits for it may leave at any time; ``shutdown()`` ends it.
+/// A refresh runs in a task of this object. A call that waits for it may leave at any time; ``shutdown()`` ends one
+/// that nobody waits for.
 final class TokenRefresh: Sendable {
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
@@ -108,18 +109,23 @@ final class TokenRefresh: Sendable {
         }
     }
 
-    /// Ends the current refresh; the calls that wait for it are cancelled.
+    /// Ends the current refresh unless calls wait for it: they may be another client's than the one that shuts down.
     func shutdown() async {
-        let (waiters, given, workers, timers) = state.withLock { state in
-            defer { state.context = nil }
-            return (state.machine.abandon(), state.context, Array(state.workers.values), Array(state.timers.values))
+        let (context, tasks) = state.withLock { state -> (PluginContext?, [Task<Void, Never>]) in
+            let spared = state.machine.abandon()
+            let context = spared == nil ? state.context : nil
+            if spared == nil { state.context = nil }
+            return (
+                context,
+                state.workers.filter { $0.key != spared?.asking }.map(\.value)
+                    + state.timers.filter { $0.key != spared?.run }.map(\.value)
+            )
         }
-        if let given { given.emit(.authRefreshFailed(given.summary, ErrorSummary(.cancelled))) }
-        waiters.forEach { $0.resume(returning: .failure(.cancelled)) }
-        (workers + timers).forEach { $0.cancel() }
+        if let context { context.emit(.authRefreshFailed(context.summary, ErrorSummary(.cancelled))) }
+        tasks.forEach { $0.cancel() }
         // The provider may shut a client down from within its refresh, and would wait for itself.
         guard !WorkScope.isWithin(self) else { return }
-        for task in workers + timers { await task.value }
+        for task in tasks { await task.value }
     }
 
     // MARK: A refresh

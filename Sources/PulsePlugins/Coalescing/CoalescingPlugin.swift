@@ -54,7 +54,7 @@ public struct CoalescingPlugin: PulsePlugin {
             await next.detachedResult(request, for: waiting)
         }
         if share.isFirst { return try share.outcome.get() }
-        // A call that has left, or was made to leave, asks for nothing more.
+        // A call that has left asks for nothing more.
         if case .failure(.cancelled) = share.outcome { throw PulseError.cancelled }
         guard isFit(share, for: request, in: context.call) else {
             unseenCredentials.emit(in: context)
@@ -82,7 +82,8 @@ public struct CoalescingPlugin: PulsePlugin {
         }
     }
 
-    /// Ends the requests under way; the calls that share them are cancelled. The plugin stays usable.
+    /// Waits for the end of requests whose calls have all been cancelled. Those that calls still wait for, perhaps
+    /// another client's, go on. The plugin stays usable.
     public func shutdown() async {
         await runs.shutdown()
     }

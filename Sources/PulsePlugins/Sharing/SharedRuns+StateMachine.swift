@@ -101,13 +101,13 @@ extension SharedRuns {
             }
         }
 
-        /// Lets nobody join any run any more; gives the seats of those who waited, whose places are gone.
-        mutating func closeAll() -> [Members<Seat>] {
-            close { _ in true }
-            return closed.keys.map { number in
-                defer { closed[number]?.seats = Members() }
-                return closed[number]?.seats ?? Members()
+        /// Lets nobody join the runs that nobody waits for, and gives these.
+        mutating func closeUnattended() -> [Work] {
+            for (key, run) in open where run.seats.isEmpty {
+                open[key] = nil
+                closed[run.number] = run
             }
+            return closed.values.filter(\.seats.isEmpty).map(\.work)
         }
 
         /// Found once, since looking for a key compares all parts of two requests.

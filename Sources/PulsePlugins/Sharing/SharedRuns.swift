@@ -83,7 +83,7 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     private let state = Locked(State())
     private let cancelled: Outcome
 
-    /// - Parameter cancelled: the outcome for callers that leave, or whose work a shutdown ends.
+    /// - Parameter cancelled: the outcome for callers that leave.
     init(cancelled: Outcome) {
         self.cancelled = cancelled
     }
@@ -144,20 +144,14 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
         state.withLock { $0.machine.close(where: isConcerned) }
     }
 
-    /// Cancels all that is under way and waits for its end.
+    /// Cancels what nobody waits for, and waits for its end. What callers wait for is theirs: they may be another
+    /// client's than the one that shuts down.
     func shutdown() async {
-        let (waiters, runs, tasks) = state.withLock { state in
-            var waiters: [CheckedContinuation<Void, Never>] = []
-            for shares in state.machine.closeAll() {
-                shares.forEach { share in
-                    if let waiter = share.settle(nil) { waiters.append(waiter) }
-                }
-            }
-            let runs = state.machine.works
+        let (runs, tasks) = state.withLock { state in
+            let runs = state.machine.closeUnattended()
             for run in runs { run.isCancelled = true }
-            return (waiters, runs, runs.compactMap(\.task))
+            return (runs, runs.compactMap(\.task))
         }
-        waiters.forEach { $0.resume() }
         tasks.forEach { $0.cancel() }
         // Waits for the runs and not for their tasks: a run that is about to begin has none yet.
         for run in runs { await end(of: run) }

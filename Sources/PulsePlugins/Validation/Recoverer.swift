@@ -4,11 +4,18 @@ import PulseCore
 
 /// Runs the recoveries of one ``ValidatorPlugin``: does what ``RecoveryLedger`` decides, in tasks that it owns.
 final class Recoverer: Sendable {
-    private typealias Waiter = CheckedContinuation<Void, any Error>
+    private typealias Waiter = CheckedContinuation<Ending, any Error>
+
+    private enum Ending {
+        case done
+        /// A shutdown has ended the run, before the caller came: it says nothing to that one.
+        case askAgain
+    }
 
     private struct RunTasks {
+        let name: String
         let work: Task<Void, Never>
-        /// Nil once it has gone off, until somebody waits for the run again.
+        /// Nil once it has gone off or the run is cancelled, until somebody waits for the run again.
         var alarm: Task<Void, Never>?
         /// The permits of the call that began it, which may leave: the calls that wait may hold all others, and the run
         /// need one.
@@ -50,18 +57,24 @@ final class Recoverer: Sendable {
     func recover(
         _ recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
     ) async throws {
+        while try await ending(of: recovery, sentAt: time, in: context, next: next) == .askAgain {}
+    }
+
+    private func ending(
+        of recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
+    ) async throws -> Ending {
         let cancellation = context.call.cancellation
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
         }
-        try await withCancellation(cancellation) {
+        return try await withCancellation(cancellation) {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
-                let outcome: Result<Void, any Error>? = state.withLock { state in
+                let outcome: Result<Ending, any Error>? = state.withLock { state in
                     // A cancellation before the continuation was there found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
                     let action = state.ledger.ask(recovery.name, sentAt: time)
-                    if action == .goOn { return .success(()) }
+                    if action == .goOn { return .success(.done) }
                     _ = state.ledger.join(recovery.name, continuation, id: id)
                     // Under the lock, so that a shutdown either comes before the run or knows its tasks.
                     switch action {
@@ -83,12 +96,20 @@ final class Recoverer: Sendable {
         }
     }
 
-    /// Ends the recoveries under way.
+    /// Ends the recoveries that nobody waits for. What calls wait for is theirs: they may be another client's than the
+    /// one that shuts down.
     func shutdown() async {
-        let tasks = state.withLock { state in
-            state.cancelled.formUnion(state.tasks.keys)
-            return state.tasks.values.flatMap { [$0.work, $0.alarm].compactMap { $0 } }
+        let (tasks, permits) = state.withLock { state in
+            let unattended = state.tasks.filter { state.ledger.waiterCount($0.value.name) == 0 }
+            for run in unattended.keys {
+                state.cancelled.insert(run)
+                state.tasks[run]?.alarm = nil
+                state.tasks[run]?.permits = []
+            }
+            let tasks = unattended.values.flatMap { [$0.work, $0.alarm].compactMap { $0 } }
+            return (tasks, unattended.values.flatMap(\.permits))
         }
+        permits.forEach { $0.release() }
         tasks.forEach { $0.cancel() }
         // A recovery that finds the session over may shut its client down: it would wait for itself.
         guard !isWorking else { return }
@@ -111,7 +132,8 @@ final class Recoverer: Sendable {
             self.end(recovery.name, run, result)
         }
         return RunTasks(
-            work: work, alarm: alarm(recovery.name, run, work, clock), permits: HeldPermit.keepAll())
+            name: recovery.name, work: work, alarm: alarm(recovery.name, run, work, clock),
+            permits: HeldPermit.keepAll())
     }
 
     private func alarm(
@@ -155,19 +177,19 @@ final class Recoverer: Sendable {
     }
 
     private func end(_ name: String, _ run: UInt64, _ result: Result<Void, any Error>) {
+        let isSuccess = (try? result.get()) != nil
         let (waiters, tasks, isShutDown) = state.withLock { state in
-            let isSuccess = (try? result.get()) != nil
-            return (
+            (
                 state.ledger.end(name, run: run, isSuccess: isSuccess), state.tasks.removeValue(forKey: run),
                 state.cancelled.remove(run) != nil
             )
         }
         tasks?.alarm?.cancel()
         tasks?.permits.forEach { $0.release() }
-        // The cancellation came from here, and says nothing to those who came later: they may try again.
         let isGivenUp = tasks?.isGivenUp == true
-        let told = isShutDown ? result : result.mapError { isGivenUp ? isTooSlow : Self.asFailure($0, of: name) }
-        waiters.forEach { $0.resume(with: told) }
+        let told = result.map { Ending.done }.mapError { isGivenUp ? isTooSlow : Self.asFailure($0, of: name) }
+        // Who waits for a run that a shutdown has cancelled has come since.
+        waiters.forEach { $0.resume(with: isShutDown && !isSuccess ? .success(.askAgain) : told) }
     }
 
     /// A recovery that was cancelled from within has failed for the calls that wait: nobody cancelled them.
@@ -176,7 +198,7 @@ final class Recoverer: Sendable {
     }
 }
 
-/// A recovery was cancelled from within, and not by the plugin's shutdown.
+/// A recovery was cancelled from within.
 struct RecoveryCancelled: Error, CustomStringConvertible {
     let name: String
 

@@ -46,7 +46,8 @@ public struct ValidatorPlugin: PulsePlugin {
         }
     }
 
-    /// Ends the recoveries under way; the calls that wait for one fail with what it throws. The plugin stays usable.
+    /// Ends the recoveries that nobody waits for any more. Those that calls wait for, perhaps another client's, go on.
+    /// The plugin stays usable.
     public func shutdown() async {
         await recoverer.shutdown()
     }

@@ -188,16 +188,40 @@ struct AuthWaitingTests {
         #expect(stage.clock.sleeperCount == 0)
     }
 
-    @Test func aShutdownCancelsWhoWaitsAndLeavesThePluginUsable() async throws {
+    @Test func theEndOfOneClientDoesNotEndTheRefreshThatAnotherWaitsFor() async throws {
+        let gate = Gate()
+        let stage = AuthStage(
+            FakeSession { session in
+                await gate.pass()
+                try Task.checkCancellation()
+                return session.takeNextToken()
+            })
+        let other = PulseClient(
+            configuration: stage.client.configuration, plugins: [stage.plugin], transport: stage.transport)
+        let call = Task { try await stage.get() }
+        await gate.arrivals(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1)
+        await other.shutdown()
+        // The refresh's own limit holds on.
+        #expect(stage.clock.sleeperCount == 1)
+        gate.open()
+        #expect(try await call.value.statusCode == 200)
+        await stage.plugin.shutdown()
+        #expect(stage.session.refreshes == 1)
+        #expect(stage.clock.sleeperCount == 0)
+    }
+
+    @Test func aShutdownEndsARefreshThatNobodyWaitsForAndLeavesThePluginUsable() async throws {
         let stage = AuthStage(
             FakeSession { _ in
                 try await Task.sleep(nanoseconds: .max)
                 return ""
             })
-        async let waiting = stage.failure()
+        let waiting = Task { await stage.failure() }
         await stage.clock.sleepers(atLeast: 1)
+        waiting.cancel()
+        #expect(await waiting.value?.kind == .cancelled)
         await stage.plugin.shutdown()
-        #expect(await waiting?.kind == .cancelled)
         #expect(stage.clock.sleeperCount == 0)
         #expect(
             stage.events.all == ["started", "failed: cancelled"]

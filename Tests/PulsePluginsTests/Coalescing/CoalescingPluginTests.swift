@@ -350,38 +350,36 @@ struct CoalescingPluginTests {
         #expect(try await patient.value.statusCode == 200)
     }
 
-    @Test func aShutdownCancelsWhoWaitsAndLeavesThePluginUsable() async throws {
-        let cancelled = Locked(0)
-        let stage = Stage(gate: Gate(isOpen: true)) { request in
-            guard request.url?.path == "/a" else { return PulseResponse(statusCode: 200, request: request) }
-            defer { cancelled.withLock { $0 += 1 } }
-            try await Task.sleep(nanoseconds: .max)
-            throw CancellationError()
-        }
+    @Test func theEndOfOneClientDoesNotEndTheCallsOfAnother() async throws {
+        let stage = Stage()
+        let other = PulseClient(
+            configuration: stage.client.configuration, plugins: [stage.plugin], transport: stage.transport,
+            events: PulseEventBus())
         let calls = (0..<3).map { _ in stage.start(Plain()) }
+        let left = Task.startingNow { try await other.rawRequest(Plain()) }
+        #expect(stage.plugin.waiterCount == 4)
+        let shutdown = Task.startingNow { await other.shutdown() }
+        let error = await #expect(throws: PulseError.self) { try await left.value }
+        #expect(error?.kind == .cancelled)
         #expect(stage.plugin.waiterCount == 3)
-        await stage.plugin.shutdown()
-        // It has waited for the request's end.
-        #expect(cancelled.withLock { $0 } == 1)
-        for call in calls {
-            let error = await #expect(throws: PulseError.self) { try await call.value }
-            #expect(error?.kind == .cancelled)
-        }
-        #expect(stage.plugin.runCount == 0)
-        #expect(try await stage.client.rawRequest(Plain(path: "/b")).statusCode == 200)
+        stage.gate.open()
+        _ = await shutdown.result
+        for call in calls { #expect(try await call.value.statusCode == 200) }
+        // One for each client.
+        #expect(stage.transport.requests.count == 2)
     }
 
-    @Test func aShutdownWhileARequestBeginsCancelsIt() async throws {
-        let plugin = Locked<CoalescingPlugin?>(nil)
+    @Test func aCancelWhileARequestBeginsCancelsIt() async throws {
+        let client = Locked<PulseClient?>(nil)
         let isCancelled = Locked<Bool?>(nil)
         let hold = Gate()
         let stage = Stage(gate: Gate(isOpen: true)) { request in
-            _ = Task.startingNow { await plugin.withLock { $0 }?.shutdown() }
+            client.withLock { $0 }?.cancelAll()
             await hold.pass()
             isCancelled.withLock { $0 = Task.isCancelled }
             return PulseResponse(statusCode: 200, request: request)
         }
-        plugin.withLock { $0 = stage.plugin }
+        client.withLock { $0 = stage.client }
         let error = await #expect(throws: PulseError.self) { try await stage.client.rawRequest(Plain()) }
         #expect(error?.kind == .cancelled)
         #expect(stage.plugin.runCount == 1)
@@ -389,6 +387,7 @@ struct CoalescingPluginTests {
         await stage.client.shutdown()
         #expect(isCancelled.withLock { $0 } == true)
         #expect(stage.plugin.runCount == 0)
+        client.withLock { $0 = nil }
     }
 
     @Test func aShutdownWaitsAlsoForARequestThatNobodyWaitsFor() async throws {

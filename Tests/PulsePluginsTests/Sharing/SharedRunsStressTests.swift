@@ -70,30 +70,42 @@ struct SharedRunsStressTests {
         #expect(call.isSecret(header: "X-Marked"))
     }
 
-    /// Also those who joined it before it was closed.
-    @Test func aShutdownEndsWhoWaitsAtOnceAndReturnsWhenTheWorkHasEnded() async throws {
+    /// What somebody waits for goes on, whether or not others may still join it.
+    @Test func aShutdownEndsWhatNobodyWaitsForAndReturnsWhenItHasEnded() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
-        let waiting = ["a", "b"].map { key in
-            Task<String, any Error>.startingNow {
-                await outcome(of: key) {
-                    // Deaf to its cancel.
-                    await Task { for await _ in held {} }.value
-                    return key
-                }
-            }
+        let (awaited, endAwaited) = AsyncStream<Void>.makeStream()
+        let wasCancelled = Locked<[String: Bool]>([:])
+        @Sendable func work(_ key: String, until stream: AsyncStream<Void>) async -> String {
+            // Deaf to its cancel.
+            await Task { for await _ in stream {} }.value
+            wasCancelled.withLock { $0[key] = Task.isCancelled }
+            return key
         }
-        runs.close { $0 == "a" }
+        runs.beginBehind("behind", unless: { _ in false }) { _ in await work("behind", until: held) }
+        let waiting = ["closed", "open"].map { key in
+            Task<String, any Error>.startingNow { await outcome(of: key) { await work(key, until: awaited) } }
+        }
+        runs.close { $0 == "closed" }
+        let left = Task<String, any Error>.startingNow {
+            await outcome(of: "left") { await work("left", until: held) }
+        }
+        left.cancel()
+        #expect(try await left.value == "cancelled")
         let hasEnded = Locked(false)
         let shutdown = Task<Void, any Error>.startingNow {
             await runs.shutdown()
             hasEnded.withLock { $0 = true }
         }
-        for call in waiting { #expect(try await call.value == "cancelled") }
-        #expect(runs.runCount == 2)
+        #expect(runs.runCount == 4)
         #expect(hasEnded.withLock { $0 } == false)
         end.finish()
         try await shutdown.value
-        #expect(runs.runCount == 0)
+        #expect(runs.runCount == 2)
+        endAwaited.finish()
+        #expect(try await waiting[0].value == "closed")
+        #expect(try await waiting[1].value == "open")
+        await runs.waitUntilIdle()
+        #expect(wasCancelled.withLock { $0 } == ["behind": true, "left": true, "closed": false, "open": false])
     }
 
     /// Hundreds come and go at once, some of them cancelled; every one gets an outcome, and nothing is left.

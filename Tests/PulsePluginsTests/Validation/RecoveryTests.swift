@@ -420,7 +420,25 @@ struct RecoveryTests {
         #expect(await Self.cause(call) is RecoveryCancelled)
     }
 
-    @Test func shutdownEndsTheWorkOfTheMomentAndThePluginStaysUsable() async throws {
+    @Test func aShutdownEndsTheRecoveryThatNobodyWaitsForAndThePluginStaysUsable() async throws {
+        let (session, gate) = (Session(), Turnstile())
+        let plugin = Self.plugin(
+            .task("login") {
+                try await gate.pass("login")
+                session.isGood.withLock { $0 = true }
+            })
+        let call = Task { try await plugin.run { session.answer($0) } }
+        await gate.arrived(1)
+        call.cancel()
+        #expect((await Self.cause(call) as? PulseError)?.kind == .cancelled)
+        #expect(gate.count == 1)
+        await plugin.shutdown()
+        #expect(gate.count == 0)
+        gate.open()
+        #expect(try await plugin.run { session.answer($0) }.data == Data("good".utf8))
+    }
+
+    @Test func aShutdownLeavesARecoveryThatCallsWaitFor() async throws {
         let (session, gate) = (Session(), Turnstile())
         let plugin = Self.plugin(
             .task("login") {
@@ -430,10 +448,38 @@ struct RecoveryTests {
         let call = Task { try await plugin.run { session.answer($0) } }
         await gate.arrived(1)
         await plugin.shutdown()
-        #expect((await Self.cause(call) as? PulseError)?.kind == .cancelled)
-        #expect(gate.count == 0)
         gate.open()
-        #expect(try await plugin.run { session.answer($0) }.data == Data("good".utf8))
+        #expect(try await call.value.data == Data("good".utf8))
+    }
+
+    @Test func whoComesWhileAShutdownEndsARecoveryBeginsAnother() async throws {
+        let (session, clock, gate) = (Session(), TestClock(), Turnstile())
+        let runs = Locked(0)
+        let plugin = Self.plugin(
+            .task("login") {
+                let isFirst = runs.withLock { runs in
+                    runs += 1
+                    return runs == 1
+                }
+                guard isFirst else { return session.isGood.withLock { $0 = true } }
+                // Deaf to its cancellation until the gate is open.
+                await Task.detached { try? await gate.pass("login") }.value
+                try Task.checkCancellation()
+            }, timeout: 10)
+        let context = PluginContext.mock(clock: clock)
+        let first = Task { try await plugin.run(in: context) { session.answer($0) } }
+        await gate.arrived(1)
+        first.cancel()
+        #expect((await Self.cause(first) as? PulseError)?.kind == .cancelled)
+        let shutdown = Task.startingNow { await plugin.shutdown() }
+        let second = Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+        // It has a time of its own.
+        await clock.sleepers(atLeast: 1)
+        gate.open()
+        #expect(try await second.value.data == Data("good".utf8))
+        #expect(runs.withLock { $0 } == 2)
+        _ = await shutdown.result
+        #expect(clock.sleeperCount == 0)
     }
 }
 

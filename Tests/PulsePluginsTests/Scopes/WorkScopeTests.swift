@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulsePlugins
+
+@Suite(.timeLimit(.minutes(1)))
+struct WorkScopeTests {
+    private final class Owner: Sendable {
+        private let whenGone: @Sendable () -> Void
+
+        init(whenGone: @escaping @Sendable () -> Void = {}) {
+            self.whenGone = whenGone
+        }
+
+        deinit { whenGone() }
+    }
+
+    @Test func codeIsWithinAllWorkThatGoesOnAroundItAndNoOther() async {
+        let (outer, inner, other) = (Owner(), Owner(), Owner())
+        await WorkScope.run(outer) {
+            #expect(!WorkScope.isWithin(inner))
+            await WorkScope.run(inner) {
+                #expect(WorkScope.isWithin(outer) && WorkScope.isWithin(inner) && !WorkScope.isWithin(other))
+                #expect(WorkScope.isWithin(any: Owner.self))
+                #expect(!WorkScope.isWithin(any: Recoverer.self))
+            }
+            #expect(WorkScope.isWithin(outer) && !WorkScope.isWithin(inner))
+        }
+        #expect(!WorkScope.isWithin(any: Owner.self))
+    }
+
+    /// As where each recovery begins the task of the next one.
+    @Test func aChainOfTasksKeepsNoWorkThatHasEnded() async {
+        let isGone = Locked(false)
+        let (hasEnded, over) = (Gate(), Gate())
+        let next = await WorkScope.run(Owner { isGone.withLock { $0 = true } }) {
+            Task {
+                await hasEnded.pass()
+                let isWithin = WorkScope.isWithin(any: Owner.self)
+                return (isWithin, await WorkScope.run(Owner()) { Task { await over.pass() } })
+            }
+        }
+        hasEnded.open()
+        let (isWithin, last) = await next.value
+        #expect(!isWithin)
+        // A task of the second work's is alive, and holds nothing of the first.
+        #expect(isGone.withLock { $0 })
+        over.open()
+        await last.value
+    }
+}
