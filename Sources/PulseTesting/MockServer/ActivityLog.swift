@@ -33,19 +33,28 @@ final class ActivityLog: Sendable {
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let outcome = state.withLock { state -> Result<MockServer.Activity, PulseError>? in
-                    if condition(state.activity) { return .success(state.activity) }
+                let (waits, activity) = state.withLock { state in
                     // Cancelled before this line: the handler below found nothing to wake.
-                    guard !state.isOver, !Task.isCancelled else { return .failure(.cancelled) }
-                    state.waiters[id] = Waiter(condition: condition, continuation: continuation)
-                    return nil
+                    let waits = !state.isOver && !Task.isCancelled
+                    if waits { state.waiters[id] = Waiter(condition: condition, continuation: continuation) }
+                    return (waits, state.activity)
                 }
-                if let outcome { continuation.resume(with: outcome) }
+                // Not under the lock: a condition may ask the server.
+                let isMet = condition(activity)
+                if waits, isMet {
+                    takeWaiter(id)?.resume(returning: activity)
+                } else if !waits {
+                    continuation.resume(with: isMet ? .success(activity) : .failure(PulseError.cancelled))
+                }
             }
         } onCancel: {
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
-            waiter?.continuation.resume(throwing: PulseError.cancelled)
+            takeWaiter(id)?.resume(throwing: PulseError.cancelled)
         }
+    }
+
+    /// Nil if somebody else has resumed it.
+    private func takeWaiter(_ id: Int) -> CheckedContinuation<MockServer.Activity, any Error>? {
+        state.withLock { $0.waiters.removeValue(forKey: id)?.continuation }
     }
 
     /// Ends all waits, since nothing more is going to happen.
@@ -125,13 +134,14 @@ final class ActivityLog: Sendable {
     }
 
     private func change<Result>(_ body: (inout MockServer.Activity) -> Result) -> Result {
-        let (result, activity, woken) = state.withLock { state in
+        let (result, activity, waiters) = state.withLock { state in
             let result = body(&state.activity)
-            let ready = state.waiters.filter { $0.value.condition(state.activity) }
-            ready.keys.forEach { state.waiters[$0] = nil }
-            return (result, ready.isEmpty ? nil : state.activity, ready.values.map(\.continuation))
+            return (result, state.waiters.isEmpty ? nil : state.activity, state.waiters)
         }
-        if let activity { woken.forEach { $0.resume(returning: activity) } }
+        guard let activity else { return result }
+        for (id, waiter) in waiters where waiter.condition(activity) {
+            takeWaiter(id)?.resume(returning: activity)
+        }
         return result
     }
 }

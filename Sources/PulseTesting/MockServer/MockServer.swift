@@ -147,7 +147,7 @@ public final class MockServer: Sendable {
     public var openConnectionCount: Int { activity.openConnectionCount }
 
     /// Suspends until the condition holds, and returns the activity for which it did. The condition is asked after
-    /// every change, under a lock: keep it short. Throws ``PulseError/cancelled`` if the task is cancelled or the
+    /// every change, on the thread that made it: keep it short. Throws ``PulseError/cancelled`` if the task is cancelled or the
     /// server shuts down before.
     @discardableResult
     public func wait(until condition: @escaping @Sendable (Activity) -> Bool) async throws -> Activity {

@@ -14,6 +14,16 @@ import Musl
 
 @Suite(.timeLimit(.minutes(5)))
 struct MockServerLifetimeTests {
+    @Test func whoWaitsMayAskTheServer() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/a") { _ in .text("a") }
+            let client = try WireClient.connect(to: server.port)
+            let wait = Task { try await server.wait { _ in server.requests.count == 1 } }
+            #expect(try await client.exchange(get("/a")).body == "a")
+            #expect(try await wait.value.requests.count == 1)
+        }
+    }
+
     @Test func servesAThousandConnectionsAtOnce() async throws {
         let count = 1000
         try await MockServer.run { server in
