@@ -169,7 +169,10 @@ extension PulseClient {
         do {
             try Self.accept(response, of: call, decode)
             return response
-        } catch let error as PulseError where error.isOfTheBody && response.origin.isStored && request.mayStartAgain {
+        } catch let error as PulseError
+            where error.isOfTheBody && response.origin.isStored && request.mayStartAgain
+            && call.options.cache != .onlyIfCached
+        {
             // What the cache keeps may be damaged, or older than the app's types: the server is asked, once. Not if a
             // POST came before it, which nobody asked to repeat.
             return try await reload(request, for: call, through: links, decode)

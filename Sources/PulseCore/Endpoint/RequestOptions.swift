@@ -26,7 +26,8 @@ public struct RequestOptions: Sendable {
         case revalidate
         /// A stored answer is used, however old it is; the network is asked only if there is none.
         case cacheElseNetwork
-        /// A stored answer is used; without one the call throws ``PulseError/cacheMiss``.
+        /// A stored answer is used; without one the call throws ``PulseError/cacheMiss``, as do all that no cache
+        /// answers, such as uploads. Nothing is sent.
         case onlyIfCached
         /// A stored answer is used at once, while a fresh one is fetched for later calls.
         case staleWhileRevalidate

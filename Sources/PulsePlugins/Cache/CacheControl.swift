@@ -50,7 +50,7 @@ struct CacheControl: Sendable, Equatable {
 
     /// The parts between the commas outside quotes (RFC 9110, sections 5.6.1 and 5.6.4). A quote that never closes is
     /// an ordinary character: else it would hide a `no-store` behind it.
-    private static func members(_ bytes: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
+    static func members(_ bytes: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
         var members: [Range<Int>] = []
         var start = 0
         var index = 0
@@ -121,7 +121,7 @@ struct CacheControl: Sendable, Equatable {
         return .value(value)
     }
 
-    private static func trimmed(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Range<Int> {
+    static func trimmed(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, bytes[start].isOptionalWhiteSpace { start += 1 }
         while start < end, bytes[end - 1].isOptionalWhiteSpace { end -= 1 }

@@ -25,7 +25,7 @@ struct CacheFetch: Sendable {
     let stored: [CachedResponse]
     let conditions: CacheConditions?
     let cache: CacheKeeper
-    private let sendTime: Locked<Date>
+    private let sendTime: Locked<CacheSendTime.Sending>
     /// Whether it runs after an answer was served, so that nobody else reads its outcome.
     private let isBehind: Bool
 
@@ -39,7 +39,7 @@ struct CacheFetch: Sendable {
         self.conditions = conditions
         self.cache = cache
         self.isBehind = isBehind
-        sendTime = Locked(exchange.context.clock.now)
+        sendTime = Locked(CacheSendTime.Sending(exchange.context.clock.now))
         exchange.context.store[CacheSendTime.self] = sendTime
     }
 
@@ -79,7 +79,7 @@ struct CacheFetch: Sendable {
     /// Notes the time of a request that is answered further in and that no `willSend` sees.
     private func noteSending() {
         let now = exchange.context.clock.now
-        sendTime.withLock { $0 = now }
+        sendTime.withLock { $0 = CacheSendTime.Sending(now) }
     }
 
     private func judged(
@@ -89,7 +89,7 @@ struct CacheFetch: Sendable {
         // does not wait, has not been told of them.
         waiting?.tellSecrets(to: exchange.context.call)
         let answer = CachedAnswer(
-            statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.withLock { $0 },
+            statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.withLock { $0.time },
             responseTime: exchange.context.clock.now)
         return cache.policy.verdict(
             on: answer, to: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), conditions: conditions)
@@ -108,6 +108,9 @@ struct CacheFetch: Sendable {
         case .confirm(let index, let head, let keeps):
             let confirmed = await cache.confirm(stored[index], head, keeps: keeps, for: exchange, by: response)
             return exchange.rules.method == .head ? .answered(response, stored: nil) : confirmed
+        case .reuse(let index):
+            response.bytes?.cancel()
+            return .confirmed(stored[index], isKept: false)
         case .serveStale(let index, let use):
             return .standIn(index, use, response)
         case .refetch:

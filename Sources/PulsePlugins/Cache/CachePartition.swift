@@ -18,13 +18,13 @@ enum CachePartition {
         let fingerprint = Fingerprint(credentials)
         if let last = last.withLock({ $0 }), last.fingerprint == fingerprint { return last.name }
         let text = credentials.map { "\($0.name.asciiLowercased):\($0.value)" }.sorted().joined(separator: "\n")
-        guard let digest = CacheDigest.hex(text) else { return prefix + text }
-        let name = prefix + digest
+        guard let digest = CacheDigest.hex(text) else { return prefix + byBytes(text) }
+        let name = prefix + ":" + digest
         last.withLock { $0 = (fingerprint, name) }
         return name
     }
 
-    private static let prefix = "credentials:"
+    private static let prefix = "credentials"
 
     /// The name for the credentials seen last, which are mostly those of the next call too. A fingerprint stands for
     /// them, since they would stay in memory after a logout.
@@ -55,10 +55,13 @@ enum CachePartition {
     }
 
     static func name(account: String) -> String {
-        // By bytes where they matter: Swift compares texts by characters, and would take two such accounts for one.
-        account.utf8.allSatisfy { $0 < 0x80 }
-            ? "account:" + account
-            : "account bytes:" + account.utf8.map { String($0, radix: 16) }.joined(separator: " ")
+        "account" + byBytes(account)
+    }
+
+    /// By bytes where they matter: Swift compares texts by characters, and would take two such accounts for one.
+    private static func byBytes(_ text: String) -> String {
+        text.utf8.allSatisfy { $0 < 0x80 }
+            ? ":" + text : " bytes:" + text.utf8.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
     /// The first credential of the sent request that the cache did not see, in words: the answer would be stored where

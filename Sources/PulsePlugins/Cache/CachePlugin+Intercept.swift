@@ -53,7 +53,7 @@ extension CachePlugin {
     public func willSend(_ request: URLRequest, for context: PluginContext) async {
         // The answer of the last attempt is stored, and its age counts from that attempt's start.
         let now = context.clock.now
-        context.store[CacheSendTime.self]?.withLock { $0 = now }
+        context.store[CacheSendTime.self]?.withLock { $0.note(attempt: context.attempt, at: now) }
     }
 
     /// Passes on a request that the cache does not answer, and invalidates what it changes.
@@ -150,7 +150,7 @@ extension CachePlugin {
                 return response
             }
         }
-        // What came is for another request alone, or another client's `shutdown()` has ended it.
+        // What came is for another request alone, or was cancelled by nobody who waited.
         return try await finish(await fetch.outcome(of: next), fetch, next)
     }
 

@@ -36,7 +36,8 @@ public final class CachePlugin: PulsePlugin {
         keeper = CacheKeeper(policy: policy, storage: storage)
     }
 
-    /// Ends the requests that the cache itself has under way. The plugin stays usable.
+    /// Ends the requests that the cache itself has under way. Those that calls still wait for, perhaps another
+    /// client's, go on. The plugin stays usable.
     public func shutdown() async {
         await keeper.flights.shutdown()
     }
@@ -57,7 +58,8 @@ public final class CachePlugin: PulsePlugin {
         await keeper.forget(.prefix(CacheURL.normalized(prefix)), prefix)
     }
 
-    /// Forgets every answer to a call whose ``RequestOptions/tag`` was that one.
+    /// Forgets every answer that a call with that ``RequestOptions/tag`` has fetched, or had the server confirm. A call
+    /// that was served from the store leaves its tag nowhere.
     public func invalidate(tag: String) async {
         await keeper.forget(.tag(tag))
     }

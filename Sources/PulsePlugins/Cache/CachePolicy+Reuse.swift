@@ -31,10 +31,13 @@ extension CachePolicy {
         }
     }
 
-    /// The most recent of the answers that match, by their `Date` and then by when they came (RFC 9111, section 4).
+    /// The most recent of the answers that match, by their `Date` and then by when they came (RFC 9111, section 4). One
+    /// without `Vary` matches every request, and gives way to those that were chosen for such a one (section 4.1).
     func select(from stored: [CachedHead], for request: CachedRequest) -> Int? {
-        let matching = stored.indices.filter { matches(stored[$0], request) }
+        var matching = stored.indices.filter { matches(stored[$0], request) }
         guard matching.count > 1 else { return matching.first }
+        let chosen = matching.filter { !stored[$0].selectingFields.isEmpty }
+        if !chosen.isEmpty { matching = chosen }
         return matching.max { left, right in
             let (left, right) = (stored[left], stored[right])
             return (Self.date(of: left), left.responseTime) < (Self.date(of: right), right.responseTime)
@@ -70,8 +73,10 @@ extension CachePolicy {
             return isFresh || !freshness.mustNotBeStale ? asItIs : nil
         case .staleWhileRevalidate:
             guard !isFresh else { return asItIs }
+            // Of a request with `no-store` nothing would be kept behind it.
+            let revalidates = !request.directives.noStore
             return freshness.mustNotBeStale
-                ? nil : CacheUse(origin: .stale, age: freshness.ageInSeconds, revalidates: true)
+                ? nil : CacheUse(origin: .stale, age: freshness.ageInSeconds, revalidates: revalidates)
         case .default:
             return isAcceptable(freshness, to: request.directives)
                 ? asItIs : useWhileRevalidating(freshness, for: request.directives)
@@ -110,7 +115,7 @@ extension CachePolicy {
     /// RFC 5861, section 3: stale for a while, with a validation behind it, unless the request asks for better.
     private func useWhileRevalidating(_ freshness: CacheFreshness, for directives: CacheControl) -> CacheUse? {
         guard case .value(let window)? = freshness.control.staleWhileRevalidate, !freshness.mustNotBeStale,
-            !directives.noCache, directives.maxAge == nil, directives.minFresh == nil,
+            !directives.noCache, !directives.noStore, directives.maxAge == nil, directives.minFresh == nil,
             !freshness.isFresh, freshness.staleness <= TimeInterval(window)
         else { return nil }
         return CacheUse(origin: .stale, age: freshness.ageInSeconds, revalidates: true)

@@ -11,7 +11,13 @@ extension CachePolicy {
         by answer: CachedAnswer, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
         _ request: CachedRequest
     ) -> CacheVerdict {
-        guard let index = confirmed(by: answer.headers, of: stored, selected, conditions) else { return .refetch }
+        let asked = stored.indices.filter { index in
+            EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
+                || index == selected && conditions.lastModified != nil
+        }
+        guard let index = confirmed(by: answer.headers, of: stored, asked, selected) else {
+            return reused(by: answer.headers, of: stored, asked).map { .reuse($0) } ?? .refetch
+        }
         var head = stored[index]
         head.headers = Self.updated(head.headers, by: Self.dated(Self.endToEnd(answer.headers), answer))
         (head.requestTime, head.responseTime) = (answer.requestTime, answer.responseTime)
@@ -24,12 +30,8 @@ extension CachePolicy {
     }
 
     private func confirmed(
-        by headers: HTTPHeaders, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions
+        by headers: HTTPHeaders, of stored: [CachedHead], _ asked: [Int], _ selected: Int?
     ) -> Int? {
-        let asked = stored.indices.filter { index in
-            EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
-                || index == selected && conditions.lastModified != nil
-        }
         if let tag = EntityTag(of: headers) {
             // A strong tag names its answers exactly, a weak one the most recent of those that it may mean.
             let named = asked.filter { index in
@@ -38,12 +40,23 @@ extension CachePolicy {
             }
             return preferred(named, selected, stored)
         }
-        if headers.contains("ETag") { return nil }
+        // What is no entity tag names nothing, unless the stored answer came with the very same.
+        if let text = headers["ETag"] {
+            return preferred(asked.filter { stored[$0].headers["ETag"] == text }, selected, stored)
+        }
         if let lastModified = headers["Last-Modified"] {
             return preferred(asked.filter { stored[$0].headers["Last-Modified"] == lastModified }, selected, stored)
         }
         // Without a validator it can only be about the one answer that was asked about.
         return asked.count == 1 ? asked.first : nil
+    }
+
+    /// A server that compares tags weakly, as it is to do for `If-None-Match`, may name the strong one of what it sent
+    /// under a weak one, say compressed. By section 4.3.4 that updates nothing; but it is no other answer either.
+    private func reused(by headers: HTTPHeaders, of stored: [CachedHead], _ asked: [Int]) -> Int? {
+        guard let tag = EntityTag(of: headers) else { return nil }
+        let named = asked.filter { EntityTag(of: stored[$0].headers)?.names(tag) == true }
+        return named.count == 1 ? named.first : nil
     }
 
     /// The answer that the request would select, else the most recent.

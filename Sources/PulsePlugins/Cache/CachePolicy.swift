@@ -76,6 +76,8 @@ enum CacheVerdict: Sendable, Equatable {
     indirect case store(CachedHead)
     /// The stored answer of that index holds and is served with this head; kept only if `keeps`.
     indirect case confirm(Int, CachedHead, keeps: Bool)
+    /// The stored answer of that index holds and is served as it is stored: the 304 may not change it.
+    case reuse(Int)
     /// The server cannot answer; the stored answer of that index may stand in.
     case serveStale(Int, CacheUse)
     /// It may not be stored, and what is stored goes.

@@ -65,7 +65,11 @@ struct CachedRequest: Sendable {
 
     private static func normalized(_ value: String) -> String {
         guard value.utf8.contains(where: { $0 == UInt8(ascii: ",") || $0.isOptionalWhiteSpace }) else { return value }
-        return value.split(separator: ",", omittingEmptySubsequences: false)
-            .map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: ",")
+        var value = value
+        return value.withUTF8 { bytes in
+            CacheControl.members(bytes).map { member in
+                String(decoding: bytes[CacheControl.trimmed(bytes, member)], as: UTF8.self)
+            }.joined(separator: ",")
+        }
     }
 }

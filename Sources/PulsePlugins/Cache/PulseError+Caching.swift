@@ -27,6 +27,7 @@ extension PulseError {
     var meansThatNobodyAnswered: Bool {
         switch self {
         case .noConnection, .timeout, .circuitOpen: true
+        case .http(let response): CachePolicy.meansThatTheServerFailed(response.statusCode)
         case .retryExhausted(let last, _): last.meansThatNobodyAnswered
         case .transport(let code, _):
             switch code {

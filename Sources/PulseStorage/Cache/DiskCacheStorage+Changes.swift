@@ -31,7 +31,7 @@ extension DiskCacheStorage {
     private func slot(for head: CachedHead, _ name: DiskName) throws -> (slot: Int, others: Int) {
         var (own, free, oldest) = (Int?.none, Int?.none, (slot: 0, time: Date.distantFuture))
         var sizes = [Int](repeating: 0, count: DiskName.slotCount)
-        for slot in 0..<DiskName.slotCount where free == nil {
+        for slot in 0..<maximumVariants where free == nil {
             switch folder.read(name, slot) {
             case .empty, .damaged:
                 free = slot

@@ -20,6 +20,8 @@ public final class DiskCacheStorage: CacheStorage, EndsWithItsCall {
     let changes = DiskLane("com.pulse.cache.changes")
     let reads = WorkLanes.files
     let maximumEntrySize: Int
+    /// The number of variants of a key. The oldest gives way to a further one.
+    let maximumVariants: Int
     let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
     let look = Locked(Look())
 
@@ -45,6 +47,7 @@ public final class DiskCacheStorage: CacheStorage, EndsWithItsCall {
     ) {
         folder = DiskFolder(directory, refusesToOpen: refusesToOpen)
         maximumEntrySize = max(0, maximumBytes) / 4
+        maximumVariants = min(DiskName.slotCount, max(1, maximumEntries))
         self.refuses = refuses
         ledger = Locked(DiskLedger(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
     }

@@ -44,7 +44,7 @@ struct MemoryShelf: Sendable {
         }
         var change = (bytes: 0, entries: 0)
         var replaced: [CachedResponse] = []
-        let limit = maximumEntrySize
+        let (limit, most) = (maximumEntrySize, maximumEntries)
         slots.withValue(for: key, default: Slot()) { slot in
             let before = (slot.bytes, slot.responses.count)
             if let known = slot.responses.firstIndex(where: { $0.head.selectingFields == response.head.selectingFields }
@@ -56,9 +56,9 @@ struct MemoryShelf: Sendable {
             for response in replaced { slot.bytes -= Self.size(of: response, for: key) }
             slot.responses.append(response)
             slot.bytes += size
-            // Together the variants of one key are no larger than a single answer may be: else they push out all
-            // others.
-            while slot.bytes > limit, slot.responses.count > 1 {
+            // Together the variants of one key are no larger than a single answer may be, and no more than all answers
+            // may be: else they push out all others, or each other.
+            while slot.bytes > limit || slot.responses.count > most, slot.responses.count > 1 {
                 let oldest = slot.responses.removeFirst()
                 slot.bytes -= Self.size(of: oldest, for: key)
                 replaced.append(oldest)

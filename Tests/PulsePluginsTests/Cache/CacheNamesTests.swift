@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseStorage
 import PulseTesting
 import Testing
 
 @testable import PulsePlugins
+@testable import PulseStorage
 
 /// What the cache calls URLs and users, however quickly it finds out.
 @Suite(.timeLimit(.minutes(5)))
@@ -47,6 +47,15 @@ struct CacheNamesTests {
         #expect(Set(names).count == users.count)
         #expect(name(["A": "b"]) == name(["a": "b", "Accept": "text/plain"]))
         #expect(name(["Accept": "text/plain"]).isEmpty)
+    }
+
+    @Test func soHasWhoSendsOthersInBytesAloneWithoutAHashFunction() {
+        let names = CacheDigest.$isUnsupported.withValue(true) {
+            ["\u{E9}", "e\u{301}"].map { key in
+                CachePartition.name(account: nil, ["X-API-Key": "\(key) without a hash function"]) { _ in true }
+            }
+        }
+        #expect(Set(names).count == 2)
     }
 
     @Test func accountsThatDifferInBytesAloneHaveTwoNames() {

@@ -66,8 +66,8 @@ struct CachePolicyScheduleTests {
         }
         // A generator that never meets a branch would compare nothing.
         for name in [
-            "bypass", "serve", "forward", "gatewayTimeout", "cacheMiss", "pass", "store", "confirm", "serveStale",
-            "replace", "refetch",
+            "bypass", "serve", "forward", "gatewayTimeout", "cacheMiss", "pass", "store", "confirm", "reuse",
+            "serveStale", "replace", "refetch",
         ] {
             #expect(plans[name, default: 0] > Self.steps / 2_000, "\(name) in \(plans)")
         }
@@ -92,6 +92,7 @@ extension CacheVerdict {
         case .pass: "pass"
         case .store: "store"
         case .confirm: "confirm"
+        case .reuse: "reuse"
         case .serveStale: "serveStale"
         case .replace: "replace"
         case .refetch: "refetch"

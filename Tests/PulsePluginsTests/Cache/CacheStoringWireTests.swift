@@ -22,7 +22,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test(arguments: [200, 203, 300, 404, 405, 410, 414, 501])
+    @Test(arguments: [200, 203, 300, 308, 404, 405, 410, 414, 501])
     func aHeuristicallyCacheableStatusIsStored(status: Int) async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", status: status, ["Last-Modified": stage.date(-10_000)])
@@ -202,6 +202,33 @@ struct CacheStoringWireTests {
         }
     }
 
+    /// In quotes white space may mean something.
+    @Test func quotedValuesOfVaryAreComparedAsTheyAre() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "X-Filter"])
+            try await stage.get("/a", ["X-Filter": "\"a, b\" , c"])
+            #expect(try await stage.text("/a", ["X-Filter": "\"a,b\",c"]) == "body 2 network")
+            #expect(try await stage.text("/a", ["X-Filter": "\"a, b\",c"]) == "body 1 cache")
+        }
+    }
+
+    /// As of a server that forgets the field in its default answer, which came later.
+    @Test func anAnswerWithoutVaryGivesWayToTheVariantThatWasChosen() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { request in
+                var headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Date": stage.date()]
+                let language = request.headers["Accept-Language"]
+                if language != nil { headers["Vary"] = "Accept-Language" }
+                return .text(language ?? "default", headers: headers)
+            }
+            try await stage.get("/a", ["Accept-Language": "fr"])
+            await stage.pass(10)
+            try await stage.get("/a")
+            #expect(try await stage.text("/a", ["Accept-Language": "fr"]) == "fr cache")
+            #expect(try await stage.text("/a", ["Accept-Language": "en"]) == "default cache")
+        }
+    }
+
     @Test func varyOnEverythingNeverMatches() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "*"])
@@ -229,6 +256,17 @@ struct CacheStoringWireTests {
     }
 
     // MARK: Invalidation
+
+    @Test(arguments: [201, 302, 303])
+    func whateverIsNoFailureCountsAsSuccess(status: Int) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            stage.server.on(.post, "/a") { _ in .status(status) }
+            try await stage.get()
+            try await stage.get(method: .post)
+            #expect(try await stage.text() == "body 2 network")
+        }
+    }
 
     @Test(arguments: [HTTPMethod.post, .put, .delete, .patch, HTTPMethod(rawValue: "ARCHIVE")!])
     func anUnsafeMethodThatSucceedsInvalidatesTheTarget(method: HTTPMethod) async throws {

@@ -124,6 +124,57 @@ struct CacheValidationWireTests {
         }
     }
 
+    /// As of a server that compresses what it sends, and names what it compressed by a weak tag.
+    @Test func a304UnderTheStrongFormOfAWeakTagServesTheStoredAnswerAndUpdatesNothing() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { request in
+                request.headers["If-None-Match"] == "W/\"1\""
+                    ? .status(304, headers: ["Cache-Control": "max-age=600", "ETag": "\"1\"", "Date": stage.date()])
+                    : .text("body", headers: ["Cache-Control": "max-age=60", "ETag": "W/\"1\"", "Date": stage.date()])
+            }
+            try await stage.get()
+            await stage.pass(60)
+            for _ in 0..<2 { #expect(try await stage.text() == "body revalidated") }
+            #expect(stage.sent == 3)
+        }
+    }
+
+    /// Two variants under one opaque tag: the strong form does not tell which is meant.
+    @Test func whereItCouldMeanTwoItIsAskedAgain() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { request in
+                let language = request.headers["Accept-Language"] ?? ""
+                let headers: HTTPHeaders = [
+                    "Cache-Control": "max-age=60", "Vary": "Accept-Language", "ETag": "W/\"1\"", "Date": stage.date(),
+                ]
+                return request.headers["If-None-Match"] == nil
+                    ? .text(language, headers: headers) : .status(304, headers: ["ETag": "\"1\""])
+            }
+            try await stage.get("/a", ["Accept-Language": "en"], cache: .reload)
+            try await stage.get("/a", ["Accept-Language": "fr"], cache: .reload)
+            #expect(try await stage.text("/a", ["Accept-Language": "cy"]) == "cy network")
+            #expect(stage.sent == 4)
+        }
+    }
+
+    @Test func aTagThatIsNoneConfirmsWhatCameWithTheVerySame() async throws {
+        try await CacheStage.run { stage in
+            let changed = stage.date(-500)
+            stage.server.on(.get, "/a") { request in
+                let headers: HTTPHeaders = [
+                    "Cache-Control": "max-age=60", "Last-Modified": changed, "ETag": "unquoted", "Date": stage.date(),
+                ]
+                return request.headers["If-Modified-Since"] == changed
+                    ? .status(304, headers: headers) : .text("body", headers: headers)
+            }
+            try await stage.get()
+            await stage.pass(60)
+            #expect(try await stage.text() == "body revalidated")
+            #expect(stage.lastSent?.headers["If-None-Match"] == nil)
+            #expect(try await stage.text() == "body cache")
+        }
+    }
+
     // MARK: Stale
 
     @Test func staleWhileRevalidateServesAndValidatesBehindOnceForAKey() async throws {
@@ -206,6 +257,20 @@ struct CacheValidationWireTests {
         }
     }
 
+    @Test(arguments: [500, 502, 503, 504])
+    func staleIfErrorStandsInForOneThatFailedAllAttempts(status: Int) async throws {
+        var retries = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        retries.reportsExhaustion = true
+        try await CacheStage.run(after: [.retry(policy: retries)]) { stage in
+            let ok: MockServer.Response = .text(
+                "body", headers: ["Cache-Control": "max-age=60, stale-if-error=30", "Date": stage.date()])
+            stage.server.on(.get, "/a", script: [ok, .status(status)])
+            try await stage.get()
+            await stage.pass(90)
+            #expect(try await stage.text() == "body stale")
+        }
+    }
+
     @Test func withoutPermissionAServersFailureIsTheAnswer() async throws {
         try await CacheStage.run { stage in
             let ok: MockServer.Response = .text(
@@ -278,6 +343,47 @@ struct CacheValidationWireTests {
         }
     }
 
+    /// Neither for what the cache has nothing to do with, nor for a body that does not decode.
+    @Test func onlyIfCachedNeverAsksTheNetwork() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            stage.server.on(.post, "/a") { _ in .text("changed") }
+            let alone = PulseClient(configuration: PulseConfiguration.patient(with: stage.server))
+            let endpoint = Request<EmptyResponse>(.get, "/a").option(\.cache, .onlyIfCached)
+            for call in [
+                { try await stage.get("/a", ["Range": "bytes=0-1"], cache: .onlyIfCached) },
+                { try await stage.get("/a", ["If-Match": "\"1\""], cache: .onlyIfCached) },
+                { try await stage.get("/a", cache: .onlyIfCached, method: .post) },
+                { try await alone.rawRequest(endpoint) },
+            ] {
+                let error = await #expect(throws: PulseError.self) { try await call() }
+                #expect(error?.kind == .cacheMiss)
+            }
+            #expect(stage.sent == 0)
+            try await stage.get()
+            let number = Request<Int>(.get, "/a").option(\.cache, .onlyIfCached)
+            let error = await #expect(throws: PulseError.self) { try await stage.client.request(number) }
+            #expect(error?.kind == .decodingFailed)
+            #expect(stage.sent == 1)
+            await alone.shutdown()
+        }
+    }
+
+    /// Nothing of such a request's answer would be kept.
+    @Test func nothingIsFetchedBehindAnAnswerToARequestWithNoStore() async throws {
+        try await CacheStage.run { stage in
+            stage.serve("/a", ["Cache-Control": "max-age=60"])
+            stage.serve("/b", ["Cache-Control": "max-age=60, stale-while-revalidate=600"])
+            for path in ["/a", "/b"] { try await stage.get(path) }
+            await stage.pass(61)
+            let headers = ["Cache-Control": "no-store"]
+            #expect(try await stage.text("/a", headers, cache: .staleWhileRevalidate) == "body 1 stale")
+            #expect(stage.cache.keeper.flights.runCount == 0)
+            #expect(try await stage.text("/b", headers) == "body 2 network")
+            #expect(stage.sent == 3)
+        }
+    }
+
     @Test func theOptionStaleWhileRevalidateNeedsNoPermission() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
@@ -304,6 +410,20 @@ struct CacheValidationWireTests {
             await stage.pass(1)
             #expect(try await stage.text("/a") == "body 2 network")
             #expect(try await stage.text("/b", ["Cache-Control": "no-store"]) == "body 3 network")
+        }
+    }
+
+    @Test func thePlainFormHeedsVaryAndAsksWhetherAnAnswerStillHolds() async throws {
+        try await CacheStage.run(CachePlugin(ttl: 300)) { stage in
+            stage.serve(["Vary": "Accept-Language", "ETag": "\"1\""])
+            try await stage.get("/a", ["Accept-Language": "en"])
+            #expect(try await stage.text("/a", ["Accept-Language": "en"]) == "body 1 cache")
+            #expect(stage.sent == 1)
+            await stage.pass(300)
+            #expect(try await stage.text("/a", ["Accept-Language": "en"]) == "body 1 revalidated")
+            stage.serve(["Vary": "Accept-Language", "ETag": "\"2\""])
+            #expect(try await stage.text("/a", ["Accept-Language": "fr"]) == "body 1 network")
+            #expect(stage.sent == 3)
         }
     }
 

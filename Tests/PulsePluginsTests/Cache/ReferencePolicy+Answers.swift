@@ -105,12 +105,15 @@ extension ReferencePolicy {
         }
         if let tag = Self.tag(answer.headers) {
             func opaque(_ tag: String?) -> String? { tag.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
-            candidates = candidates.filter { index in
-                let own = Self.tag(stored[index].headers)
-                return tag.hasPrefix("W/") ? own != nil && opaque(own) == opaque(tag) : own == tag
-            }
-        } else if answer.headers["etag"] != nil {
-            candidates = []
+            let asWeak = candidates.filter { opaque(Self.tag(stored[$0].headers)) == opaque(tag) }
+            candidates = tag.hasPrefix("W/") ? asWeak : asWeak.filter { Self.tag(stored[$0].headers) == tag }
+            // "If none of the stored responses contains at least one of the same strong validators, then the cache MUST
+            // NOT use the new response to update any stored responses". Ours: it may be used to serve the only one that
+            // it can mean.
+            if candidates.isEmpty, asWeak.count == 1 { return .reuse(asWeak[0]) }
+        } else if let text = answer.headers["etag"] {
+            // Ours: what is no entity tag is one if the server has sent the very same before.
+            candidates = candidates.filter { stored[$0].headers["etag"] == text }
         } else if let changed = answer.headers["last-modified"] {
             candidates = candidates.filter { stored[$0].headers["last-modified"] == changed }
         } else if candidates.count != 1 {

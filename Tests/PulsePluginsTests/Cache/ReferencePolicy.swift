@@ -124,7 +124,11 @@ struct ReferencePolicy {
 
     var selected: Int? {
         var best: Int?
-        for index in stored.indices where matches(stored[index]) {
+        // "When a cache has multiple stored responses for a target URI and one or more omits the Vary header field":
+        // one with a valid `Vary` is preferable.
+        let varies = stored.contains { matches($0) && !$0.selectingFields.isEmpty }
+        for index in stored.indices
+        where matches(stored[index]) && (!varies || !stored[index].selectingFields.isEmpty) {
             guard let known = best else {
                 best = index
                 continue
@@ -222,7 +226,8 @@ struct ReferencePolicy {
         case .reload: return nil
         case .revalidate: return fresh && Self.has("immutable", judgement.directives) ? false : nil
         case .cacheElseNetwork, .onlyIfCached: return fresh || !judgement.forbidsStale ? false : nil
-        case .staleWhileRevalidate: return fresh ? false : judgement.forbidsStale ? nil : true
+        case .staleWhileRevalidate:
+            return fresh ? false : judgement.forbidsStale ? nil : !Self.has("no-store", requestDirectives)
         case .default: break
         }
         let own = requestDirectives
@@ -253,7 +258,7 @@ struct ReferencePolicy {
             }
         }
         if !fresh, !judgement.forbidsStale, Self.argument("max-age", own) == nil,
-            Self.argument("min-fresh", own) == nil,
+            Self.argument("min-fresh", own) == nil, !Self.has("no-store", own),
             case .seconds(let window) = Self.argument("stale-while-revalidate", judgement.directives),
             judgement.pastBy <= window
         {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseNetworking
 import PulseTesting
 import Testing
 
@@ -151,6 +152,30 @@ struct HedgingPluginTests {
     }
 
     // MARK: What is copied
+
+    /// Nobody knows which of the copies a cache before them keeps: the age counts from the first.
+    @Test func anAnswerIsAsOldAsTheFirstOfItsCopies() async throws {
+        let hedging = HedgingPlugin(delay: .fixed(5))
+        try await warm(hedging)
+        let wire = HeldWire()
+        let (cache, date) = (CachePlugin(policy: .rfc9111), HTTPDate.format(clock.now.addingTimeInterval(6)))
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
+            plugins: [cache, hedging], transport: MockTransport { try await wire.answer($0) })
+        let endpoint = Request<EmptyResponse>(.get, "/a").option(\.route, "r")
+        let call = Task { try await client.rawRequest(endpoint) }
+        await wire.arrivals(1)
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 5)
+        await wire.arrivals(2)
+        await clock.advance(by: 1)
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Date": date]
+        wire.release(0, .success(PulseResponse(statusCode: 200, headers: headers, request: .mock())))
+        _ = try await call.value
+        #expect(try await client.rawRequest(endpoint).headers["Age"] == "6")
+        await client.shutdown()
+    }
 
     @Test func onlySafeMethodsAreCopied() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))

@@ -41,6 +41,18 @@ extension CacheStorageContract {
         }
     }
 
+    /// - Parameter store: of two entries.
+    static func checkFewVariants(_ store: any CacheStorage) async throws {
+        let key = CacheKey.test("/a")
+        for (number, language) in ["en", "fr", "de"].enumerated() {
+            var head = CachedHead.test(language: language)
+            head.responseTime += TimeInterval(number)
+            #expect(try await store.put(language, key, head))
+        }
+        #expect(try await store.texts(key) == ["de", "fr"])
+        #expect(await store.usage().entries == 2)
+    }
+
     func checkContents(_ store: any CacheStorage) async throws {
         let key = CacheKey.test("/a")
         switch self {

@@ -28,6 +28,14 @@ struct DiskCacheStorageTests {
         }
     }
 
+    @Test func keepsTheNewestVariantsIfItMayHoldFewer() async throws {
+        try await TestFolder.run { folder in
+            let store = DiskCacheStorage(directory: folder.url, maximumEntries: 2)
+            _ = await store.usage()
+            try await CacheStorageContract.checkFewVariants(store)
+        }
+    }
+
     @Test func anotherProcessFindsWhatThisOneKept() async throws {
         try await TestFolder.run { folder in
             try await folder.store().put("hello", .test("/a", partition: "p"))

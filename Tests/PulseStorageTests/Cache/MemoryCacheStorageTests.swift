@@ -22,6 +22,10 @@ struct MemoryCacheStorageTests {
         }
     }
 
+    @Test func keepsTheNewestVariantsIfItMayHoldFewer() async throws {
+        try await CacheStorageContract.checkFewVariants(MemoryCacheStorage(maximumEntries: 2))
+    }
+
     /// What the counters say is what is there, whatever came and went.
     @Test func countsRightOverARandomSchedule() async throws {
         let random = SeededRandomness(seed: 3)
