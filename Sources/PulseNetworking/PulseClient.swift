@@ -78,7 +78,7 @@ public final class PulseClient: Sendable {
             try await wire.send($0, for: $1, plugins: $2)
         }
         offline = Self.offlineQueue(configuration, environment)
-        for problem in configuration.problems(with: self.transport.capabilities) where sink.isActive {
+        for problem in configuration.problems(with: self.transport.capabilities, in: environment) where sink.isActive {
             sink.emit(.warning(problem))
         }
         standard?.warn(sink)
@@ -133,15 +133,21 @@ public final class PulseClient: Sendable {
 
 extension PulseConfiguration {
     /// What a developer should know about these settings.
-    fileprivate func problems(with capabilities: TransportCapabilities) -> [String] {
+    fileprivate func problems(
+        with capabilities: TransportCapabilities, in environment: CallEnvironment
+    ) -> [String] {
         let refused = [
             sslPinningPolicy != .disabled && !capabilities.contains(.pinning) ? "pinned public keys" : nil,
             tls != .default && !capabilities.contains(.tls) ? "TLS settings" : nil,
             proxy != .environment && !capabilities.contains(.proxy) ? "proxy settings" : nil,
         ]
         let texts = capabilities.contains(.simulated) ? [] : refused.compactMap { $0 }
+        let astray = environment.home.isEmpty ? defaultHeaders.keys.filter(environment.redaction.isSecret).sorted() : []
         return sslPinningPolicy.problems(now: clock.now)
             + texts.map { "the transport has no \($0): every request that they concern fails as unsupported" }
+            + astray.map {
+                "without a base URL or trusted origins the default header \($0) goes to every server that a call names"
+            }
     }
 }
 

@@ -29,6 +29,42 @@ struct PulseClientTests {
         #expect(warnings([]).count == 2)
     }
 
+    @Test(
+        arguments: [
+            (nil, [], ["Authorization", "X-Tenant-Ticket"]), ("https://api.example.com", [], []),
+            (nil, ["https://api.example.com"], []),
+        ] as [(String?, [String], [String])])
+    func secretDefaultHeadersOfAClientWithoutHomeAreWarnedOf(base: String?, trusted: [String], warned: [String]) {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        var configuration = PulseConfiguration(baseURL: base.flatMap { URL(string: $0) })
+        configuration.trustedOrigins = trusted.compactMap { URL(string: $0) }
+        configuration.defaultHeaders = ["Accept": "*/*", "X-Tenant-Ticket": "t0p", "Authorization": "Bearer s3cret"]
+        configuration.secretHeaders = ["x-tenant-ticket"]
+        let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
+        _ = PulseClient(configuration: configuration, transport: transport, events: bus)
+        let warnings = sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+        #expect(warnings.count == warned.count)
+        for (warning, name) in zip(warnings, warned) { #expect(warning.contains(" \(name) ")) }
+        #expect(!warnings.contains { $0.contains("s3cret") || $0.contains("t0p") })
+    }
+
+    /// Also those that expire while the client lives.
+    @Test func pinsThatHaveExpiredAreWarnedOfAtTheNextRequest() async throws {
+        let (bus, sink, clock) = (PulseEventBus(), RecordingSink(), TestClock())
+        bus.addSink(sink)
+        let pins = [1, 2].map { "sha256/" + Data(repeating: $0, count: 32).base64EncodedString() }
+        let policy = SSLPinningPolicy.publicKeyHashes(pins).expires(clock.now.addingTimeInterval(60))
+        let (client, _) = PulseClient.answering(
+            .test().with(\.sslPinningPolicy, value: policy).with(\.clock, value: clock), events: bus)
+        func warnings() -> Int { sink.names.count { $0 == "warning" } }
+        _ = try await client.request(GetUser())
+        #expect(warnings() == 0)
+        await clock.advance(by: 60)
+        for _ in 0..<2 { _ = try await client.request(GetUser()) }
+        #expect(warnings() == 1)
+    }
+
     /// As many paths as there are users are one route.
     @Test func theRouteOfAVerbIsItsMethodAndItsResult() async throws {
         let routes = Locked<[String]>([])

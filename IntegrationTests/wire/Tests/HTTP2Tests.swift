@@ -193,6 +193,38 @@ struct HTTP2Tests {
         }
     }
 
+    /// A server need not answer before the end of a body, however long its client takes for that.
+    @Test
+    func whoeverSendsABodyYetStaysOnIt() async throws {
+        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+            let (chunks, source) = AsyncStream<Data>.makeStream()
+            let rounds = 9
+            var upload = request
+            upload.urlRequest.httpMethod = "POST"
+            upload.idleTimeout = 2
+            upload.body = .stream(
+                BodyStream(length: Int64(rounds + 1), isOneShot: true) {
+                    ByteStream {
+                        for await chunk in chunks { return chunk }
+                        return nil
+                    }
+                })
+            let call = Task { [upload] in try await transport.send(upload) }
+            try await Self.waitUntilHeld()
+            // Longer than twice its patience in all.
+            for _ in 1...rounds {
+                source.yield(Data("a".utf8))
+                try await Self.expectTimeout(of: request, after: 0.5, transport)
+            }
+            source.yield(Data("a".utf8))
+            source.finish()
+            let _: [Int?] = try await Servers.told("/pass")
+            let answer = try await call.value
+            #expect(answer.statusCode == 200)
+            #expect(answer.connection == connection)
+        }
+    }
+
     /// Whoever would wait for ever is told, too, since the other side does not even acknowledge what is sent.
     @Test(
         .enabled(if: Probe.mayHaveNetwork, "a network of one's own is not allowed here"),

@@ -69,8 +69,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
 
     /// The pins for a host at that time, or nil if there are none.
     package func pinSet(forHost host: String, now: Date) throws -> PinSet? {
-        guard isEnabled else { return nil }
-        if let expires, now >= expires { return nil }
+        guard isEnabled, !hasExpired(by: now) else { return nil }
         for pattern in hosts where !Self.isPattern(pattern) {
             throw PulseError.invalidRequest(reason: "not a host pattern of a pinning policy: \(pattern)")
         }
@@ -102,8 +101,14 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         if Set(publicKeyHashes).count + Set(certificates).count < 2 {
             problems.append("a pinning policy with fewer than two pins locks users out when the key changes")
         }
-        if let expires, now >= expires { problems.append("the pinning policy has expired and is not enforced") }
+        if hasExpired(by: now) { problems.append(Self.expiryWarning) }
         return problems
+    }
+
+    package static let expiryWarning = "the pinning policy has expired and is not enforced"
+
+    package func hasExpired(by now: Date) -> Bool {
+        isEnabled && expires.map { now >= $0 } ?? false
     }
 
     private var isEnabled: Bool {

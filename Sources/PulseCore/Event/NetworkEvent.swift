@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// What happens to calls, as values. No event holds a body, a header value, a query or a secret.
+/// What happens to calls, as values. No event holds a body, a header value or a query. A secret in a path is shown with
+/// the path.
 public enum NetworkEvent: Sendable {
     /// A call has begun. Emitted once per call.
     case requestStarted(CallSummary)

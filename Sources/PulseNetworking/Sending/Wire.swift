@@ -14,6 +14,7 @@ final class Wire: Sendable {
     /// The policies of a request without pins.
     private let policies: TransportRequest.Policies
     private let cookies: (any CookieStore)?
+    private let hasWarnedOfExpiry = Locked(false)
 
     init(
         _ transport: any Transport, _ configuration: PulseConfiguration, environment: CallEnvironment,
@@ -104,6 +105,8 @@ final class Wire: Sendable {
     /// The request as it may leave: a valid URL, method and headers, and at a foreign origin no secret that the client
     /// did not build into the request itself.
     private func checked(_ request: URLRequest, for context: PluginContext) throws -> (URLRequest, URL) {
+        // Whether the cache has nothing, has nothing to do with such a request, or is not there.
+        guard context.call.options.cache != .onlyIfCached else { throw PulseError.cacheMiss }
         guard var url = request.url, url == context.url || Origin(url) != nil else {
             throw PulseError.invalidURL("a plugin set a URL that is no absolute http or https URL")
         }
@@ -181,7 +184,19 @@ final class Wire: Sendable {
 
     private func pinSet(for url: URL, at clock: any PulseClock) throws -> PinSet? {
         guard let pinning, url.scheme?.lowercased() == "https", let host = url.host else { return nil }
-        return try pinning.pinSet(forHost: host, now: clock.now)
+        let now = clock.now
+        if pinning.hasExpired(by: now) { warnOfExpiry() }
+        return try pinning.pinSet(forHost: host, now: now)
+    }
+
+    /// The pins may expire while the client lives. Told once, and not before somebody listens.
+    private func warnOfExpiry() {
+        guard let events = environment.events, events.isActive else { return }
+        let isFirst = hasWarnedOfExpiry.withLock { hasWarned in
+            defer { hasWarned = true }
+            return !hasWarned
+        }
+        if isFirst { events.emit(.warning(SSLPinningPolicy.expiryWarning)) }
     }
 
     private func unsupported(_ what: String) -> PulseError {

@@ -25,7 +25,24 @@ extension EventText {
         case .pinningFailed(let host, let seen):
             (.error, "\(host) has none of the pinned keys; its chain has \(seen.joined(separator: ", "))")
         case .warning(let text): (.warning, text)
-        default: nil
+        case .authRefreshFailed(let call, let error): (.warning, "\(name(call)) token refresh failed: \(error)")
+        case .sessionExpired(let call): (.warning, "\(name(call)) session expired")
+        case .rateLimited(let call, let seconds):
+            (.warning, "\(name(call)) rate limited\(seconds.map { ", \(LogText.milliseconds($0))" } ?? "")")
+        case .circuitBreakerOpened(let key): (.warning, "circuit of \(key) open")
+        case .circuitBreakerHalfOpened(let key): (.info, "circuit of \(key) half open")
+        case .circuitBreakerClosed(let key): (.info, "circuit of \(key) closed")
+        case .connectivityChanged(let status): (.info, "connectivity \(status.path)")
+        case .offlineQueueEnqueued(let id): (.info, "offline queue: \(id) queued")
+        case .offlineQueueDraining(let count): (.debug, "offline queue: sending, \(count) pending")
+        case .offlineQueueRequestCompleted(let id, success: true): (.info, "offline queue: \(id) delivered")
+        case .offlineQueueRequestCompleted(let id, success: false): (.warning, "offline queue: \(id) not delivered")
+        case .offlineQueueExpired(let id): (.error, "offline queue: \(id) expired")
+        case .offlineQueueDeadLettered(let id): (.error, "offline queue: \(id) dead-lettered")
+        // There are many of them, and the call's own lines tell what came of it.
+        case .transferProgress, .authRefreshStarted, .authRefreshSucceeded, .cacheHit, .cacheMiss, .cacheRevalidated,
+            .cacheStored, .cacheInvalidated, .socketStateChanged:
+            nil
         }
     }
 

@@ -22,7 +22,7 @@ struct EventLogSinkTests {
     }
 
     @Test(arguments: [
-        (PulseConfiguration.LogLevel.none, 0), (.error, 1), (.warning, 4), (.info, 5), (.debug, 9),
+        (PulseConfiguration.LogLevel.none, 0), (.error, 3), (.warning, 10), (.info, 16), (.debug, 21),
     ])
     func writesWhatItsLevelAsksFor(level: PulseConfiguration.LogLevel, count: Int) {
         #expect(Self.records(level, NetworkEvent.all(of: .sample())).count == count)
