@@ -57,7 +57,8 @@ extension PulseClient {
             let failure = PulseError(wrapping: error)
             return ReplayOutcome(
                 result: .failure(failure), isOfOtherAccount: failure.meansAnotherAccount,
-                isUnsent: call.departures == 0, isAnswered: call.isAnswered)
+                isUnsent: call.departures == 0 && !call.isAnswered, isOfOtherWork: call.isFailureOfOtherWork,
+                isAnswered: call.isAnswered)
         }
     }
 }

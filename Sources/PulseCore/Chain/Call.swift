@@ -20,6 +20,7 @@ package final class Call: Sendable {
         var trace: Trace?
         var identity: CallSummary.Identity?
         var isAnswered = false
+        var isFailureOfOtherWork = false
         var sent: URLRequest?
     }
 
@@ -198,11 +199,14 @@ package final class Call: Sendable {
     /// Counts one more request on the wire and returns its number, counted from 1.
     func nextWireAttempt() -> Int {
         origin?.noteDeparture()
-        return state.withLock { state in
+        let (number, isOver) = state.withLock { state in
             state.departures += 1
             state.wireAttempts += 1
-            return state.wireAttempts
+            return (state.wireAttempts, state.isFailureOfOtherWork)
         }
+        // What the call fails with from here on is its own.
+        if isOver { isFailureOfOtherWork = false }
+        return number
     }
 
     package var idempotencyKey: String? {
@@ -279,6 +283,18 @@ package final class Call: Sendable {
         set {
             state.withLock { $0.lastFailure = newValue }
             waiting?.note(newValue)
+        }
+    }
+
+    /// Whether what the call fails with is the failure of other work that it waited for, such as a refresh of its token:
+    /// then it says nothing about the call's own request, nor about the server that this is for. It is false again once
+    /// the call goes on. Calls that share this work fail with it as well.
+    package var isFailureOfOtherWork: Bool {
+        get { state.withLock { $0.isFailureOfOtherWork } }
+        set {
+            state.withLock { $0.isFailureOfOtherWork = newValue }
+            waiting?.noteFailureOfOtherWork(newValue)
+            if !isForAnotherRequest { origin?.isFailureOfOtherWork = newValue }
         }
     }
 

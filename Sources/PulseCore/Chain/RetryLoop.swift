@@ -74,6 +74,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
                 return .failure(PulseError(wrapping: error, request: request))
             }
             attempt += 1
+            context.call.isFailureOfOtherWork = false
             result = await next.result(request, context: context.with(attempt: attempt))
             guard let another = self.failure(of: result, in: context) else {
                 // The failure is overcome: a later deadline is not due to it.

@@ -16,6 +16,7 @@ package final class WaitingCalls: Sendable {
         var isStruck = false
         var lastFailure: PulseError?
         var answer: Int?
+        var isFailureOfOtherWork = false
         /// The names of secret headers, with whether each is a signature.
         var secrets: [String: Bool] = [:]
         var sent: URLRequest?
@@ -28,12 +29,13 @@ package final class WaitingCalls: Sendable {
     /// Adds a call and returns its place, to be passed to ``leave(_:)`` later: one call may wait several times, as
     /// copies of it do.
     package func join(_ call: Call) -> Int {
-        let (place, answer, secrets) = state.withLock { state in
+        let (place, answer, secrets, isFailureOfOtherWork) = state.withLock { state in
             state.joined += 1
             state.calls[state.joined] = call
-            return (state.joined, state.answer, state.secrets)
+            return (state.joined, state.answer, state.secrets, state.isFailureOfOtherWork)
         }
         if let answer { call.noteAnswer(answer) }
+        if isFailureOfOtherWork { call.isFailureOfOtherWork = true }
         for (name, isSignature) in secrets { call.markSecret(header: name, isSignature: isSignature) }
         return place
     }
@@ -75,6 +77,15 @@ package final class WaitingCalls: Sendable {
             return state.calls
         }
         calls.forEach { $0.noteAnswer(status) }
+    }
+
+    /// Notes whether the work's failure is that of other work, for each of the calls, even those that join later.
+    func noteFailureOfOtherWork(_ isSo: Bool) {
+        let calls = state.withLock { state in
+            state.isFailureOfOtherWork = isSo
+            return state.calls
+        }
+        calls.forEach { $0.isFailureOfOtherWork = isSo }
     }
 
     /// Marks a header as secret for all who wait: it is in their answers and failures.

@@ -10,8 +10,9 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     public var persistsToDisk: Bool
     /// The seconds after which an entry is given up; 86,400 (one day) by default, infinity for never.
     public var requestExpiry: TimeInterval
-    /// The number of failing answers of the server after which an entry goes to the dead letters; 20 by default. Time
-    /// without a connection does not count.
+    /// The number of failing answers of the server after which an entry goes to the dead letters; 20 by default. A try
+    /// of which nothing can be sent, for a fault of the client or the request, counts as one; time without a connection
+    /// does not.
     public var maxAttempts: Int
     /// The folder of the queue's files; nil, the default, is a folder in application support for this app and base URL.
     public var directory: URL?

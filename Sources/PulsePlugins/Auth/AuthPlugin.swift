@@ -145,7 +145,9 @@ extension AuthPlugin {
             // Nothing is sent that the server would refuse, unless there is no other way to find out.
             switch await refresh.outcome(of: token, seenAt: version, in: context) {
             case .token(let new): credential.token = new
-            case .failure(let error): throw error
+            case .failure(let error):
+                context.call.isFailureOfOtherWork = true
+                throw error
             case .refused(let error): if error.kind == .cancelled { throw error }
             case .askAgain: return try await self.credential(for: context, expected, provider, refresh)
             }
@@ -210,9 +212,19 @@ extension AuthPlugin {
             // Overcome: no later deadline is due to it.
             context.call.lastFailure = nil
             refusal.bytes?.cancel()
-            return try await next(authorized(request, new))
+            return try await next(renewed(request, new, in: context))
         } catch {
             refusal.bytes?.cancel()
+            throw error
+        }
+    }
+
+    /// The request with the token of a refresh. One that makes no header is the refresh's failure.
+    private func renewed(_ request: URLRequest, _ token: String, in context: PluginContext) throws -> URLRequest {
+        do {
+            return try authorized(request, token)
+        } catch {
+            context.call.isFailureOfOtherWork = true
             throw error
         }
     }

@@ -72,7 +72,9 @@ final class TokenRefresh: Sendable {
             switch await outcome(of: token, seenAt: version, in: context) {
             case .token(let new): return new
             case .askAgain: continue
-            case .failure(let error), .refused(let error): throw error
+            case .failure(let error), .refused(let error):
+                context.call.isFailureOfOtherWork = true
+                throw error
             }
         }
     }

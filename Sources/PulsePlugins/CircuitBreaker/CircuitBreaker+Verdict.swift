@@ -4,8 +4,8 @@ import PulseCore
 
 extension CircuitBreaker.Verdict {
     /// What an outcome says of the host: connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures,
-    /// any other answer is a success. A 429, a missing connection, a cancellation, and whatever did not come from the
-    /// wire say nothing.
+    /// any other answer is a success. A 429, a missing connection, a cancellation, the failure of a recovery further in,
+    /// which may be another host's, and whatever did not come from the wire say nothing.
     ///
     /// - Parameter departed: how often the call had left for the wire before.
     /// - Parameter slow: seconds after which a success is slow.
@@ -19,6 +19,8 @@ extension CircuitBreaker.Verdict {
             case .network, .revalidated, .mock: self.init(response, in: context, latency: latency, slow: slow)
             case .cache, .stale, .coalesced: self = .neither
             }
+        case .failure where context.call.isFailureOfOtherWork:
+            self = .neither
         case .failure(let error):
             self.init(error, hasLeft: context.call.departures > departed, now: context.clock.now)
         }

@@ -35,7 +35,7 @@ struct CircuitBreaker: Sendable {
     enum Verdict: Sendable, Equatable {
         case success(isSlow: Bool)
         case failure(retryAfter: TimeInterval?)
-        /// Cancelled, offline, or never sent: it gives back its permit and counts nowhere.
+        /// Cancelled, offline, never sent, or a failure of other work: it gives back its permit and counts nowhere.
         case neither
     }
 

@@ -7,8 +7,8 @@ public import PulseCore
 ///
 /// - Failures are failed connects and TLS handshakes, lost connections, timeouts, a deadline that strikes after the
 ///   request has left, and the statuses 500, 502, 503 and 504, unless the call accepts the status. Any other answer is
-///   a success, a redirect too. A 429, a cancelled call, a call without a connection and one whose deadline passes
-///   before it has left do not count.
+///   a success, a redirect too. A 429, a cancelled call, a call without a connection, one whose deadline passes before
+///   it has left and one that fails with a validator's recovery do not count.
 /// - An app error that a validator further in makes of an answer is a success, as a 404 is: the host has answered. A
 ///   validator that finds the host failing puts a 503 in the answer's place.
 /// - A streamed answer is judged at its head. A refused call is not retried.

@@ -16,6 +16,9 @@ enum ServerPause {
         switch result {
         case .success(let response):
             seconds = asked(by: response, now)
+        // A recovery's, which another server may have refused.
+        case .failure where context.call.isFailureOfOtherWork:
+            seconds = nil
         case .failure(.rateLimited(let retryAfter)):
             // A validator may make this error of an answer that hides its status; a limiter's own refusal does not
             // count.

@@ -142,7 +142,13 @@ public struct ValidatorPlugin: PulsePlugin {
                 attempt: context.attempt))
         switch wish.way {
         case .wait: if delay > 0 { try await context.call.sleep(delay) }
-        case .recovery(let recovery): try await recoverer.recover(recovery, sentAt: sentAt, in: context, next: next)
+        case .recovery(let recovery):
+            do {
+                try await recoverer.recover(recovery, sentAt: sentAt, in: context, next: next)
+            } catch {
+                context.call.isFailureOfOtherWork = true
+                throw error
+            }
         }
     }
 

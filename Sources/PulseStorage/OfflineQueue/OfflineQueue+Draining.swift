@@ -250,28 +250,30 @@ extension OfflineQueue {
         } catch {
             outcome = ReplayOutcome(result: .failure(PulseError(wrapping: error)))
         }
-        let verdict = verdict(outcome)
-        let reason = { [clock] in
-            guard case .failure(let error) = outcome.result else { return Data() }
-            return StoredReason(error, now: clock.now).encoded
+        let now = clock.now
+        let result = outcome.result(now: now)
+        let verdict = verdict(outcome, now: now)
+        let reason = {
+            guard case .failure(let error) = result else { return Data() }
+            return StoredReason(error, now: now).encoded
         }
         let record = core.decide({
             $0.finish(id, tag: tag, verdict, reason: reason(), uptime: clock.uptime, randomness: randomness)
         })
         guard let record else { return settle(id, tag: tag) }
         // The outcome of an entry that goes on is not kept: it may end later for another reason, or by another process.
-        if record.operation != QueueOperation.attempted.byte { core.note(id, outcome.result) }
+        if record.operation != QueueOperation.attempted.byte { core.note(id, result) }
         await self.record(record, id, tag: tag)
     }
 
-    private func verdict(_ outcome: ReplayOutcome) -> ReplayVerdict {
+    private func verdict(_ outcome: ReplayOutcome, now: Date) -> ReplayVerdict {
         // A request that is missing or damaged now will be so later.
-        if case .failure(.custom(let failure as JournalFailure)) = outcome.result,
+        if case .failure(.custom(let failure as JournalFailure)) = outcome.result(now: now),
             failure == .damagedRecord || failure == .missing
         {
             return .rejected
         }
-        return outcome.verdict
+        return outcome.verdict(now: now)
     }
 
     private func attempt(_ id: UUID) async throws -> ReplayOutcome {

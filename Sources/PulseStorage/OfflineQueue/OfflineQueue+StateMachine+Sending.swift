@@ -128,12 +128,10 @@ extension OfflineQueue.StateMachine {
             return entries[id].map { _ in LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason()) }
         case .unavailable(let isVerdict, let retryAfter):
             hold(tag, retryAfter: retryAfter, isOfServer: isVerdict, uptime, randomness)
-            guard isVerdict, let entry = entries[id] else { return nil }
-            guard entry.attempts + 1 < maxAttempts else {
-                lines[tag]?.calm()
-                return LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason())
-            }
-            return Self.attempt(id, entry.attempts + 1)
+            return isVerdict ? countAttempt(id, tag, reason: reason()) : nil
+        case .unsendable:
+            hold(tag, retryAfter: 0, isOfServer: false, uptime, randomness)
+            return countAttempt(id, tag, reason: reason())
         case .offline:
             pause(uptime, randomness)
             return nil
@@ -145,6 +143,16 @@ extension OfflineQueue.StateMachine {
             hold(tag, retryAfter: 0, isOfServer: false, uptime, randomness)
             return nil
         }
+    }
+
+    /// The record of one more attempt, which for the last one gives the entry up.
+    private mutating func countAttempt(_ id: UUID, _ tag: String?, reason: @autoclosure () -> Data) -> LogRecord? {
+        guard let entry = entries[id] else { return nil }
+        guard entry.attempts + 1 < maxAttempts else {
+            lines[tag]?.calm()
+            return LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason())
+        }
+        return Self.attempt(id, entry.attempts + 1)
     }
 
     /// Whether a record would end an entry in a form that it no longer has, because another process has changed it

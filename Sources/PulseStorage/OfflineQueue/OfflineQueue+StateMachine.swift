@@ -14,7 +14,7 @@ extension OfflineQueue {
             /// Milliseconds since 1970; 0 for never.
             var expiry: Int64
             var location: LogLocation
-            /// Verdicts of the server so far.
+            /// Verdicts of the server so far, and tries that could not be sent.
             var attempts = 0
             /// Its place among all; an entry that was revived gets a new one.
             var order: UInt64

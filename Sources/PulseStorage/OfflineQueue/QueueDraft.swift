@@ -34,36 +34,44 @@ package struct Replay: Sendable {
 
 /// How a replay ended.
 package struct ReplayOutcome: Sendable {
-    package let result: Result<PulseResponse, PulseError>
     /// Whether it was not sent because another account is logged in than when it was queued.
     package let isOfOtherAccount: Bool
+    private let answer: Result<PulseResponse, PulseError>
     private let isUnsent: Bool
+    private let isOfOtherWork: Bool
     private let isAnswered: Bool
 
     /// - Parameters:
-    ///   - result: a status that means "later" is a failure, though the endpoint may accept it.
     ///   - isUnsent: nothing was sent, so the failure is not a server's.
+    ///   - isOfOtherWork: the failure is that of work that the replay waited for, and not its own.
     ///   - isAnswered: a server has answered; a failure without a status may be a plugin's judgement of that answer.
     package init(
         result: Result<PulseResponse, PulseError>, isOfOtherAccount: Bool = false, isUnsent: Bool = false,
-        isAnswered: Bool = false
+        isOfOtherWork: Bool = false, isAnswered: Bool = false
     ) {
+        answer = result
         self.isOfOtherAccount = isOfOtherAccount
         self.isUnsent = isUnsent
+        self.isOfOtherWork = isOfOtherWork
         self.isAnswered = isAnswered
-        guard case .success(let response) = result, ReplayVerdict.meansLater(response.statusCode),
-            let error = PulseError(validating: response, accepted: .successful)
-        else {
-            self.result = result
-            return
-        }
-        self.result = .failure(error)
     }
 
-    var verdict: ReplayVerdict {
+    /// The answer or failure. A status that means "later" is a failure, though the endpoint may accept it.
+    func result(now: Date) -> Result<PulseResponse, PulseError> {
+        guard case .success(let response) = answer, ReplayVerdict.meansLater(response.statusCode),
+            let error = PulseError(validating: response, accepted: .successful, now: now)
+        else { return answer }
+        return .failure(error)
+    }
+
+    func verdict(now: Date) -> ReplayVerdict {
         if isOfOtherAccount { return .otherAccount }
-        let verdict = ReplayVerdict(result, isAnswered: isAnswered)
-        guard isUnsent, case .unavailable(_, let seconds) = verdict else { return verdict }
-        return .unavailable(isVerdict: false, retryAfter: seconds)
+        let verdict = ReplayVerdict(result(now: now), isAnswered: isAnswered, now: now)
+        guard isUnsent || isOfOtherWork else { return verdict }
+        switch verdict {
+        case .unavailable(_, let seconds): return .unavailable(isVerdict: false, retryAfter: seconds)
+        case .rejected: return isOfOtherWork ? .unavailable(isVerdict: false, retryAfter: 0) : .unsendable
+        case .done, .unsendable, .offline, .otherAccount, .stopped: return verdict
+        }
     }
 }

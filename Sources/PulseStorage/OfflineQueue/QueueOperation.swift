@@ -10,7 +10,7 @@ enum QueueOperation: Character {
     case updated = "U"
     /// It is given up, with the reason.
     case deadLettered = "D"
-    /// The number of verdicts of the server so far.
+    /// The number of verdicts of the server so far, and of tries that could not be sent.
     case attempted = "a"
     /// The number of its earlier forms, whose records a compaction took out. Earlier versions pass over it.
     case reformed = "f"

@@ -29,7 +29,8 @@ public struct QueuedRequest: Sendable, Identifiable {
     public let enqueuedAt: Date
     /// When the entry is removed unsent; nil for never, which a policy's `requestExpiry` of `.infinity` means.
     public let expiresAt: Date?
-    /// The number of the server's verdicts so far. Time without a connection does not count.
+    /// The number of the server's verdicts so far, and of tries of which nothing could be sent as the client or the
+    /// request was. Time without a connection does not count.
     public let attempts: Int
 
     init?(_ id: UUID, _ stored: StoredRequest, tag: String?, expiry: Int64, attempts: Int) {

@@ -87,6 +87,25 @@ struct WaitingCallsTests {
         #expect(struck.lastFailure == nil)
     }
 
+    @Test func whoWaitsLearnsThatTheWorkFailsWithOtherWorkAndWhenItGoesOn() {
+        let (early, late) = (call(deadline: nil), call(deadline: nil))
+        _ = waiting.join(early)
+        let work = work
+        work.isFailureOfOtherWork = true
+        _ = waiting.join(late)
+        #expect(early.isFailureOfOtherWork && late.isFailureOfOtherWork)
+        _ = work.nextWireAttempt()
+        #expect(!early.isFailureOfOtherWork && !late.isFailureOfOtherWork)
+    }
+
+    @Test func whatAnotherRequestFailsWithIsNoneOfTheCallsThatItWasDetachedFrom() {
+        let call = call(deadline: nil)
+        call.detached(isForAnotherRequest: true).isFailureOfOtherWork = true
+        #expect(!call.isFailureOfOtherWork)
+        call.detached().isFailureOfOtherWork = true
+        #expect(call.isFailureOfOtherWork)
+    }
+
     @Test func eachRunOfAChainThatIsDetachedForThemHasTheirDeadline() async throws {
         let seen = Locked<[TimeInterval?]>([])
         let plugin = DeadlineProbe(seen: seen)

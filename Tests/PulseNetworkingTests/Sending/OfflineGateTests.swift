@@ -455,13 +455,114 @@ struct OfflineGateTests {
     /// Nobody was asked who is logged in: the call itself is what failed.
     @Test func aReplayThatFailsBeforeTheAccountIsKnownIsJudgedByItsFailure() async throws {
         let failure = Locked<PulseError?>(nil)
-        let client = client(plugins: [
-            FailingPlugin(scope: .call, error: failure), AccountPlugin(account: Locked("a")),
-        ])
+        let client = client(
+            nil, configuration(OfflineQueuePolicy(maxAttempts: 2, directory: directory)),
+            plugins: [FailingPlugin(scope: .call, error: failure), AccountPlugin(account: Locked("a"))])
         _ = try await queued(client)
         failure.withLock { $0 = .unsupported("no") }
+        #expect(try await client.offlineQueue?.drain() == 1)
+        #expect(try await client.offlineQueue?.pending().map(\.attempts) == [1])
         #expect(try await client.offlineQueue?.drain() == 0)
         #expect(try await client.offlineQueue?.deadLetters().count == 1)
+        await finish(client)
+    }
+
+    enum ClientFault: CaseIterable {
+        case header, origin, token, transport
+    }
+
+    /// The next version of the app sends it.
+    @Test(arguments: ClientFault.allCases)
+    func whatAFaultOfTheClientKeepsFromBeingSentIsTriedAgain(fault: ClientFault) async throws {
+        let first = client()
+        let id = try await queued(first)
+        await first.shutdown()
+        var (settings, plugins, wire) = (configuration(), [any PulsePlugin](), network)
+        switch fault {
+        case .header: settings = settings.with(\.defaultHeaders, value: ["X-Note": "a\r\nb"])
+        case .origin: settings = settings.with(\.trustedOrigins, value: [directory])
+        case .token: plugins = [AuthPlugin { "a\r\nb" }]
+        case .transport: wire = Network { _ in throw PulseError.unsupported("no libcurl") }
+        }
+        wire.up()
+        let second = client(wire, settings, plugins: plugins)
+        // It drains by itself, and its clock stands still then.
+        while try await second.offlineQueue?.pending().first?.attempts == 0 { await Task.yield() }
+        #expect(try await second.offlineQueue?.pending().map(\.attempts) == [1])
+        await second.shutdown()
+        network.up()
+        let third = client()
+        #expect(try await third.offlineQueue?.result(of: id).statusCode == 200)
+        await finish(third)
+    }
+
+    /// A session whose token the server does not take any more.
+    private struct StaleSession: TokenProvider {
+        let hasExpired: Locked<Bool>
+        let refresh: @Sendable () throws -> String
+
+        var tokenExpiry: Date? { get async { hasExpired.withLock { $0 } ? Date(timeIntervalSince1970: 0) : nil } }
+        func accessToken() async -> String? { "stale" }
+        func refreshToken() async throws -> String { try refresh() }
+    }
+
+    /// Whether it is asked for because the token has expired, or because the server has refused it.
+    @Test(arguments: [403, 0, 1], [false, true])
+    func aRefreshThatFailsIsNoVerdictOnTheEntry(status: Int, hasExpired: Bool) async throws {
+        let network = Network { PulseResponse(statusCode: 401, data: Data(), request: $0) }
+        let isOver = Locked(false)
+        let session = StaleSession(hasExpired: isOver) {
+            switch status {
+            case 0: return ""
+            case 1: throw PulseError.responseTooLarge(limit: 1)
+            default: throw PulseError.http(PulseResponse(statusCode: status, request: .mock()))
+            }
+        }
+        let client = client(
+            network, configuration(OfflineQueuePolicy(maxAttempts: 1, directory: directory)),
+            plugins: [AuthPlugin(tokenProvider: session)])
+        _ = try await queued(client)
+        isOver.withLock { $0 = hasExpired }
+        network.up()
+        #expect(try await client.offlineQueue?.drain() == 1)
+        #expect(try await client.offlineQueue?.pending().map(\.attempts) == [0])
+        await finish(client)
+    }
+
+    /// It was sent before, and answered.
+    @Test func aRefreshWhoseTokenMakesNoHeaderIsNoVerdictOnTheEntry() async throws {
+        let network = Network { PulseResponse(statusCode: 401, data: Data(), request: $0) }
+        let client = client(
+            network, plugins: [AuthPlugin(tokenProvider: StaleSession(hasExpired: Locked(false)) { "a\r\nb" })])
+        _ = try await queued(client)
+        network.up()
+        #expect(try await client.offlineQueue?.drain() == 1)
+        #expect(try await client.offlineQueue?.pending().map(\.attempts) == [0])
+        await finish(client)
+    }
+
+    @Test func aRecoveryThatFailsIsNoVerdictOnTheEntryThoughOneOnItIsCounted() async throws {
+        let login = URLRequest.mock(.post, "https://login.example.com/")
+        let isOver = Locked(true)
+        let network = Network { request in
+            let isLogin = request.url?.host == "login.example.com"
+            return PulseResponse(statusCode: isLogin ? 403 : isOver.withLock { $0 } ? 200 : 422, request: request)
+        }
+        let validator = Validator { _, response, _ in
+            response.statusCode == 200 ? .recover(.request(login), otherwise: Refusal()) : .accept
+        }
+        let client = client(
+            network, configuration(OfflineQueuePolicy(maxAttempts: 1, directory: directory)),
+            plugins: [ValidatorPlugin([validator])])
+        _ = try await queued(client)
+        network.up()
+        let sent = network.transport.requests.count
+        #expect(try await client.offlineQueue?.drain() == 1)
+        #expect(try await client.offlineQueue?.pending().map(\.attempts) == [0])
+        #expect(network.transport.requests.count == sent + 2)
+        isOver.withLock { $0 = false }
+        #expect(try await client.offlineQueue?.drain() == 0)
+        #expect(try await client.offlineQueue?.deadLetters().map(\.reason.statusCode) == [422])
         await finish(client)
     }
 

@@ -170,6 +170,48 @@ struct CircuitBreakerPluginTests {
         #expect(plugin.state(for: Self.home) == .open)
     }
 
+    private static let login = URLRequest.mock(.post, "https://login.example.com/")
+
+    /// Asks for another host's help after each answer.
+    private func recovering() -> ValidatorPlugin {
+        ValidatorPlugin([Validator { _, _, _ in .recover(.request(Self.login), otherwise: Fault()) }])
+    }
+
+    /// It may be another host's, and the one that is called has answered.
+    @Test func whatARecoveryFailsWithIsNobodys() async {
+        let refusals = [Self.answer(503), Self.answer(429, ["Retry-After": "5"])]
+        for outcome in refusals + [Self.lost(.cannotConnectToHost), Self.lost(.timedOut)] {
+            let plugin = CircuitBreakerPlugin(failureThreshold: 2)
+            await call(plugin, Self.answer(500))
+            let chain = PluginChain.mock([plugin, recovering()], context: .mock(clock: clock)) { request in
+                guard request.url != Self.login.url else { return try outcome.get() }
+                return PulseResponse(statusCode: 200, request: request)
+            }
+            await #expect(throws: PulseError.self) { try await chain(.mock()) }
+            #expect(plugin.state(for: Self.home) == .closed, "\(outcome)")
+            await call(plugin, Self.answer(500))
+            #expect(plugin.state(for: Self.home) == .open, "\(outcome)")
+        }
+    }
+
+    @Test func whatTheCallFailsWithAfterARecoveryThatFailedCounts() async {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 1)
+        let sent = Locked(0)
+        let plugins: [any PulsePlugin] = [.retry(maxAttempts: 2, strategy: .immediate), plugin, recovering()]
+        let chain = PluginChain.mock(plugins, context: .mock(clock: clock)) { request in
+            let number = sent.withLock { sent in
+                sent += 1
+                return sent
+            }
+            // The call, its recovery, and the call once more.
+            guard number != 3 else { throw URLError(.cannotConnectToHost) }
+            return PulseResponse(statusCode: number == 1 ? 200 : 503, request: request)
+        }
+        await #expect(throws: PulseError.self) { try await chain(.mock()) }
+        #expect(sent.withLock { $0 } == 3)
+        #expect(plugin.state(for: Self.home) == .open)
+    }
+
     @Test func slownessIsMeasuredByTheClientsClock() async throws {
         let plugin = CircuitBreakerPlugin(
             policy: .init(trip: .rate(.init(minimumCalls: 2, slowCallDuration: 1, slowCallRate: 1))))

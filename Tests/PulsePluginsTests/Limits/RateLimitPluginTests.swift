@@ -254,6 +254,26 @@ struct RateLimitPluginTests {
         #expect(bench.times == [3])
     }
 
+    /// Another server may have said it, and others do not ask that one.
+    @Test(arguments: [429, 503])
+    func whatARecoveryIsToldMakesNobodyWait(status: Int) async throws {
+        let (plugin, clock) = (RateLimitPlugin(), TestClock())
+        let login = URLRequest.mock(.post, "https://login.example.com/")
+        let validator = Validator { _, _, _ in .recover(.request(login), otherwise: PulseError.emptyBody) }
+        let plugins: [any PulsePlugin] = [plugin, ValidatorPlugin([validator])]
+        let chain = PluginChain.mock(plugins, context: .mock(clock: clock)) { request in
+            let isLogin = request.url == login.url
+            return PulseResponse(
+                statusCode: isLogin ? status : 200, headers: isLogin ? ["Retry-After": "5"] : [:], request: request)
+        }
+        let error = await #expect(throws: PulseError.self) { try await chain(.mock()) }
+        #expect(error?.retryAfter == 5)
+        let response = try await plugin.run(in: .mock(deadline: 1, clock: clock)) {
+            PulseResponse(statusCode: 200, request: $0)
+        }
+        #expect(response.statusCode == 200)
+    }
+
     @Test func whatALimiterFurtherInRefusesIsNoWordOfTheServers() async throws {
         let clock = TestClock()
         let outer = RateLimitPlugin(by: .host)

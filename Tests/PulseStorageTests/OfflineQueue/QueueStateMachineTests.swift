@@ -205,7 +205,8 @@ struct QueueStateMachineTests {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         _ = queue.sent()
-        queue.finish(id, ReplayVerdict(.failure(.circuitOpen(name: "a", retryAfter: .infinity))))
+        let now = Date(timeIntervalSince1970: 0)
+        queue.finish(id, ReplayVerdict(.failure(.circuitOpen(name: "a", retryAfter: .infinity)), now: now))
         queue.uptime = 299
         #expect(queue.sent() == [])
         queue.uptime = 300
@@ -237,6 +238,23 @@ struct QueueStateMachineTests {
             if attempt == 2 { queue.relaunch() }
         }
         #expect(queue.machine.deadCount == 1)
+    }
+
+    /// A fault of the client's, which another process or version may not have.
+    @Test func whatCannotBeSentWaitsForNoServerAndIsADeadLetterInTheEnd() {
+        var queue = MachineUnderTest(maxAttempts: 3)
+        let id = queue.enqueue(1)
+        queue.enqueue(2)
+        for attempt in 1...3 {
+            #expect(queue.sent() == [id])
+            let effect = queue.finish(id, .unsendable)
+            #expect(effect == (attempt == 3 ? .deadLettered(id) : nil))
+            #expect(queue.machine.entries[id]?.attempts == min(attempt, 2))
+            #expect(!queue.machine.keepsServerWait(queue.uptime))
+            if attempt < 3 { #expect(queue.sent() == []) }
+            queue.machine.resume()
+        }
+        #expect(queue.sent() == ids(2))
     }
 
     @Test func onlyVerdictsOfTheServerCount() {
@@ -551,13 +569,18 @@ struct QueueStateMachineTests {
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayVerdictTests {
     private static let request = URLRequest(url: URL(fileURLWithPath: "/"))
+    private static let now = TestClock().now
 
     private func verdict(status: Int, headers: HTTPHeaders = [:]) -> ReplayVerdict {
         let response = PulseResponse(statusCode: status, headers: headers, data: Data(), request: Self.request)
         guard let error = PulseError(validating: response, accepted: .successful) else {
-            return ReplayVerdict(.success(response))
+            return ReplayVerdict(.success(response), now: Self.now)
         }
-        return ReplayVerdict(.failure(error))
+        return verdict(error)
+    }
+
+    private func verdict(_ error: PulseError) -> ReplayVerdict {
+        ReplayVerdict(.failure(error), now: Self.now)
     }
 
     @Test func statusesAreVerdicts() {
@@ -571,29 +594,60 @@ struct ReplayVerdictTests {
         #expect(verdict(status: 503, headers: ["Retry-After": "7"]) == .unavailable(isVerdict: true, retryAfter: 7))
     }
 
+    /// Which may be far from the system's, as in a test.
+    @Test func theServersDateIsCountedFromTheClientsClock() {
+        let headers: HTTPHeaders = ["Retry-After": "Thu, 01 Jan 2026 00:02:00 GMT"]
+        #expect(verdict(status: 503, headers: headers) == .unavailable(isVerdict: true, retryAfter: 120))
+        for status in [429, 503] {
+            let response = PulseResponse(statusCode: status, headers: headers, data: Data(), request: Self.request)
+            let verdict = ReplayOutcome(result: .success(response)).verdict(now: Self.now)
+            #expect(verdict == .unavailable(isVerdict: true, retryAfter: 120), "\(status)")
+        }
+    }
+
     /// An endpoint that takes every status judges it itself; the queue must know whether the server took the call.
     @Test func aStatusThatMeansLaterIsNotDoneThoughItIsAccepted() {
         for status in [401, 408, 425, 429, 500, 503] {
             let response = PulseResponse(
                 statusCode: status, headers: ["Retry-After": "7"], data: Data(), request: Self.request)
             let outcome = ReplayOutcome(result: .success(response))
-            #expect(outcome.verdict.isUnavailable, "\(status)")
-            #expect(throws: PulseError.self) { try outcome.result.get() }
+            #expect(outcome.verdict(now: Self.now).isUnavailable, "\(status)")
+            #expect(throws: PulseError.self) { try outcome.result(now: Self.now).get() }
         }
         for status in [200, 302, 404, 409, 422] {
             let response = PulseResponse(statusCode: status, data: Data(), request: Self.request)
-            #expect(ReplayOutcome(result: .success(response)).verdict == .done(status: status))
+            #expect(ReplayOutcome(result: .success(response)).verdict(now: Self.now) == .done(status: status))
         }
     }
 
     @Test func whatWasNeverSentIsNoVerdictThoughItLooksLikeOne() {
         let limited = Result<PulseResponse, PulseError>.failure(.rateLimited(retryAfter: 7))
-        #expect(ReplayOutcome(result: limited).verdict == .unavailable(isVerdict: true, retryAfter: 7))
+        #expect(ReplayOutcome(result: limited).verdict(now: Self.now) == .unavailable(isVerdict: true, retryAfter: 7))
         let outcome = ReplayOutcome(result: limited, isUnsent: true)
-        #expect(outcome.verdict == .unavailable(isVerdict: false, retryAfter: 7))
-        // What cannot be built will never be sent.
-        #expect(ReplayOutcome(result: .failure(.invalidURL("a")), isUnsent: true).verdict == .rejected)
-        #expect(ReplayOutcome(result: .failure(.noConnection), isUnsent: true).verdict == .offline)
+        #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 7))
+        // What cannot be built now may be built another time.
+        #expect(ReplayOutcome(result: .failure(.invalidURL("a")), isUnsent: true).verdict(now: Self.now) == .unsendable)
+        #expect(ReplayOutcome(result: .failure(.invalidURL("a"))).verdict(now: Self.now) == .rejected)
+        #expect(ReplayOutcome(result: .failure(.noConnection), isUnsent: true).verdict(now: Self.now) == .offline)
+    }
+
+    /// A refresh, or a recovery, that another server has refused.
+    @Test(arguments: [false, true])
+    func whatOtherWorkFailedWithIsNoVerdictThoughItLooksLikeOne(isUnsent: Bool) {
+        func verdict(_ error: PulseError) -> ReplayVerdict {
+            ReplayOutcome(result: .failure(error), isUnsent: isUnsent, isOfOtherWork: true, isAnswered: !isUnsent)
+                .verdict(now: Self.now)
+        }
+        let errors = [403, 400, 503, 401].map { status -> PulseError in
+            let response = PulseResponse(statusCode: status, data: Data(), request: Self.request)
+            return PulseError(validating: response, accepted: .successful) ?? .emptyBody
+        }
+        for error in errors + [.invalidRequest(reason: "a"), .responseTooLarge(limit: 1), .custom(Fault())] {
+            #expect(verdict(error) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+        }
+        #expect(verdict(.rateLimited(retryAfter: 7)) == .unavailable(isVerdict: false, retryAfter: 7))
+        #expect(verdict(.noConnection) == .offline)
+        #expect(verdict(.cancelled) == .stopped)
     }
 
     private struct Fault: Error {}
@@ -606,9 +660,9 @@ struct ReplayVerdictTests {
         ]
         for error in errors {
             let outcome = ReplayOutcome(result: .failure(error), isAnswered: true)
-            #expect(outcome.verdict == .unavailable(isVerdict: true, retryAfter: 0), "\(error)")
+            #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: true, retryAfter: 0), "\(error)")
             let unanswered = ReplayOutcome(result: .failure(error))
-            #expect(unanswered.verdict == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+            #expect(unanswered.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
         }
     }
 
@@ -620,27 +674,27 @@ struct ReplayVerdictTests {
         ]
         for error in errors {
             let outcome = ReplayOutcome(result: .failure(error), isAnswered: true)
-            #expect(outcome.verdict == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+            #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
         }
-        #expect(ReplayOutcome(result: .failure(.noConnection), isAnswered: true).verdict == .offline)
+        #expect(ReplayOutcome(result: .failure(.noConnection), isAnswered: true).verdict(now: Self.now) == .offline)
     }
 
     @Test func failuresOnTheWayAreNone() {
         let network = PulseError.transport(.networkConnectionLost, underlying: CancellationError())
-        #expect(ReplayVerdict(.failure(.noConnection)) == .offline)
-        #expect(ReplayVerdict(.failure(.retryExhausted(last: .noConnection, attempts: 3))) == .offline)
-        #expect(ReplayVerdict(.failure(.cancelled)) == .stopped)
+        #expect(verdict(.noConnection) == .offline)
+        #expect(verdict(.retryExhausted(last: .noConnection, attempts: 3)) == .offline)
+        #expect(verdict(.cancelled) == .stopped)
         let waits: [PulseError] = [
             network, .timeout(Self.request), .deadlineExceeded(last: nil), .unauthorized(), .sessionExpired,
             .sslPinningFailed(host: "a"), .custom(CancellationError()),
         ]
         for error in waits {
-            #expect(ReplayVerdict(.failure(error)) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+            #expect(verdict(error) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
         }
         #expect(
-            ReplayVerdict(.failure(.circuitOpen(name: "a", retryAfter: 9)))
+            verdict(.circuitOpen(name: "a", retryAfter: 9))
                 == .unavailable(isVerdict: false, retryAfter: 9))
-        #expect(ReplayVerdict(.failure(.invalidURL(""))) == .rejected)
+        #expect(verdict(.invalidURL("")) == .rejected)
     }
 }
 
