@@ -91,7 +91,8 @@ extension OfflineQueue {
                 guard let turn else { return }
                 let hasTurn = try turn.tryAcquire()
                 isMine.withLock { $0 = hasTurn }
-                if hasTurn { sweepFiles() }
+                // A leftover that stays hinders nobody.
+                if hasTurn { try? sweepFiles() }
             }
             return isMine.withLock { $0 } ? .mine : .another
         } catch PulseError.custom(let failure as JournalFailure) {
@@ -137,14 +138,14 @@ extension OfflineQueue {
         return true
     }
 
-    /// Removes bodies without an entry. To be called while nobody changes the journal.
-    func sweepFiles() {
-        files?.sweep { [core] id in core.read { $0.entries[id] != nil } }
+    /// Removes bodies without an entry. To be called while nobody changes the journal. Throws ``JournalFailure``.
+    func sweepFiles() throws {
+        try files?.sweep { [core] id in core.read { $0.entries[id] != nil } }
     }
 
     /// Lets another process send, and reads what came between the last look and that.
     private func yieldTurn() async {
-        if core.read({ $0.entries.isEmpty }) { await compact() }
+        if core.read({ $0.entries.isEmpty }) { await tidy() }
         turn?.release()
         try? await open()
     }
@@ -333,24 +334,29 @@ extension OfflineQueue {
     /// Compacts the journal when less than half of it counts.
     private func compactIfNeeded() async {
         let live = core.read { $0.liveBytes }
-        if log.size > 256 << 10, live < log.size - live { await compact() }
+        if log.size > 256 << 10, live < log.size - live { await tidy() }
+    }
+
+    /// Compacts the journal; if that fails, it goes on as it is.
+    private func tidy() async {
+        do {
+            try await compact()
+        } catch {
+            core.emit(.warning("the offline queue cannot compact its journal: \(PulseError(wrapping: error))"))
+        }
     }
 
     /// Removes from the journal what no longer counts.
     ///
     /// - Parameter always: even if that is less than half.
-    func compact(always: Bool = false) async {
-        do {
-            try await log.compact { [core, log, ended] in
-                let contents = core.read { machine in
-                    always || machine.liveBytes < log.size - machine.liveBytes ? machine.contents() : nil
-                }
-                // First, so that others can read it when its records are gone.
-                if contents != nil { ended?.add(core.ended) }
-                return contents
+    func compact(always: Bool = false) async throws {
+        try await log.compact { [core, log, ended] in
+            let contents = core.read { machine in
+                always || machine.liveBytes < log.size - machine.liveBytes ? machine.contents() : nil
             }
-        } catch {
-            core.emit(.warning("the offline queue cannot compact its journal: \(PulseError(wrapping: error))"))
+            // First, so that others can read it when its records are gone.
+            if contents != nil { ended?.add(core.ended) }
+            return contents
         }
     }
 

@@ -51,7 +51,8 @@ extension OfflineQueue {
 
     /// Removes an entry or a dead letter. One that is on its way may arrive nevertheless.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id.
+    /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id. If it is removed, and its content
+    /// cannot be taken out of the journal's file, it throws the ``JournalFailure``.
     public func remove(id: UUID) async throws {
         try await log.append([StateMachine.removal(id, .removed)]) { [core] in
             try core.read { machine in
@@ -60,20 +61,24 @@ extension OfflineQueue {
             return []
         }
         // Its content does not stay on the disk until a later compaction, unless there is much else to copy.
-        if log.size < Self.cheapToCompact { await compact(always: true) }
+        if log.size < Self.cheapToCompact { try await compact(always: true) }
     }
 
     /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Nothing of
     /// them is left in the files.
+    ///
+    /// If the files cannot be cleaned, it throws after they were removed from the queue: call it again later.
     public func removeAll() async throws {
         try await log.append([]) { [core] in
             core.read { machine in machine.entries.keys.map { StateMachine.removal($0, .removed) } }
         }
-        await forgetForGood()
+        try await forgetForGood()
     }
 
     /// Removes the entries and dead letters that were queued while that account was logged in, and those whose account
     /// cannot be told. Nothing of them is left in the files.
+    ///
+    /// If the files cannot be cleaned, it throws after they were removed from the queue: call it again later.
     public func removeAll(account: String) async throws {
         let (requests, unreadable) = try await read { _ in true }
         let ids = requests.filter { $0.account == account }.map(\.id) + unreadable
@@ -82,18 +87,17 @@ extension OfflineQueue {
                 ids.filter { machine.entries[$0] != nil }.map { StateMachine.removal($0, .removed) }
             }
         }
-        await forgetForGood()
+        try await forgetForGood()
     }
 
-    private func forgetForGood() async {
-        await compact(always: true)
-        do {
-            try await log.discardDamaged()
-            // A crash may have left bodies that no record names.
-            try await log.refresh { [self] in sweepFiles() }
-        } catch {
-            core.emit(.warning("the offline queue cannot remove what was left over: \(PulseError(wrapping: error))"))
-        }
+    /// Takes what was removed out of the files. A part that fails keeps no other from that; the first failure is thrown.
+    private func forgetForGood() async throws {
+        var failures: [any Error] = []
+        do { try await compact(always: true) } catch { failures.append(error) }
+        do { try await log.discardDamaged() } catch { failures.append(error) }
+        // A crash may have left bodies that no record names.
+        do { try await log.refresh { [self] in try sweepFiles() } } catch { failures.append(error) }
+        if let failure = failures.first { throw failure }
     }
 
     /// Changes the URL, headers or body of an entry that is not on its way; it keeps its id, its key and its place. If

@@ -97,16 +97,28 @@ struct SideFiles: Sendable {
         for name in names() where name.hasPrefix(id.uuidString) { remove(name) }
     }
 
-    /// Removes files without an entry, which a crash between file and record leaves.
-    func sweep(keeping isLive: (UUID) -> Bool) {
+    /// Removes files without an entry, which a crash between file and record leaves. One that cannot be removed keeps
+    /// no other from it; the first ``JournalFailure`` is thrown.
+    func sweep(keeping isLive: (UUID) -> Bool) throws {
+        var failure: (any Error)?
         // Listed before the names are asked for: a file that comes in between is not among them.
         let names = names()
         for name in names {
             if let id = UUID(uuidString: String(name.prefix(36))), isLive(id) { continue }
-            // A file that can be locked is no longer in use, by this process or another.
-            guard let file = try? SystemFile.tryOpenLocked(url(name).path, O_RDONLY, using: disk) else { continue }
-            unlink(url(name).path)
-            _ = SystemFile.close(file)
+            do { try removeIfUnused(name) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// A file that can be locked is no longer in use, by this process or another.
+    private func removeIfUnused(_ name: String) throws {
+        do {
+            let path = url(name).path
+            guard let file = try SystemFile.tryOpenLocked(path, O_RDONLY, using: disk) else { return }
+            defer { _ = SystemFile.close(file) }
+            guard unlink(path) == 0 else { throw JournalFailure("unlink") }
+        } catch JournalFailure.missing {
+            // Somebody else was quicker.
         }
     }
 

@@ -152,12 +152,12 @@ struct OfflineQueueSharingTests {
         let (mine, theirs) = (SideFiles(in: directory.url, disk: .system), SideFiles(in: directory.url, disk: .system))
         for name in ["written", "named", "left"] { try await mine.write(name, Data("of \(name)".utf8)) }
         mine.letGo("left")
-        theirs.sweep { _ in false }
-        mine.sweep { _ in false }
+        try theirs.sweep { _ in false }
+        try mine.sweep { _ in false }
         #expect(try bodies().sorted() == ["named", "written"])
         mine.letGo("named")
         mine.discard("written")
-        theirs.sweep { _ in false }
+        try theirs.sweep { _ in false }
         #expect(try bodies().isEmpty)
     }
 
@@ -226,6 +226,62 @@ struct OfflineQueueSharingTests {
         #expect(try await queue.queue.pending().map(\.account) == ["bob"])
         try await queue.queue.removeAll()
         #expect(try !everything().contains("of bob"))
+        await queue.queue.close()
+    }
+
+    /// Removes all entries in one of three ways.
+    private static let removals: [@Sendable (OfflineQueue, UUID) async throws -> Void] = [
+        { queue, _ in try await queue.removeAll() },
+        { queue, _ in try await queue.removeAll(account: "ada") },
+        { queue, id in try await queue.remove(id: id) },
+    ]
+
+    @Test(arguments: removals.indices)
+    func whatCannotBeTakenOutOfTheFilesIsRemovedAndTold(way: Int) async throws {
+        let faulty = FaultyDisk()
+        let queue = QueueUnderTest(directory.url, disk: faulty.disk, answer: { _ in .failure(.noConnection) })
+        let id = try await queue.enqueue("/1", headers: ["X-Note": "of ada"], account: "ada")
+        faulty.plan.withLock { $0.rename = EIO }
+        let error = await #expect(throws: PulseError.self) { try await Self.removals[way](queue.queue, id) }
+        guard case .custom(let failure as JournalFailure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure == .system(operation: "rename", code: EIO))
+        #expect(try await queue.queue.count() == 0)
+        faulty.plan.withLock { $0.rename = 0 }
+        try await queue.queue.removeAll()
+        #expect(try !everything().contains("of ada"))
+        await queue.queue.close()
+    }
+
+    /// The journal is cleaned all the same.
+    @Test func aBodyThatCannotBeRemovedIsTold() async throws {
+        let isFaulty = Locked(false)
+        var disk = Disk.system
+        disk.open = { path, flags in
+            guard isFaulty.withLock({ $0 }), path.contains("/bodies/") else { return Disk.system.open(path, flags) }
+            errno = EACCES
+            return -1
+        }
+        let queue = QueueUnderTest(directory.url, disk: disk, answer: { _ in .failure(.noConnection) })
+        try await queue.enqueue("/1", headers: ["X-Note": "of ada"])
+        // Once it rests it sweeps no more by itself.
+        try await queue.queue.drain()
+        try FileManager.default.createDirectory(at: directory.file("bodies"), withIntermediateDirectories: true)
+        let left = directory.file("bodies").appendingPathComponent(UUID().uuidString)
+        try Data("left by a crash".utf8).write(to: left)
+        isFaulty.withLock { $0 = true }
+        let error = await #expect(throws: PulseError.self) { try await queue.queue.removeAll() }
+        guard case .custom(let failure as JournalFailure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure == .notPermitted)
+        #expect(try !everything().contains("of ada"))
+        isFaulty.withLock { $0 = false }
+        try await queue.queue.removeAll()
+        #expect(try bodies().isEmpty)
         await queue.queue.close()
     }
 
