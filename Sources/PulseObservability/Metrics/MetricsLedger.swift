@@ -73,6 +73,7 @@ struct MetricsLedger: Sendable {
         case .circuitBreakerClosed(let name): changeCircuit(name) { $0.state = .closed }
         case .offlineQueueRequestCompleted(_, let success):
             if success { counts.offlineDelivered += 1 } else { counts.offlineFailed += 1 }
+        case .offlineQueueExpired: counts.offlineFailed += 1
         case .connectivityChanged(let status): counts.connectivity = status
         default: break
         }

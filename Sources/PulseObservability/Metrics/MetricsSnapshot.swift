@@ -24,7 +24,7 @@ public struct MetricsSnapshot: Sendable {
     public let eventCounts: [NetworkEvent.Kind: Int]
     /// Entries of the offline queue that were sent and accepted.
     public let offlineDelivered: Int
-    /// Entries that left the offline queue otherwise.
+    /// Entries that left the offline queue otherwise: given up, dropped, or expired.
     public let offlineFailed: Int
     /// The connectivity as last reported; nil if it never was.
     public let connectivity: ConnectivityStatus?
