@@ -84,7 +84,7 @@ extension OfflineQueue.StateMachine {
             .sorted { $0.value.order < $1.value.order }
         return letters.dropLast(most).map { id, _ in
             entries[id]?.isEnding = true
-            return .end(id, .dropped)
+            return .end(id, .surplus)
         }
     }
 

@@ -133,9 +133,9 @@ final class QueueCore: Sendable {
             case .done: emit(.offlineQueueRequestCompleted(id: id, success: true))
             case .expired: emit(.offlineQueueExpired(id: id))
             case .dropped: emit(.offlineQueueRequestCompleted(id: id, success: false))
-            case .removed: break
+            case .removed, .surplus: break
             }
-            conclude(id, reason.outcome(of: id))
+            conclude(id, reason.outcome(of: id) ?? state.withLock { $0.outcomes.peek(id) })
         case .vanished(let id, let wasUpdated):
             let reason = endedEntries?.read().last { $0.id == id }?.reason
             settle(.removed(id, reason ?? .removed, wasUpdated: wasUpdated))
@@ -324,8 +324,8 @@ extension PulseError {
 }
 
 extension QueueRemoval {
-    /// The outcome that is reported if another process has received the answer.
-    fileprivate func outcome(of id: UUID) -> Result<PulseResponse, PulseError> {
+    /// The outcome that is reported if another process has received the answer; nil if the one before it stays.
+    fileprivate func outcome(of id: UUID) -> Result<PulseResponse, PulseError>? {
         switch self {
         case .done(let status):
             guard let url = URL(string: "pulse-queue:\(id.uuidString)") else { return .failure(.cancelled) }
@@ -333,6 +333,7 @@ extension QueueRemoval {
         case .expired: return .failure(.deadlineExceeded(last: .noConnection))
         case .removed: return .failure(.cancelled)
         case .dropped: return .failure(.offlineQueueFull)
+        case .surplus: return nil
         }
     }
 }

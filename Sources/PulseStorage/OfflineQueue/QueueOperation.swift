@@ -35,6 +35,8 @@ enum QueueRemoval: Sendable, Equatable {
     case removed
     /// It was removed to make room.
     case dropped
+    /// A dead letter made room for another. Everybody was told when it was given up.
+    case surplus
 
     var note: Data {
         switch self {
@@ -42,6 +44,7 @@ enum QueueRemoval: Sendable, Equatable {
         case .expired: Data("expired".utf8)
         case .removed: Data("removed".utf8)
         case .dropped: Data("dropped".utf8)
+        case .surplus: Data("surplus".utf8)
         }
     }
 
@@ -51,6 +54,7 @@ enum QueueRemoval: Sendable, Equatable {
         case "done": self = .done(status: words.count > 1 ? Int(words[1]) ?? 200 : 200)
         case "expired": self = .expired
         case "dropped": self = .dropped
+        case "surplus": self = .surplus
         default: self = .removed
         }
     }

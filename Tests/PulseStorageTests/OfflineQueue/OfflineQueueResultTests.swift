@@ -129,6 +129,19 @@ struct OfflineQueueResultTests {
         await queue.queue.close()
     }
 
+    @Test func aDeadLetterThatMakesRoomForAnotherGoesQuietlyAndKeepsItsVerdict() async throws {
+        let queue = queue(policy: OfflineQueuePolicy(maxQueueSize: 1), answer: { _ in .status(410) })
+        let oldest = try await queue.enqueue("/1", isOffline: false)
+        try await queue.queue.drain()
+        let newest = try await queue.enqueue("/2", isOffline: false)
+        try await queue.queue.drain()
+        while try await queue.queue.deadLetters().map(\.id) != [newest] { await Task.yield() }
+        #expect(queue.events.events.count { $0.isCompletion(of: oldest) } == 1)
+        let error = await #expect(throws: PulseError.self) { try await queue.queue.result(of: oldest) }
+        #expect(error?.statusCode == 410)
+        await queue.queue.close()
+    }
+
     @Test(arguments: [200, 410])
     func aLargeBodyIsNotKept(status: Int) async throws {
         let queue = queue(answer: { _ in .status(status, data: Data(count: SideFiles.limit + 1)) })

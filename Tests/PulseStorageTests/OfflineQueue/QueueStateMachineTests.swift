@@ -458,11 +458,11 @@ struct QueueStateMachineTests {
             let id = queue.enqueue(number)
             queue.write(LogRecord("D", id))
         }
-        let ends = ids(1, 2, 3).map { OfflineQueue.StateMachine.Action.end($0, .dropped) }
+        let ends = ids(1, 2, 3).map { OfflineQueue.StateMachine.Action.end($0, .surplus) }
         #expect(queue.next() == ends)
         // Those are as good as gone.
         #expect(queue.next() == [])
-        for id in ids(1, 2, 3) { queue.write(OfflineQueue.StateMachine.removal(id, .dropped)) }
+        for id in ids(1, 2, 3) { queue.write(OfflineQueue.StateMachine.removal(id, .surplus)) }
         #expect(queue.machine.deadCount == 2)
         #expect(queue.next() == [])
     }
@@ -495,14 +495,14 @@ struct QueueStateMachineTests {
         let other = queue.enqueue(2)
         _ = queue.sent()
         queue.finish(other, .rejected)
-        #expect(queue.next() == [.end(oldest, .dropped)])
+        #expect(queue.next() == [.end(oldest, .surplus)])
         queue.machine.keep(oldest, uptime: queue.uptime, now: queue.now)
         #expect(queue.next() == [])
         queue.enqueue(3)
         #expect(queue.machine.wait(uptime: queue.uptime, now: queue.now) ?? .infinity <= 30)
         _ = queue.sent()
         queue.uptime += 30
-        #expect(queue.next() == [.end(oldest, .dropped)])
+        #expect(queue.next() == [.end(oldest, .surplus)])
     }
 
     @Test(arguments: ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "many"])
