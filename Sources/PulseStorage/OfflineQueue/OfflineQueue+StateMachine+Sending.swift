@@ -149,7 +149,7 @@ extension OfflineQueue.StateMachine {
     private mutating func countAttempt(_ id: UUID, _ tag: String?, reason: @autoclosure () -> Data) -> LogRecord? {
         guard let entry = entries[id] else { return nil }
         guard entry.attempts + 1 < maxAttempts else {
-            lines[tag]?.calm()
+            lines[tag]?.giveUp()
             return LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason())
         }
         return Self.attempt(id, entry.attempts + 1)

@@ -200,7 +200,7 @@ extension OfflineQueue.StateMachine {
         }
         (reserved, pausedUntil, offlineFailures) = (before.reserved, before.pausedUntil, before.offlineFailures)
         (unrecorded, inFlightCount, surplusDue) = (before.unrecorded, before.inFlightCount, before.surplusDue)
-        for (tag, line) in before.lines where line.inFlight != nil || line.failures > 0 {
+        for (tag, line) in before.lines where line.inFlight != nil || line.failures > 0 || line.due > 0 {
             lines[tag, default: Line()].resume(line)
             if line.inFlight == nil, line.due > 0 { backingOff.insert(tag) }
         }

@@ -42,6 +42,11 @@ extension OfflineQueue.StateMachine {
             (failures, due, notBefore, isServers) = (0, 0, 0, false)
         }
 
+        /// Forgets the failures of an entry that is given up. What the server asked for holds for the next one too.
+        mutating func giveUp() {
+            (failures, due, isServers) = (0, notBefore, notBefore > 0)
+        }
+
         /// Waits no longer than the server asked for.
         mutating func clearWait() {
             due = notBefore

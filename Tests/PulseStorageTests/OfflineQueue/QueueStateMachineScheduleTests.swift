@@ -35,6 +35,8 @@ struct QueueStateMachineScheduleTests {
         var lines: [String: [Entry]] = [:]
         var dead: [(tag: String, entry: Entry)] = []
         var inFlight: [String: Flight] = [:]
+        /// The uptime before which a server wants nothing of a tag.
+        var notBefore: [String: TimeInterval] = [:]
         var count: Int { lines.values.reduce(0) { $0 + $1.count } }
 
         init(maxAttempts: Int) {
@@ -55,7 +57,7 @@ struct QueueStateMachineScheduleTests {
             switch verdict {
             case .done where !isOutdated: remove(entry.id)
             case .rejected where !isOutdated: giveUp(tag, entry)
-            case .unavailable(isVerdict: true, _):
+            case .unavailable(isVerdict: true, _), .unsendable:
                 if entry.attempts + 1 < maxAttempts {
                     lines[tag]?[index].attempts += 1
                 } else if !isOutdated {
@@ -63,6 +65,11 @@ struct QueueStateMachineScheduleTests {
                 }
             default: break
             }
+        }
+
+        /// Everything ends but what the journal has.
+        mutating func relaunch() {
+            (inFlight, notBefore) = ([:], [:])
         }
 
         private mutating func giveUp(_ tag: String, _ entry: Entry) {
@@ -146,6 +153,7 @@ struct QueueStateMachineScheduleTests {
                         }
                         #expect(first.id == id, note(step))
                         #expect(model.inFlight[tag] == nil, note(step))
+                        #expect(queue.uptime >= model.notBefore[tag] ?? 0, note(step))
                         model.inFlight[tag] = Model.Flight(id: id, revision: first.revision)
                     case .end(let id, let reason):
                         if reason == .expired {
@@ -173,16 +181,22 @@ struct QueueStateMachineScheduleTests {
                 guard let (tag, flight) = pick(waiting) else { continue }
                 let verdict = pick([
                     ReplayVerdict.done(status: 200), .done(status: 200), .rejected, .offline, .stopped, .otherAccount,
-                    .unavailable(isVerdict: true, retryAfter: 0), .unavailable(isVerdict: false, retryAfter: 3),
+                    .unavailable(isVerdict: true, retryAfter: 0), .unavailable(isVerdict: true, retryAfter: 100),
+                    .unavailable(isVerdict: false, retryAfter: 3), .unsendable,
                 ])
                 guard let verdict else { continue }
+                if case .unavailable(isVerdict: true, retryAfter: let seconds) = verdict {
+                    // Also if it was the last one of its entry.
+                    model.notBefore[tag] = queue.uptime + seconds
+                    if seconds > 0 { seen["asked", default: 0] += 1 }
+                }
                 // Tag and entry as they were when it was sent, as the drainer has them.
                 let record = queue.machine.finish(
                     flight.id, tag: tag, verdict, reason: Data(), uptime: queue.uptime, randomness: queue.random)
                 if record != nil, random.next() % 8 == 0 {
                     // A crash before the verdict is written: it is sent again.
                     queue.relaunch()
-                    model.inFlight = [:]
+                    model.relaunch()
                     seen["crashed", default: 0] += 1
                 } else {
                     write(record, tag, flight.id, verdict)
@@ -202,7 +216,7 @@ struct QueueStateMachineScheduleTests {
                         revision: letter.entry.revision))
             case 17:
                 queue.relaunch()
-                model.inFlight = [:]
+                model.relaunch()
             case 18:
                 // The wall clock jumps either way; what was running goes on.
                 queue.now += Int64(random.next() % 400_000) - 200_000
@@ -233,7 +247,7 @@ struct QueueStateMachineScheduleTests {
                 #expect(entries.map(\.value.revision) == line.map(\.revision), note(step))
             }
         }
-        for event in ["updated", "unwritten", "outdated", "crashed", dropsOldest ? "dropped" : "refused"] {
+        for event in ["updated", "unwritten", "outdated", "crashed", "asked", dropsOldest ? "dropped" : "refused"] {
             #expect(seen[event] ?? 0 >= Self.steps / 2_000, "\(event): \(seen)")
         }
     }

@@ -240,6 +240,33 @@ struct QueueStateMachineTests {
         #expect(queue.machine.deadCount == 1)
     }
 
+    @Test(arguments: [false, true])
+    func theWaitThatTheServerAskedForOutlivesTheEntry(isReadAnew: Bool) {
+        var queue = MachineUnderTest(maxAttempts: 1)
+        let id = queue.enqueue(1)
+        queue.enqueue(2)
+        _ = queue.sent()
+        #expect(queue.finish(id, .unavailable(isVerdict: true, retryAfter: 120)) == .deadLettered(id))
+        if isReadAnew {
+            _ = queue.machine.reset(queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) })
+        }
+        queue.machine.resume()
+        queue.uptime = 119
+        #expect(queue.machine.keepsServerWait(queue.uptime))
+        #expect(queue.sent() == [])
+        queue.uptime = 120
+        #expect(queue.sent() == ids(2))
+    }
+
+    @Test func whatIsBehindAnEntryThatIsGivenUpGoesAtOnceIfNoServerAskedForAWait() {
+        var queue = MachineUnderTest(maxAttempts: 1)
+        let id = queue.enqueue(1)
+        queue.enqueue(2)
+        _ = queue.sent()
+        queue.finish(id, .unavailable(isVerdict: true, retryAfter: 0))
+        #expect(queue.sent() == ids(2))
+    }
+
     /// A fault of the client's, which another process or version may not have.
     @Test func whatCannotBeSentWaitsForNoServerAndIsADeadLetterInTheEnd() {
         var queue = MachineUnderTest(maxAttempts: 3)
