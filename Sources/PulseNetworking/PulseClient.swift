@@ -30,7 +30,8 @@ public final class PulseClient: Sendable {
     private let wire: Wire
     private let ownsTransport: Bool
 
-    /// Makes a client. Nothing is started before the first call, unless the offline queue has something to send.
+    /// Makes a client. Nothing is started before the first call, unless the offline queue has something to send, or to
+    /// clear away after a crash.
     ///
     /// What is questionable about the configuration is told at once, as a ``NetworkEvent/warning(_:)``.
     ///

@@ -76,13 +76,16 @@ public final class OfflineQueue: Sendable {
         core.close()
     }
 
-    /// Sets how entries are sent, and begins if the journal has any. Its size tells: it is not read for that.
+    /// Sets how entries are sent, and begins if the journal has any, or if a crash may have left bodies.
     package func start(_ send: @escaping Send) {
         self.send.withLock { $0 = send }
-        guard let journal, let status = try? SystemFile.status(journal.path), status.size > LogHeader.line.count else {
-            return
-        }
-        startDraining()
+        if mayHaveEntries || files?.isEmpty == false { startDraining() }
+    }
+
+    /// The journal's size tells: it is not read for that.
+    private var mayHaveEntries: Bool {
+        guard let journal, let status = try? SystemFile.status(journal.path) else { return false }
+        return status.size > LogHeader.line.count
     }
 
     /// Ends the work under way; entries stay for the next time.

@@ -27,6 +27,8 @@ struct SideFiles: Sendable {
         directory.appendingPathComponent(name, isDirectory: false)
     }
 
+    var isEmpty: Bool { names().isEmpty }
+
     func exists(_ name: String) -> Bool {
         ((try? SystemFile.status(url(name).path)) ?? nil) != nil
     }

@@ -211,6 +211,28 @@ struct OfflineQueueTests {
         await second.queue.close()
     }
 
+    /// As when the process ends while the first body of all is copied.
+    @Test(arguments: [false, true])
+    func aFileOfNoEntryIsRemovedThoughNothingWaits(hasJournal: Bool) async throws {
+        if hasJournal {
+            let first = queue()
+            try await first.enqueue("/1")
+            try await first.queue.drain()
+            await first.queue.close()
+        }
+        let bodies = directory.file("bodies")
+        try FileManager.default.createDirectory(at: bodies, withIntermediateDirectories: true)
+        let orphan = bodies.appendingPathComponent(UUID().uuidString)
+        try Data("left by a crash".utf8).write(to: orphan)
+        let second = queue()
+        await second.queue.work.withLock { $0.drainer }?.value
+        #expect(!FileManager.default.fileExists(atPath: orphan.path))
+        await second.queue.close()
+        let third = queue()
+        #expect(third.queue.work.withLock { $0.drainer == nil })
+        await third.queue.close()
+    }
+
     // MARK: Verdicts
 
     @Test func aRefusedEntryIsADeadLetterWithItsReasonAndCanBeSentAgain() async throws {
