@@ -158,8 +158,8 @@ final class LogFile {
     private func mend(_ bytes: [UInt8], _ scanner: LogScanner, _ damaged: [Range<Int>]) throws {
         let pieces = damaged.filter { !$0.isEmpty }
         if !pieces.isEmpty {
-            try setAside(pieces.map { bytes[$0] })
-            apply(.damaged(lines: pieces.count))
+            let kept = try setAside(pieces.map { bytes[$0] })
+            apply(.damaged(bytes: pieces.reduce(0) { $0 + $1.count }, kept: kept))
         }
         try replace { file in
             file += LogHeader.line
@@ -184,17 +184,21 @@ final class LogFile {
         guard unlink(asidePath) == 0 || errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("unlink") }
     }
 
-    private func setAside(_ pieces: [ArraySlice<UInt8>]) throws {
+    /// Returns how many of the bytes it has kept.
+    private func setAside(_ pieces: [ArraySlice<UInt8>]) throws -> Int {
         let aside = try SystemFile.open(asidePath, O_RDWR | O_CREAT, using: disk)
         FileProtection.apply(to: asidePath)
         defer { _ = SystemFile.close(aside) }
         var size = try SystemFile.status(aside).size
+        var kept = 0
         for piece in pieces where size + piece.count < Self.asideLimit {
             let line = Array(piece) + (piece.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")])
             try SystemFile.write(line, to: aside, at: size, using: disk)
             size += line.count
+            kept += piece.count
         }
         guard disk.sync(aside) == 0 else { throw JournalFailure("fdatasync") }
+        return kept
     }
 
     /// The record at a place that ``apply`` was told; nil if nothing intact is there.

@@ -8,8 +8,9 @@ package enum LogChange: Sendable {
     case reset([LogItem])
     /// These were added, by any process.
     case appended([LogItem])
-    /// That many damaged lines were set aside in a file beside the log.
-    case damaged(lines: Int)
+    /// That many bytes were no records and were taken out; `kept` of them are in a file beside the log, and for the
+    /// others there was no room.
+    case damaged(bytes: Int, kept: Int)
 }
 
 /// A part of a compacted log.

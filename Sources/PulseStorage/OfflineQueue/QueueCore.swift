@@ -104,8 +104,10 @@ final class QueueCore: Sendable {
         switch change {
         case .reset(let items): effects = self.change { $0.reset(items) }
         case .appended(let items): effects = append(items)
-        case .damaged(let lines):
-            return emit(.warning("the offline queue's journal had \(lines) damaged lines, which were set aside"))
+        case .damaged(let bytes, let kept):
+            let rest = kept < bytes ? "; there was no room for the other \(bytes - kept)" : ""
+            let text = "\(bytes) bytes of the offline queue's journal were damaged; \(kept) were set aside"
+            return emit(.warning(text + rest))
         }
         effects.forEach(settle)
     }

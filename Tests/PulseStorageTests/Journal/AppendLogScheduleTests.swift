@@ -53,7 +53,7 @@ struct AppendLogScheduleTests {
                 try handle.close()
                 mirror = LogMirror()
                 log = try open()
-                #expect(mirror.now.damagedLines == 0)
+                #expect(mirror.now.damagedBytes == 0)
             default:
                 guard let index = model.indices.randomElement(random) else { continue }
                 let location = mirror.now.items[index].location

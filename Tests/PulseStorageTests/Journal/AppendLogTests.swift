@@ -232,7 +232,7 @@ struct AppendLogTests {
             #expect(mirror.ids == expected, "\(length)")
             let again = try opened().now
             #expect(again.items.map(\.id) == expected, "\(length)")
-            #expect(again.damagedLines == 0)
+            #expect(again.damagedBytes == 0)
         }
         #expect(!FileManager.default.fileExists(atPath: directory.file("journal.damaged").path))
     }
@@ -250,15 +250,30 @@ struct AppendLogTests {
             // A byte between two records costs neither of them.
             let intact = places.indices.filter { !places[$0].contains(index) }
             #expect(mirror.ids == (intact + [9]).map { UUID(number: $0) }, "\(index)")
-            #expect(mirror.now.damagedLines > 0 || index == whole.count - 1, "\(index)")
+            #expect(mirror.now.damagedBytes > 0 || index == whole.count - 1, "\(index)")
             // The damage is reported once, and out of the way.
             let again = try opened().now
-            #expect(again.damagedLines == 0)
+            #expect(again.damagedBytes == 0)
             #expect(again.items.map(\.id) == mirror.ids)
         }
         let aside = try Data(contentsOf: directory.file("journal.damaged"))
         #expect(!aside.isEmpty)
         #expect(try directory.permissions(of: "journal.damaged") == 0o600)
+    }
+
+    @Test func damageThatIsTooLargeToBeSetAsideIsCountedApart() throws {
+        let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20) + [UInt8(ascii: "\n")]
+        let small = Array("small\n".utf8)
+        var bytes = LogHeader.line + large
+        try LogRecord.sample(1).write(to: &bytes)
+        bytes += small
+        try LogRecord.sample(2).write(to: &bytes)
+        try Data(bytes).write(to: url)
+        let contents = try opened().now
+        #expect(contents.items.map(\.id) == [1, 2].map { UUID(number: $0) })
+        #expect(contents.damagedBytes == large.count + small.count)
+        #expect(contents.keptBytes == small.count)
+        #expect(try Data(contentsOf: directory.file("journal.damaged")) == Data(small))
     }
 
     @Test func aFileOfANewerVersionIsLeftAsItIs() async throws {
@@ -408,7 +423,7 @@ struct AppendLogTests {
         }
         #expect(mirror.ids == [0, 2].map { UUID(number: $0) })
         #expect(mirror.now.items.allSatisfy { $0.expiry == 7 })
-        #expect(mirror.now.damagedLines == 1)
+        #expect(mirror.now.damagedBytes == spoiled.length + 1)
         #expect(FileManager.default.fileExists(atPath: directory.file("journal.damaged").path))
         await log.close()
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-/// What wakes a drainer that rests for want of a connection.
+/// What it tells, and what wakes a drainer that rests for want of a connection.
 @Suite(.timeLimit(.minutes(5)))
 struct QueueCoreTests {
     private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000) -> LogItem {
@@ -29,6 +29,17 @@ struct QueueCoreTests {
         var count = 0
         for await _ in ticks { count += 1 }
         return count
+    }
+
+    @Test func tellsHowMuchOfTheDamageWasSetAside() {
+        let events = RecordingSink()
+        let machine = OfflineQueue.StateMachine(capacity: 10, maxAttempts: 20, dropsOldest: false)
+        let core = QueueCore(machine, files: nil, events: events)
+        core.apply(.damaged(bytes: 9, kept: 9))
+        core.apply(.damaged(bytes: 9, kept: 2))
+        let texts = events.events.map { if case .warning(let text) = $0 { text } else { "" } }
+        let told = "9 bytes of the offline queue's journal were damaged; "
+        #expect(texts == [told + "9 were set aside", told + "2 were set aside; there was no room for the other 7"])
     }
 
     @Test func oneMoreEntryDoesNotWakeTheDrainer() async {

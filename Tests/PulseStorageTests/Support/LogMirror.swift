@@ -7,7 +7,8 @@ import PulseStorage
 final class LogMirror: Sendable {
     struct Contents: Sendable {
         var items: [LogItem] = []
-        var damagedLines = 0
+        var damagedBytes = 0
+        var keptBytes = 0
         var resets = 0
     }
 
@@ -20,7 +21,9 @@ final class LogMirror: Sendable {
                 contents.items = items
                 contents.resets += 1
             case .appended(let items): contents.items += items
-            case .damaged(let lines): contents.damagedLines += lines
+            case .damaged(let bytes, let kept):
+                contents.damagedBytes += bytes
+                contents.keptBytes += kept
             }
         }
     }
