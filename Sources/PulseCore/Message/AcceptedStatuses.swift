@@ -39,6 +39,17 @@ public struct AcceptedStatuses: Sendable, Hashable {
         AcceptedStatuses(ranges: [statuses])
     }
 
+    /// All of these but one.
+    package func without(_ status: Int) -> AcceptedStatuses {
+        AcceptedStatuses(
+            ranges: ranges.flatMap { range -> [ClosedRange<Int>] in
+                guard range.contains(status) else { return [range] }
+                let lower = range.lowerBound < status ? [range.lowerBound...status - 1] : []
+                let upper = range.upperBound > status ? [status + 1...range.upperBound] : []
+                return lower + upper
+            })
+    }
+
     /// Whether a call with these statuses takes `status` as a success.
     public func contains(_ status: Int) -> Bool {
         ranges.contains { $0.contains(status) }

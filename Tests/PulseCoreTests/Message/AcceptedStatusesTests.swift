@@ -18,6 +18,17 @@ struct AcceptedStatusesTests {
         for status in refused { #expect(!statuses.contains(status), "\(status)") }
     }
 
+    @Test(arguments: [
+        AcceptedStatuses.any, .successful, .successful(and: 401), .range(401...402), .range(400...401), .only(401, 402),
+        .only(401),
+    ])
+    func withoutOneTheyContainAllOthersStill(statuses: AcceptedStatuses) {
+        #expect(!statuses.without(401).contains(401))
+        for status in [Int.min, 200, 299, 300, 400, 402, Int.max] {
+            #expect(statuses.without(401).contains(status) == statuses.contains(status), "\(status)")
+        }
+    }
+
     @Test
     func equalSetsAreEqual() {
         #expect(AcceptedStatuses.successful == .range(200...299))

@@ -581,6 +581,35 @@ struct OfflineGateTests {
         await finish(second)
     }
 
+    /// A session whose second token is good.
+    private struct RenewableSession: TokenProvider {
+        let token = Locked("first")
+
+        func accessToken() async -> String? { token.withLock { $0 } }
+
+        func refreshToken() async throws -> String {
+            token.withLock { token in
+                token = "second"
+                return token
+            }
+        }
+    }
+
+    @Test func anEndpointThatAcceptsEveryStatusIsSentAgainWithANewToken() async throws {
+        let network = Network { request in
+            let isGood = request.value(forHTTPHeaderField: "Authorization") == "Bearer second"
+            return PulseResponse(statusCode: isGood ? 200 : 401, request: request)
+        }
+        let client = client(network, plugins: [AuthPlugin(tokenProvider: RenewableSession())])
+        var endpoint = Self.order
+        endpoint.options.acceptedStatuses = .any
+        let id = try await queued(client, endpoint)
+        network.up()
+        #expect(try await client.offlineQueue?.drain() == 0)
+        #expect(try await client.offlineQueue?.result(of: id).statusCode == 200)
+        await finish(client)
+    }
+
     @Test func whatAnIsolatedCircuitHeldBackIsSentOnceThatIsReset() async throws {
         let breaker = CircuitBreakerPlugin()
         let client = client(plugins: [breaker])
