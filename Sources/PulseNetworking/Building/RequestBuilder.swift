@@ -30,8 +30,8 @@ final class RequestBuilder: Sendable {
     /// The default fields for any origin. Those for home have the secret ones too.
     private let publicDefaults: DefaultHeaders
     private let homeDefaults: DefaultHeaders
-    /// The secret default fields alone.
-    private let secretDefaults: [String: String]
+    /// All default fields but `Accept`.
+    private let defaults: [String: String]
     /// Where requests by a path alone go.
     private let base: Destination
     /// A setting with which no request can be built; every call throws it.
@@ -43,11 +43,10 @@ final class RequestBuilder: Sendable {
         self.environment = environment
         encoder = configuration.encoder
         decoder = configuration.decoder
-        let defaults = ["User-Agent": UserAgent.standard].overridden(by: configuration.defaultHeaders)
+        defaults = ["User-Agent": UserAgent.standard].overridden(by: configuration.defaultHeaders)
         homeDefaults = DefaultHeaders(defaults, decoder: decoder)
         publicDefaults = DefaultHeaders(
             defaults.filter { !environment.redaction.isSecret($0.key) }, decoder: decoder)
-        secretDefaults = defaults.filter { environment.redaction.isSecret($0.key) }
         base = Destination(configuration.baseURL.flatMap { Origin($0) }, home: environment.home)
         defect = Self.defect(of: configuration)
     }
@@ -99,7 +98,8 @@ final class RequestBuilder: Sendable {
         return try finish(&request, url, destination, headers, body, accept: "*/*", options)
     }
 
-    /// A request out of the offline queue, as it was built, with the current secret defaults where they may go.
+    /// A request out of the offline queue, as it was built, with the current values of the defaults that were not
+    /// stored, where they may go.
     func rebuild(_ replay: Replay, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
         guard let url = replay.request.url, let origin = Origin(url) else {
@@ -107,8 +107,12 @@ final class RequestBuilder: Sendable {
         }
         let destination = Destination(origin, home: environment.home)
         var request = replay.request
-        var headers = request.allHTTPHeaderFields ?? [:]
-        if destination.isHome || environment.home.isEmpty { headers = secretDefaults.overridden(by: headers) }
+        let mayCarrySecrets = destination.isHome || environment.home.isEmpty
+        let unstored = defaults.filter { name, _ in
+            environment.redaction.isSecret(name)
+                ? mayCarrySecrets : replay.droppedDefaults.contains { $0.equalsIgnoringASCIICase(name) }
+        }
+        var headers = unstored.overridden(by: request.allHTTPHeaderFields ?? [:])
         if let key = replay.key { headers.setHeader("Idempotency-Key", to: key) }
         for (name, value) in headers {
             try HTTPHeaders.validate(name: name, value: value)

@@ -60,6 +60,7 @@ final class OfflineGate: Sendable {
     private func draft(_ built: BuiltRequest, of call: Call) throws -> QueueDraft {
         var request = built.urlRequest
         let marked = call.markedSecrets
+        var dropped: [String] = []
         for name in (request.allHTTPHeaderFields ?? [:]).keys
         where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
             let isOwn = ownHeaders.header(name) != nil
@@ -68,12 +69,14 @@ final class OfflineGate: Sendable {
                     "the endpoint sets \(name), a secret, which the offline queue does not store unless its policy's "
                         + "storableSecretHeaders has it; let a plugin or the default headers set it")
             }
-            // A default is merged again at the replay.
-            if !isOwn { request.setValue(nil, forHTTPHeaderField: name) }
+            guard !isOwn else { continue }
+            // A default is merged again at the replay, where nobody has marked it yet.
+            request.setValue(nil, forHTTPHeaderField: name)
+            dropped.append(name)
         }
         return QueueDraft(
-            request: request, body: built.body, options: call.options, key: call.idempotencyKey,
-            account: account(of: call))
+            request: request, droppedDefaults: dropped, body: built.body, options: call.options,
+            key: call.idempotencyKey, account: account(of: call))
     }
 }
 

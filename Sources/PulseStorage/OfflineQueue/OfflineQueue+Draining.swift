@@ -295,7 +295,8 @@ extension OfflineQueue {
         let options = stored.options.with(\.tag, value: record.tag)
         return await send(
             Replay(
-                id: id, request: request, body: body, options: options, key: stored.key, account: stored.account))
+                id: id, request: request, droppedDefaults: stored.dropped ?? [], body: body, options: options,
+                key: stored.key, account: stored.account))
     }
 
     // MARK: Writing down

@@ -6,15 +6,19 @@ package import PulseCore
 package struct QueueDraft: Sendable {
     /// The request as built, without headers of plugins and without secrets.
     package var request: URLRequest
+    /// The names of the default headers that were taken out of the request, for whoever sends it to set again.
+    package var droppedDefaults: [String]
     package var body: BodySource
     package var options: RequestOptions
     package var key: String?
     package var account: String?
 
     package init(
-        request: URLRequest, body: BodySource, options: RequestOptions, key: String?, account: String?
+        request: URLRequest, droppedDefaults: [String] = [], body: BodySource, options: RequestOptions, key: String?,
+        account: String?
     ) {
         self.request = request
+        self.droppedDefaults = droppedDefaults
         self.body = body
         self.options = options
         self.key = key
@@ -26,6 +30,7 @@ package struct QueueDraft: Sendable {
 package struct Replay: Sendable {
     package let id: UUID
     package let request: URLRequest
+    package let droppedDefaults: [String]
     package let body: BodySource
     package let options: RequestOptions
     package let key: String?

@@ -7,6 +7,8 @@ struct StoredRequest: Codable, Sendable {
     var method: String
     var url: String
     var headers: [String: String]
+    /// The names of default headers that were left out.
+    var dropped: [String]?
     /// The body, unless it is in a file of its own.
     var body: Data?
     /// The name of the body's file.
@@ -28,6 +30,7 @@ struct StoredRequest: Codable, Sendable {
         case method = "m"
         case url = "u"
         case headers = "h"
+        case dropped = "x"
         case body = "b"
         case file = "f"
         case key = "k"
@@ -44,6 +47,7 @@ struct StoredRequest: Codable, Sendable {
         method = draft.request.httpMethod ?? "GET"
         url = draft.request.url?.absoluteString ?? ""
         headers = draft.request.allHTTPHeaderFields ?? [:]
+        dropped = draft.droppedDefaults.isEmpty ? nil : draft.droppedDefaults
         self.body = body
         self.file = file
         key = draft.key

@@ -251,6 +251,36 @@ struct OfflineGateTests {
         await finish(second)
     }
 
+    /// Says that a header is a secret, which its name does not tell.
+    private struct MarkingPlugin: PulsePlugin {
+        let identifier = "marking"
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            context.markSecret(header: "X-Tenant")
+        }
+    }
+
+    @Test func aDefaultHeaderThatAPluginMarksIsNotStoredAndSetAnewAndNoOtherIs() async throws {
+        let before = configuration().with(\.defaultHeaders, value: ["X-Tenant": "old-tenant", "X-App": "1"])
+        let first = client(nil, before, plugins: [MarkingPlugin()])
+        let id = try await queued(first)
+        try await first.offlineQueue?.update(id: id) { $0.headers["X-App"] = nil }
+        #expect(try await first.offlineQueue?.pending().first?.headers["X-Tenant"] == nil)
+        await first.shutdown()
+        let bytes = try Data(contentsOf: directory.appendingPathComponent("journal"))
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("old-tenant"))
+        network.up()
+        let after = configuration().with(
+            \.defaultHeaders, value: ["x-tenant": "new-tenant", "X-App": "2", "X-Later": "3"])
+        let second = client(nil, after, plugins: [MarkingPlugin()])
+        #expect(try await second.offlineQueue?.result(of: id).statusCode == 200)
+        let replay = try #require(network.transport.requests.last)
+        #expect(replay.value(forHTTPHeaderField: "X-Tenant") == "new-tenant")
+        #expect(replay.value(forHTTPHeaderField: "X-App") == nil)
+        #expect(replay.value(forHTTPHeaderField: "X-Later") == nil)
+        await finish(second)
+    }
+
     @Test func anEndpointWithASecretOfItsOwnIsRefusedUnlessThePolicyListsIt() async throws {
         var endpoint = Self.order
         endpoint.headers = ["X-API-Key": "mine"]
