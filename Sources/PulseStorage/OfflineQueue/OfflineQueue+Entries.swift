@@ -14,8 +14,9 @@ extension OfflineQueue {
         return core.read { $0.pendingCount }
     }
 
-    /// The entries that were given up: refused by the server, or tried `maxAttempts` times. Only the newest
-    /// `maxQueueSize` are kept.
+    /// The entries that were given up: answered with a status that is neither a success nor one to wait for, as most 4xx
+    /// are, or with more than the client takes in; or tried `maxAttempts` times. They do not expire; only the newest
+    /// `maxQueueSize` are kept. One that expired or made room while it waited is not among them.
     public func deadLetters() async throws -> [DeadLetter] {
         let requests = try await requests { $0.death != nil }
         var letters: [DeadLetter] = []

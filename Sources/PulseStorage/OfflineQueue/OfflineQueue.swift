@@ -6,9 +6,10 @@ package import PulseCore
 /// plugins of the client, with the idempotency key that they were given first.
 ///
 /// A call is in the journal on the disk before its caller is told ``PulseError/queuedOffline(id:)``. From then on it is
-/// sent until the server accepts or refuses it, it expires or it is removed, whatever happens to the process; it may
-/// arrive more than once. Get it from `client.offlineQueue`. Safe from any thread; every method throws ``PulseError``,
-/// where a disk that fails is a ``JournalFailure`` in a ``PulseError/custom(_:)``.
+/// sent until the server accepts or refuses it, it was tried too often, it expires, it is removed or it makes room for
+/// another, whatever happens to the process; it may arrive more than once. Get it from `client.offlineQueue`. Safe from
+/// any thread; every method throws ``PulseError``, where a disk that fails is a ``JournalFailure`` in a
+/// ``PulseError/custom(_:)``.
 ///
 /// An app and its extension may share a directory: both queue, one of them sends at a time. The sender holds a lock on
 /// a file there while something is on its way, and while it backs off after a server's refusal; not while it waits for
