@@ -286,9 +286,9 @@ package final class Call: Sendable {
         }
     }
 
-    /// Whether what the call fails with is the failure of other work that it waited for, such as a refresh of its token:
-    /// then it says nothing about the call's own request, nor about the server that this is for. It is false again once
-    /// the call goes on. Calls that share this work fail with it as well.
+    /// Whether what the call fails with is the failure of other work that it waited for, such as a refresh of its
+    /// token: then it says nothing about the call's own request, nor about the server that this is for. It is false
+    /// again once the call goes on. Calls that share this work fail with it as well.
     package var isFailureOfOtherWork: Bool {
         get { state.withLock { $0.isFailureOfOtherWork } }
         set {

@@ -4,8 +4,8 @@ import PulseCore
 
 extension CircuitBreaker.Verdict {
     /// What an outcome says of the host: connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures,
-    /// any other answer is a success. A 429, a missing connection, a cancellation, the failure of a recovery further in,
-    /// which may be another host's, and whatever did not come from the wire say nothing.
+    /// any other answer is a success. A 429, a missing connection, a cancellation, the failure of a recovery further
+    /// in, which may be another host's, and whatever did not come from the wire say nothing.
     ///
     /// - Parameter departed: how often the call had left for the wire before.
     /// - Parameter slow: seconds after which a success is slow.

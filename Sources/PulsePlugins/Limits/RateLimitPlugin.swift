@@ -14,9 +14,9 @@ public import PulseCore
 /// behind it move up. One limiter may stand within another: neither takes the other's refusal for the server's word.
 ///
 /// Every attempt of the retry loop takes a token. What a validator further in sends again, or sends for a recovery,
-/// takes none, and what a recovery fails with makes nobody wait. A refusal has the error and the ``PulseError/phase`` of
-/// a 429, though nothing was sent. The buckets of the 4096 keys used last are kept. Clients that share a plugin share
-/// its buckets, and must have the same clock.
+/// takes none, and what a recovery fails with makes nobody wait. A refusal has the error and the ``PulseError/phase``
+/// of a 429, though nothing was sent. The buckets of the 4096 keys used last are kept. Clients that share a plugin
+/// share its buckets, and must have the same clock.
 public struct RateLimitPlugin: PulsePlugin {
     private let limiter: RateLimiter
     private let key: LimitKey

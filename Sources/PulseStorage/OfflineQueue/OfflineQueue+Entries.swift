@@ -14,9 +14,9 @@ extension OfflineQueue {
         return core.read { $0.pendingCount }
     }
 
-    /// The entries that were given up: answered with a status that is neither a success nor one to wait for, as most 4xx
-    /// are, or with more than the client takes in; or tried `maxAttempts` times. They do not expire; only the newest
-    /// `maxQueueSize` are kept. One that expired or made room while it waited is not among them.
+    /// The entries that were given up: answered with a status that is neither a success nor one to wait for, as most
+    /// 4xx are, or with more than the client takes in; or tried `maxAttempts` times. They do not expire; only the
+    /// newest `maxQueueSize` are kept. One that expired or made room while it waited is not among them.
     public func deadLetters() async throws -> [DeadLetter] {
         let requests = try await requests { $0.death != nil }
         var letters: [DeadLetter] = []
@@ -91,7 +91,8 @@ extension OfflineQueue {
         try await forgetForGood()
     }
 
-    /// Takes what was removed out of the files. A part that fails keeps no other from that; the first failure is thrown.
+    /// Takes what was removed out of the files. A part that fails keeps no other from that; the first failure is
+    /// thrown.
     private func forgetForGood() async throws {
         var failures: [any Error] = []
         do { try await compact(always: true) } catch { failures.append(error) }

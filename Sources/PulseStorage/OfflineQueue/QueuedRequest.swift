@@ -15,8 +15,8 @@ public struct QueuedRequest: Sendable, Identifiable {
     public var headers: [String: String]
     /// The body; nil if there is none, or if it is in a file: see ``hasLargeBody``.
     public var body: Data?
-    /// Whether the body is in a file of its own: over 64 KiB, or at any size if the call's body was a file or a stream. It
-    /// stays there unless ``body`` is set.
+    /// Whether the body is in a file of its own: over 64 KiB, or at any size if the call's body was a file or a
+    /// stream. It stays there unless ``body`` is set.
     public let hasLargeBody: Bool
     /// The `Idempotency-Key` that every attempt carries.
     public let idempotencyKey: String?
