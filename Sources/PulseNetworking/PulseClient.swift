@@ -67,6 +67,7 @@ public final class PulseClient: Sendable {
             home: Set(
                 ([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
             secretHeaders: configuration.secretHeaders,
+            defaultHeaders: configuration.headersOfEveryRequest.accepting("*/*"),
             connectivity: configuration.connectivity ?? SystemConnectivityMonitor.shared)
         builder = RequestBuilder(configuration, environment: environment)
         follower = RedirectFollower(configuration, environment: environment)

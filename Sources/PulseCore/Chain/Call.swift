@@ -44,13 +44,14 @@ package final class Call: Sendable {
     /// The endpoint's type, whose name is the route if the options set none. Its text takes longer to make than
     /// everything else here.
     private let routeType: Any.Type?
-    /// The call that this one was detached from: a request that leaves here counts for that one too.
+    /// The call that this one was detached from, or is made for: a request that leaves here counts for that one too.
     private let origin: Call?
-    /// Whether the call makes another request than the one it was detached from, so that its answers do not count for
-    /// that one.
+    /// Whether the call makes another request than the one it is made for, so that its answers do not count for that
+    /// one.
     private let isForAnotherRequest: Bool
     private let state = Locked(State())
 
+    /// - Parameter origin: the call for which this one makes another request.
     package init(
         endpointPath: String,
         routeType: Any.Type?,
@@ -60,12 +61,13 @@ package final class Call: Sendable {
         delivery: TransportRequest.Delivery,
         environment: CallEnvironment,
         cancellation: Cancellation? = nil,
-        isQueueable: Bool = false
+        isQueueable: Bool = false,
+        madeFor origin: Call? = nil
     ) {
         self.cancellation = cancellation
         self.isQueueable = isQueueable
-        origin = nil
-        isForAnotherRequest = false
+        self.origin = origin
+        isForAnotherRequest = origin != nil
         id = environment.identifiers.next()
         self.endpointPath = endpointPath
         self.routeType = routeType
@@ -81,11 +83,8 @@ package final class Call: Sendable {
         waiting = nil
     }
 
-    private init(
-        detachedFrom call: Call, delivery: TransportRequest.Delivery?, for waiting: WaitingCalls?,
-        isForAnotherRequest: Bool
-    ) {
-        self.isForAnotherRequest = isForAnotherRequest
+    private init(detachedFrom call: Call, for waiting: WaitingCalls?) {
+        isForAnotherRequest = false
         id = call.environment.identifiers.next()
         cancellation = nil
         isQueueable = false
@@ -95,7 +94,7 @@ package final class Call: Sendable {
         method = call.method
         host = call.host
         options = call.options
-        self.delivery = delivery ?? call.delivery
+        delivery = call.delivery
         environment = call.environment
         startedAt = call.environment.clock.now
         startUptime = call.environment.clock.uptime
@@ -111,12 +110,28 @@ package final class Call: Sendable {
 
     /// A call for work that outlives this one: with an id and a store of its own, and no deadline but that of the calls
     /// that wait for it.
+    func detached(for waiting: WaitingCalls? = nil) -> Call {
+        Call(detachedFrom: self, for: waiting)
+    }
+
+    /// A call for a ready request that a plugin makes of its own: with an id and a store of its own, under the settings
+    /// of this call, but without a deadline, and with nobody who would follow its redirects.
     ///
-    /// - Parameter delivery: nil for the same as this call's.
-    func detached(
-        delivery: TransportRequest.Delivery? = nil, for waiting: WaitingCalls? = nil, isForAnotherRequest: Bool = false
-    ) -> Call {
-        Call(detachedFrom: self, delivery: delivery, for: waiting, isForAnotherRequest: isForAnotherRequest)
+    /// - Parameter url: the request's.
+    /// - Parameter limit: bytes of its answer's body.
+    func making(_ request: URLRequest, to url: URL, limit: Int) -> Call {
+        var options = options
+        (options.route, options.deadline, options.redirectPolicy) = (nil, nil, .refuse)
+        let other = Call(
+            endpointPath: url.path, routeType: nil, method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? .get,
+            host: url.host ?? "", options: options, delivery: .buffered(limit: limit), environment: environment,
+            madeFor: self)
+        let before = state.withLock { ($0.store.typed, $0.secretHeaders, $0.signatureHeaders) }
+        other.state.withLock { state in
+            (state.store.typed, state.secretHeaders, state.signatureHeaders) = before
+            state.idempotencyKey = request.header("Idempotency-Key")
+        }
+        return other
     }
 
     /// The deadline in the clock's uptime; nil for none. The deadline of shared work moves as calls join it and leave.
@@ -124,7 +139,7 @@ package final class Call: Sendable {
         waiting == nil ? ownDeadline : waiting?.deadline
     }
 
-    /// The call that this work belongs to: the call itself, or the one that it was detached from.
+    /// The call that this work belongs to: the call itself, or the one that it was detached from or is made for.
     package var root: Call {
         origin?.root ?? self
     }

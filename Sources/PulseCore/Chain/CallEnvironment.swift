@@ -11,6 +11,8 @@ package final class CallEnvironment: Sendable {
     /// The base URL's origin and the trusted ones. If it is empty, the client has no home.
     package let home: Set<Origin>
     package let redaction: Redaction
+    /// What goes under the header fields of a request that the app made ready itself; nothing without a client.
+    private let defaultHeaders: [String: String]
     /// The monitor that a call may wait on after it failed for lack of a connection.
     package let connectivity: (any ConnectivityMonitor)?
     package let retryBudgets = RetryBudgets()
@@ -18,13 +20,15 @@ package final class CallEnvironment: Sendable {
 
     package init(
         clock: any PulseClock = .system, randomness: any Randomness = .system, events: (any EventSink)? = nil,
-        home: Set<Origin> = [], secretHeaders: Set<String> = [], connectivity: (any ConnectivityMonitor)? = nil
+        home: Set<Origin> = [], secretHeaders: Set<String> = [], defaultHeaders: [String: String] = [:],
+        connectivity: (any ConnectivityMonitor)? = nil
     ) {
         self.clock = clock
         self.randomness = randomness
         self.events = events
         lazyEvents = events as? any LazyEventSink
         self.home = home
+        self.defaultHeaders = defaultHeaders
         self.connectivity = connectivity
         identifiers = IdentifierSource(randomness)
         redaction = secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders)
@@ -33,5 +37,16 @@ package final class CallEnvironment: Sendable {
     package func isHome(_ url: URL) -> Bool {
         guard !home.isEmpty, let origin = Origin(url) else { return false }
         return home.contains(origin)
+    }
+
+    /// Whether the secrets of the configuration and of plugins may go there. Without a home no origin is foreign: each
+    /// call names its server, and the settings are meant for it.
+    package func allowsSecrets(at destination: Destination) -> Bool {
+        destination.isHome || home.isEmpty
+    }
+
+    /// The default header fields that may go there.
+    func defaults(at destination: Destination) -> [String: String] {
+        allowsSecrets(at: destination) ? defaultHeaders : defaultHeaders.filter { !redaction.isSecret($0.key) }
     }
 }

@@ -106,12 +106,13 @@ public struct PluginChain: Sendable {
         await completedResult(request, nil, for: waiting)
     }
 
-    /// Returns the rest of the chain for another request than the call's own, whose bytes are in its `httpBody`. Its
-    /// answer is buffered, since the call's stream or file is not meant for it.
-    package func detachedForAnotherRequest(limit: Int) -> PluginChain {
-        var context = context.detached(delivery: .buffered(limit: limit), isForAnotherRequest: true)
-        context.body = .inRequest
-        return PluginChain(links, index: index, context: context, completesItself: true)
+    /// Sends another request than the call's own, ready but for the default header fields, through the rest of the
+    /// chain, in a call of its own. Its bytes are in its `httpBody`.
+    ///
+    /// Its answer is buffered, since the call's stream or file is not meant for it, and its redirects are not followed.
+    package func send(ready request: URLRequest, limit: Int) async throws -> PulseResponse {
+        let (request, context) = try self.context.making(request, limit: limit)
+        return try await completedResult(request, in: context).get()
     }
 
     /// Runs a detached chain: each run is a call of its own, which ends with it.
@@ -119,6 +120,13 @@ public struct PluginChain: Sendable {
         _ request: URLRequest, _ context: PluginContext?, for waiting: WaitingCalls?
     ) async -> Result<PulseResponse, PulseError> {
         let context = (context ?? self.context).moved(to: self.context.call.detached(for: waiting))
+        return await completedResult(request, in: context)
+    }
+
+    /// Runs the rest of the chain and ends the context's call with it.
+    private func completedResult(
+        _ request: URLRequest, in context: PluginContext
+    ) async -> Result<PulseResponse, PulseError> {
         let chain = PluginChain(links, index: index, context: context, completesItself: false)
         let result = await chain.result(request)
         if let stream = (try? result.get())?.bytes {

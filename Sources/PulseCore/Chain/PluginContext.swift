@@ -232,11 +232,25 @@ public struct PluginContext: Sendable {
     }
 
     /// Returns a context for a chain that outlives its call.
-    func detached(
-        delivery: TransportRequest.Delivery? = nil, for waiting: WaitingCalls? = nil, isForAnotherRequest: Bool = false
-    ) -> PluginContext {
-        let call = call.detached(delivery: delivery, for: waiting, isForAnotherRequest: isForAnotherRequest)
-        return moved(to: call).with(attempt: 1)
+    func detached(for waiting: WaitingCalls? = nil) -> PluginContext {
+        moved(to: call.detached(for: waiting)).with(attempt: 1)
+    }
+
+    /// Returns a ready request that a plugin makes of its own, over the default header fields, and its context, as the
+    /// client would build them: nothing of this context's request is in either.
+    func making(_ ready: URLRequest, limit: Int) throws -> (request: URLRequest, context: PluginContext) {
+        let environment = call.environment
+        let url = try ready.readyURL()
+        let destination = Destination(Origin(url), home: environment.home)
+        let headers = environment.defaults(at: destination).overridden(by: ready.allHTTPHeaderFields ?? [:])
+        var request = ready
+        request.url = url
+        request.allHTTPHeaderFields = headers
+        let other = call.making(request, to: url, limit: limit)
+        let context = PluginContext(
+            call: other, url: url, method: other.method, request: request,
+            builtHeaders: environment.allowsSecrets(at: destination) ? nil : headers, destination: destination)
+        return (request, context)
     }
 
     // Not inlined: the copy would take room in the frame of each link.

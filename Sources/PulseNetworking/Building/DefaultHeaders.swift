@@ -27,8 +27,16 @@ struct DefaultHeaders: Sendable {
     }
 }
 
+extension PulseConfiguration {
+    /// What every request has that does not set it itself, `Accept` apart.
+    var headersOfEveryRequest: [String: String] {
+        ["User-Agent": UserAgent.standard].overridden(by: defaultHeaders)
+    }
+}
+
 extension [String: String] {
-    fileprivate func accepting(_ type: String) -> [String: String] {
+    /// The fields with that `Accept`, unless they have one.
+    func accepting(_ type: String) -> [String: String] {
         header("Accept") == nil ? merging(["Accept": type]) { own, _ in own } : self
     }
 

@@ -43,7 +43,7 @@ final class RequestBuilder: Sendable {
         self.environment = environment
         encoder = configuration.encoder
         decoder = configuration.decoder
-        defaults = ["User-Agent": UserAgent.standard].overridden(by: configuration.defaultHeaders)
+        defaults = configuration.headersOfEveryRequest
         homeDefaults = DefaultHeaders(defaults, decoder: decoder)
         publicDefaults = DefaultHeaders(
             defaults.filter { !environment.redaction.isSecret($0.key) }, decoder: decoder)
@@ -82,19 +82,12 @@ final class RequestBuilder: Sendable {
     /// A ready request: its method, headers and body stand for the endpoint's.
     func build(_ ready: URLRequest, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
-        guard let url = ready.url?.absoluteURL, let origin = Origin(url),
-            url.scheme?.lowercased().hasPrefix("http") == true
-        else {
-            throw PulseError.invalidURL("a ready request needs an absolute http or https URL")
-        }
-        guard ready.httpBodyStream == nil else {
-            throw PulseError.unsupported("httpBodyStream can be read only once; use RequestBody.stream")
-        }
+        let url = try ready.readyURL()
         var request = ready
         request.url = url
         let headers = (ready.allHTTPHeaderFields ?? [:]).overridden(by: options.headers ?? [:])
         let body = ready.httpBody.map { RequestBody.data($0) } ?? .none
-        let destination = Destination(origin, home: environment.home)
+        let destination = Destination(Origin(url), home: environment.home)
         return try finish(&request, url, destination, headers, body, accept: "*/*", options)
     }
 
@@ -107,7 +100,7 @@ final class RequestBuilder: Sendable {
         }
         let destination = Destination(origin, home: environment.home)
         var request = replay.request
-        let mayCarrySecrets = destination.isHome || environment.home.isEmpty
+        let mayCarrySecrets = environment.allowsSecrets(at: destination)
         let unstored = defaults.filter { name, _ in
             environment.redaction.isSecret(name)
                 ? mayCarrySecrets : replay.droppedDefaults.contains { $0.equalsIgnoringASCIICase(name) }
@@ -130,8 +123,7 @@ final class RequestBuilder: Sendable {
         for (name, value) in own {
             try HTTPHeaders.validate(name: name, value: value)
         }
-        // Without a home no origin is foreign: each call names its server, and the settings are meant for it.
-        var headers = (destination.isHome || environment.home.isEmpty ? homeDefaults : publicDefaults)
+        var headers = (environment.allowsSecrets(at: destination) ? homeDefaults : publicDefaults)
             .fields(accept: accept).overridden(by: own)
         let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder)
         if let type = encoded.contentType, headers.header("Content-Type") == nil { headers["Content-Type"] = type }

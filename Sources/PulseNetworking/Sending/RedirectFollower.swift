@@ -85,7 +85,7 @@ final class RedirectFollower: Sendable {
     /// Whether the secrets that plugins set may go there; elsewhere the wire lets through only those of the built
     /// request.
     private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
-        if url == built.url { return built.isHome || environment.home.isEmpty }
+        if url == built.url { return environment.allowsSecrets(at: built.destination) }
         return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }
 

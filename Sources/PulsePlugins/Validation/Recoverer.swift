@@ -171,7 +171,7 @@ final class Recoverer: Sendable {
         case .task(let work):
             try await work()
         case .request(let request):
-            let response = try await next.detachedForAnotherRequest(limit: 1 << 20)(request)
+            let response = try await next.send(ready: request, limit: 1 << 20)
             if let error = PulseError(validating: response, accepted: .successful) { throw error }
         }
     }

@@ -19,6 +19,11 @@ public struct Recovery: Sendable {
     /// Sends another request through the plugins further in; any 2xx is a success. Its redirects are not followed.
     /// It fails with ``PulseCore/PulseError/responseTooLarge(limit:)`` if its answer's body is over 1 MiB.
     ///
+    /// It is sent as the client sends a ready request, and nothing of the call goes with it: its own headers as they
+    /// are, at any origin; under them the configuration's default headers, the secret ones at home alone; and what the
+    /// cookie store has for its URL, unless it has a `Cookie`. Its events name its own method, path and host, and the
+    /// host as their route.
+    ///
     /// - Parameter name: the request's method and URL by default.
     public static func request(_ request: URLRequest, named name: String? = nil) -> Recovery {
         Recovery(

@@ -113,6 +113,42 @@ struct PluginContextTests {
         #expect(hop.onWire().wireAttempt == 3)
     }
 
+    @Test
+    func aRequestOfAPluginsOwnHasNothingOfTheCalls() throws {
+        let context = try context(
+            RequestOptions().with(\.route, value: "r").with(\.deadline, value: 5), method: .put, hop: 1)
+        context.idempotencyKey = "k"
+        let own = try context.making(try request(.post, "https://auth.example/login?q"), limit: 10).context
+        #expect(own.id != context.id && own.call.root === context.call)
+        #expect(own.idempotencyKey == nil && own.deadline == nil && own.hop == 0)
+        #expect(own.delivery == .buffered(limit: 10) && own.method == .post)
+        let summary = own.summary
+        #expect(summary.endpointPath == "/login" && summary.method == .post)
+        #expect(summary.host == "auth.example" && summary.route == "auth.example")
+        let redirect = PulseResponse(statusCode: 302, headers: ["Location": "/next"], request: try request())
+        #expect(context.willFollow(redirect) && !own.willFollow(redirect))
+        // Away from home its own headers are all the secrets that it may carry.
+        #expect(own.builtHeaders == [:] && own.storedCookies == nil)
+        var keyed = try request(.post, "https://api.example.com/login")
+        keyed.setValue("own", forHTTPHeaderField: "Idempotency-Key")
+        let home = try context.making(keyed, limit: 10).context
+        #expect(home.idempotencyKey == "own" && home.builtHeaders == nil)
+    }
+
+    @Test
+    func aRequestOfAPluginsOwnNeedsAnAbsoluteURLAndABodyThatIsThere() throws {
+        let context = try context()
+        for text in ["/relative", "ftp://api.example.com/", "wss://api.example.com/"] {
+            let ready = URLRequest(url: try url(text))
+            let error = #expect(throws: PulseError.self) { try context.making(ready, limit: 10) }
+            #expect(error?.kind == .invalidURL, "\(text)")
+        }
+        var streamed = try request(.post, "https://api.example.com/")
+        streamed.httpBodyStream = InputStream(data: Data("x".utf8))
+        let error = #expect(throws: PulseError.self) { try context.making(streamed, limit: 10) }
+        #expect(error?.kind == .unsupported)
+    }
+
     @Test(arguments: [
         ("https://api.example.com/other", true), ("https://trusted.example:8443/", true),
         ("wss://api.example.com/socket", true), ("http://api.example.com/", false), ("https://evil.example/", false),
