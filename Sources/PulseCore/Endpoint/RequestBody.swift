@@ -78,7 +78,8 @@ public struct RequestBody: Sendable {
 
     /// Bytes that are made while they are sent. `make` is called anew for every attempt.
     ///
-    /// - Parameter length: the exact number of bytes, or nil if it is not known (the body is then sent chunked).
+    /// - Parameter length: the exact number of bytes, or nil if it is not known (the body is then sent chunked). A
+    ///   stream of another length fails with ``PulseError/transport(_:underlying:)``: the server may have a part.
     /// - Parameter isOneShot: whether `make` works only once; the request is then never repeated.
     public static func stream(
         length: Int64? = nil, contentType: String = "application/octet-stream", isOneShot: Bool = false,

@@ -62,10 +62,9 @@ struct Upload: Sendable {
     }
 
     /// The error of a body's source, without its claim about sending: it knows nothing of the request, of which a part
-    /// may have left.
+    /// may have left. What was wrong stays as the cause.
     private static func failure(of error: any Error) -> any Error {
-        let known = PulseError(wrapping: error)
-        guard known.phase == .beforeSend, known.kind != .invalidRequest, known.kind != .cancelled else { return error }
+        guard PulseError(wrapping: error).phase == .beforeSend else { return error }
         return TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
     }
 

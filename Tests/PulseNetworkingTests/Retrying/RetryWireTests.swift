@@ -124,37 +124,58 @@ struct RetryWireTests {
         }
     }
 
+    /// A POST without a key whose body gives a part and, once the server has the head, what `rest` gives; with a plugin
+    /// that retries whatever. Nil where there is no transport for it.
+    private func post(
+        length: Int64? = nil, rest: @escaping @Sendable () throws -> Data?
+    ) async throws -> (failure: PulseError, bodies: Int, arrivals: Int)? {
+        guard let transport = Engine.curl.transport else { return nil }
+        return try await MockServer.run { server in
+            server.on(.post, "/make") { _ in .text("made") }
+            let client = PulseClient(
+                configuration: PulseConfiguration.patient(with: server),
+                plugins: [RetryPlugin(maxAttempts: 4, strategy: .immediate) { _ in true }],
+                transport: transport, events: PulseEventBus())
+            let bodies = Locked(0)
+            let body = RequestBody.stream(length: length) {
+                bodies.withLock { $0 += 1 }
+                let parts = Locked([Data("part".utf8)])
+                return ByteStream(next: {
+                    if let part = parts.withLock({ $0.popLast() }) { return part }
+                    try await server.wait { !$0.incompleteRequests.isEmpty }
+                    return try rest()
+                })
+            }
+            let failure = await #expect(throws: PulseError.self) { try await client.request(Make(body: body)) }
+            let activity = server.activity
+            await client.shutdown()
+            await transport.shutdown()
+            let posts = (activity.requests + activity.incompleteRequests).filter { $0.method == .post }
+            return (try #require(failure), bodies.withLock { $0 }, posts.count)
+        }
+    }
+
     /// Its error is about the source, and part of the request has left.
     @Test(
         arguments: [
             URLError(.notConnectedToInternet), URLError(.cannotConnectToHost), PulseError.noConnection,
-            PulseError.circuitOpen(name: "source", retryAfter: 0),
+            PulseError.circuitOpen(name: "source", retryAfter: 0), PulseError.invalidRequest(reason: "source"),
         ] as [any Error])
-    func aPOSTWhoseBodysSourceFindsNoConnectionIsNotSentAgain(error: any Error) async throws {
-        guard let transport = Engine.curl.transport else { return }
-        try await MockServer.run { server in
-            server.on(.post, "/make") { _ in .text("made") }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: Self.eager),
-                transport: transport, events: PulseEventBus())
-            let count = Locked(0)
-            let body = RequestBody.stream {
-                count.withLock { $0 += 1 }
-                let parts = Locked([Data("part".utf8)])
-                return ByteStream(next: {
-                    guard let part = parts.withLock({ $0.popLast() }) else { throw error }
-                    return part
-                })
-            }
-            guard case .failure(let failure) = await client.result(of: Make(body: body)) else {
-                Issue.record("it was sent")
-                return
-            }
-            #expect(count.withLock { $0 } == 1)
-            #expect(failure.phase == .maybeSent)
-            await client.shutdown()
-            await transport.shutdown()
-        }
+    func aPOSTWhoseBodysSourceFailsIsNotSentAgain(error: any Error) async throws {
+        guard let (failure, bodies, arrivals) = try await post(rest: { throw error }) else { return }
+        #expect(bodies == 1)
+        #expect(arrivals == 1)
+        #expect(failure.phase == .maybeSent)
+    }
+
+    @Test(arguments: [5, 100] as [Int64])
+    func norIsOneWhoseBodyHasAnotherLengthThanItTold(length: Int64) async throws {
+        let rest = length < 8 ? Data("part".utf8) : nil
+        guard let (failure, bodies, arrivals) = try await post(length: length, rest: { rest }) else { return }
+        #expect(bodies == 1)
+        #expect(arrivals == 1)
+        #expect(failure.phase == .maybeSent)
+        #expect("\(failure)".contains("the body has another length than was told"))
     }
 
     /// So the counts above tell something.

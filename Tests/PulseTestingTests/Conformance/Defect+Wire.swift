@@ -30,7 +30,7 @@ extension Defect {
             }),
         Defect(
             "tells every failure as unsent", noticedBy: "a connection closed before an answer to POST is an error",
-            "a connection reset within the body is an error",
+            "a connection reset within the body is an error", "a body stream of another length than it tells fails",
             fault: telling(.beforeSend)),
         Defect(
             "tells every failure as sent",
