@@ -63,6 +63,8 @@ public struct DigestPlugin: PulsePlugin {
         begin(challenge, at: origin, context)
         guard context.body.isReplayable, let second = answer(to: request, at: origin).request else { return response }
         response.bytes?.cancel()
+        // The challenge is answered: no later deadline is due to it.
+        context.call.lastFailure = nil
         let outcome = try await next(second)
         learn(from: outcome, at: origin)
         // Name or password is wrong: the next call does not begin with them.

@@ -229,6 +229,32 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
+    @Test func aDeadlineAfterTheChallengeDoesNotNameThe401BeforeIt() async throws {
+        let (server, clock, replay) = (Server(), TestClock(), Gate(isOpen: true))
+        let transport = MockTransport { request in
+            guard request.value(forHTTPHeaderField: "Authorization") != nil else { return server.respond(request) }
+            await replay.pass()
+            // Until it is cancelled.
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw CancellationError()
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
+            plugins: [.digest(username: "Mufasa", password: "p")], transport: transport, events: PulseEventBus())
+        async let result = client.result(of: Get(), options: RequestOptions().with(\.deadline, value: 5))
+        await replay.arrivals(atLeast: 1)
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 5)
+        guard case .failure(let error) = await result else {
+            Issue.record("the deadline did not strike")
+            return
+        }
+        #expect(error.kind == .deadlineExceeded)
+        #expect(error.statusCode == nil)
+        await client.shutdown()
+    }
+
     @Test func whatCanBeSentOnceOnlyIsNotSentAgain() async throws {
         let server = Server()
         let client = server.client()
