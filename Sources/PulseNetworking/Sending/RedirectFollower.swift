@@ -23,8 +23,12 @@ final class RedirectFollower: Sendable {
             var outgoing = hop.request
             if let stored { outgoing.setValue(stored, forHTTPHeaderField: "Cookie") }
             let context = context(of: hop, outgoing, stored, from: built, for: call, cache)
-            var response = try await PluginChain(links, context: context).result(outgoing).get()
-            guard try goOn(after: &response, &hop, context, from: built) else { return response }
+            switch await PluginChain(links, context: context).result(outgoing) {
+            case .success(var response):
+                guard try goOn(after: &response, &hop, context, from: built) else { return response }
+            case .failure(let error):
+                throw failure(error, of: hop, in: call)
+            }
         }
     }
 
@@ -36,7 +40,7 @@ final class RedirectFollower: Sendable {
         var redirects: [PulseResponse.Redirect] = []
     }
 
-    // Not inlined, nor is the function that judges the answer: their temporaries would take room in the frame of each
+    // Not inlined, nor are the functions that judge the outcome: their temporaries would take room in the frame of each
     // call.
     @inline(never)
     private func context(
@@ -82,6 +86,21 @@ final class RedirectFollower: Sendable {
         }
     }
 
+    /// The error of a hop, whose answer in it tells the redirects that led there.
+    @inline(never)
+    private func failure(_ error: PulseError, of hop: Hop, in call: Call) -> PulseError {
+        guard !hop.redirects.isEmpty else { return error }
+        let urls = [hop.url, call.sent?.url]
+        let tell = { (response: inout PulseResponse) in
+            // The answer to another URL is that of another request, which a plugin made for the call.
+            guard response.redirects.isEmpty, urls.contains(response.request.url) else { return }
+            response.redirects = hop.redirects
+        }
+        // Which the error of a deadline is going to name.
+        if let last = call.lastFailure { call.lastFailure = last.withResponse(tell) }
+        return error.withResponse(tell)
+    }
+
     /// Whether the secrets that plugins set may go there; elsewhere the wire lets through only those of the built
     /// request.
     private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
@@ -110,5 +129,25 @@ final class RedirectFollower: Sendable {
     private func storedCookies(for request: URLRequest, at url: URL) async -> String? {
         guard let cookies, request.value(forHTTPHeaderField: "Cookie") == nil else { return nil }
         return await cookies.cookieHeader(for: url, now: environment.clock.now)
+    }
+}
+
+extension PulseError {
+    /// The same error with its answer changed, if it carries one.
+    fileprivate func withResponse(_ change: (inout PulseResponse) -> Void) -> PulseError {
+        switch self {
+        case .http(var response):
+            change(&response)
+            return .http(response)
+        case .unauthorized(var response?):
+            change(&response)
+            return .unauthorized(response)
+        case .retryExhausted(let last, let attempts):
+            return .retryExhausted(last: last.withResponse(change), attempts: attempts)
+        case .deadlineExceeded(let last?):
+            return .deadlineExceeded(last: last.withResponse(change))
+        default:
+            return self
+        }
     }
 }

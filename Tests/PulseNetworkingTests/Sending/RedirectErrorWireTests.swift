@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import TestSupport
+import Testing
+
+/// What the errors of a later hop tell of the way there.
+@Suite(.timeLimit(.minutes(5)))
+struct RedirectErrorWireTests {
+    private static let start = Request<Data>(.get, "/start")
+
+    private static func client(
+        _ server: MockServer, plugins: [any PulsePlugin] = [], retrying policy: RetryPolicy = .none,
+        clock: any PulseClock = SystemClock()
+    ) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration.patient(with: server)
+                .with(\.clock, value: clock)
+                .with(\.retryPolicy, value: policy),
+            plugins: plugins, events: PulseEventBus())
+    }
+
+    /// Who makes an error of the last answer.
+    enum Maker: Sendable, CaseIterable {
+        case loop, validator, client
+    }
+
+    @Test(arguments: Maker.allCases)
+    func theAnswerInAnErrorTellsItsRedirects(maker: Maker) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/middle"]) }
+            server.on(.get, "/middle") { _ in .status(307, headers: ["Location": "/end"]) }
+            server.on(.get, "/end") { _ in .status(503) }
+            var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+            policy.reportsExhaustion = maker == .loop
+            let validator = Validator { _, response, _ in .fail(PulseError.http(response)) }
+            let plugins: [any PulsePlugin] = maker == .validator ? [.validator(validator)] : []
+            let client = Self.client(server, plugins: plugins, retrying: policy)
+            let error = await #expect(throws: PulseError.self) { try await client.request(Self.start) }
+            let kind: PulseError.Kind = maker == .loop ? .retryExhausted : .http
+            #expect(error?.kind == kind)
+            #expect(error?.response?.redirects.map(\.statusCode) == [302, 307])
+            #expect(error?.response?.redirects.map(\.url.path) == ["/middle", "/end"])
+            await client.shutdown()
+        }
+    }
+
+    @Test func theFailureThatADeadlineNamesTellsItsRedirects() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
+            server.on(.get, "/end", script: [.status(503), .raw([.stall])])
+            let clock = TestClock()
+            let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+            let client = Self.client(server, retrying: policy, clock: clock)
+            let options = RequestOptions().with(\.deadline, value: 5)
+            let call = Task { await client.result(of: Self.start, options: options) }
+            try await server.requests(atLeast: 3)
+            await clock.sleepers(atLeast: 1)
+            await clock.advance(by: 5)
+            guard case .failure(.deadlineExceeded(let last)) = await call.value else {
+                Issue.record("the deadline did not strike")
+                return
+            }
+            #expect(last?.statusCode == 503)
+            #expect(last?.response?.redirects.map(\.statusCode) == [302])
+            await client.shutdown()
+        }
+    }
+
+    @Test func theAnswerToAnotherRequestTellsNothingOfTheHopsRedirects() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
+            server.on(.get, "/end") { _ in .text("bad") }
+            server.on(.get, "/login") { _ in .status(403) }
+            let recovery = Recovery.request(URLRequest(url: server.baseURL.appendingPathComponent("login")))
+            let validator = Validator { _, _, _ in .recover(recovery, otherwise: PulseError.emptyBody) }
+            let client = Self.client(server, plugins: [.validator(validator)])
+            let error = await #expect(throws: PulseError.self) { try await client.request(Self.start) }
+            #expect(error?.statusCode == 403)
+            #expect(error?.response?.redirects == [])
+            await client.shutdown()
+        }
+    }
+}
