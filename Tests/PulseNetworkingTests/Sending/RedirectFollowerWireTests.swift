@@ -166,6 +166,36 @@ struct RedirectFollowerWireTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func userInformationStaysWhereARequestWasBuiltFor(isTrusted: Bool) async throws {
+        try await MockServer.run { home in
+            try await MockServer.run { other in
+                for server in [home, other] {
+                    server.on(.get, "/start") { _ in .text("start") }
+                }
+                let port = other.port
+                let moving = ClosurePlugin { request, _, next in
+                    var parts = request.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+                    parts?.port = port
+                    var moved = request
+                    moved.url = parts?.url
+                    return try await next(moved)
+                }
+                let path = "http://ada:secret@127.0.0.1:\(home.port)/start"
+                let trusted = isTrusted ? [other.baseURL] : []
+                let staying = Self.client(home, trusted: trusted)
+                let stayed = try await staying.rawRequest(Where(path: path))
+                #expect(stayed.request.url?.absoluteString.contains("ada:secret@") == true)
+                await staying.shutdown()
+                let client = Self.client(home, plugins: [moving], trusted: trusted)
+                let moved = try await client.rawRequest(Where(path: path))
+                #expect(moved.request.url?.absoluteString == other.baseURL.absoluteString + "/start")
+                #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+                await client.shutdown()
+            }
+        }
+    }
+
     @Test func aClientWithoutAHomeKeepsToTheFirstOrigin() async throws {
         try await MockServer.run { first in
             try await MockServer.run { other in

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import Testing
+
+/// A call that is sent twice, and the cookies of both.
+@Suite(.timeLimit(.minutes(5)))
+struct HedgingCookieTests {
+    /// Tells when an answer's cookies are in it.
+    private struct Store: CookieStore {
+        let cookies = MemoryCookieStore()
+        let answers = Gate(isOpen: true)
+
+        func cookieHeader(for url: URL, now: Date) async -> String? {
+            await cookies.cookieHeader(for: url, now: now)
+        }
+
+        func store(setCookie lines: [String], from url: URL, now: Date) async {
+            await cookies.store(setCookie: lines, from: url, now: now)
+            await answers.pass()
+        }
+    }
+
+    private static let data = Request<Data>(.get, "/data")
+
+    private let clock = TestClock()
+    private let wire = HeldWire()
+    private let store = Store()
+
+    /// A client that has made enough quick calls for a copy. What it sends from then on waits on the wire.
+    private func client() async throws -> (client: PulseClient, transport: MockTransport) {
+        let isHeld = Locked(false)
+        let transport = MockTransport { [wire] request in
+            guard isHeld.withLock({ $0 }) else { return PulseResponse(statusCode: 200, request: request) }
+            return try await wire.answer(request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock).with(\.cookieStore, value: store).with(\.retryPolicy, value: .none),
+            plugins: [.hedging(delay: .fixed(0.2))], transport: transport, events: PulseEventBus())
+        for _ in 0..<19 { _ = try await client.rawRequest(Self.data) }
+        isHeld.withLock { $0 = true }
+        return (client, transport)
+    }
+
+    /// A call that is sent twice, with another session the second time.
+    private func sendTwice(_ client: PulseClient, to url: URL) async -> Task<PulseResponse, any Error> {
+        await store.cookies.store(setCookie: ["session=1"], from: url, now: clock.now)
+        let call = Task { try await client.rawRequest(Self.data) }
+        await wire.arrivals(1)
+        await store.cookies.store(setCookie: ["session=2"], from: url, now: clock.now)
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 0.2)
+        await wire.arrivals(2)
+        return call
+    }
+
+    private static func answer(_ status: Int, setting line: String) -> Result<PulseResponse, any Error> {
+        .success(PulseResponse(statusCode: status, headers: ["Set-Cookie": line], request: .mock()))
+    }
+
+    @Test func eachCopyCarriesTheCookiesOfItsMomentAndOnlyTheWinnersAreStored() async throws {
+        let url = try #require(URL(string: "https://api.example.com/data"))
+        let (client, transport) = try await self.client()
+        let call = await sendTwice(client, to: url)
+        wire.release(1, Self.answer(200, setting: "winner=1"))
+        _ = try await call.value
+        await wire.cancellations(1)
+        // Its answer does not come any more.
+        wire.release(0, Self.answer(200, setting: "loser=1"))
+        await client.shutdown()
+        let sent = transport.requests.suffix(2).map { $0.value(forHTTPHeaderField: "Cookie") }
+        #expect(sent == ["session=1", "session=2"])
+        #expect(Set(store.cookies.cookies(for: url, now: clock.now).map(\.name)) == ["session", "winner"])
+    }
+
+    @Test func whatAnAnswerSetsThatIsTooBadToWinIsStored() async throws {
+        let url = try #require(URL(string: "https://api.example.com/data"))
+        let (client, _) = try await self.client()
+        let call = await sendTwice(client, to: url)
+        wire.release(0, Self.answer(503, setting: "loser=1"))
+        await store.answers.arrivals(atLeast: 1)
+        wire.release(1, Self.answer(200, setting: "winner=1"))
+        #expect(try await call.value.statusCode == 200)
+        #expect(Set(store.cookies.cookies(for: url, now: clock.now).map(\.name)) == ["session", "loser", "winner"])
+        await client.shutdown()
+    }
+}
