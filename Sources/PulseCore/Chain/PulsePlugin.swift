@@ -17,7 +17,10 @@ public protocol PulsePlugin: Sendable {
     /// Where in the chain the plugin stands; ``PluginScope/attempt`` by default.
     var scope: PluginScope { get }
 
-    /// Changes the request on its way in. An error ends the call with that error. Does nothing by default.
+    /// Changes the request on its way in. Does nothing by default.
+    ///
+    /// An error ends the call with that error. In a plugin of scope ``PluginScope/attempt`` it ends the attempt: the
+    /// retry policy judges it as it does any failure.
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws
 
     /// Sees the final request right before each time that it goes to the wire, without the secrets that must not go
