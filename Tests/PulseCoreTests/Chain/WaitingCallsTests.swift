@@ -98,9 +98,10 @@ struct WaitingCallsTests {
         #expect(!early.isFailureOfOtherWork && !late.isFailureOfOtherWork)
     }
 
-    @Test func whatAnotherRequestFailsWithIsNoneOfTheCallsThatItWasDetachedFrom() {
+    @Test func whatAnotherRequestFailsWithIsNoneOfTheCallThatMakesIt() throws {
         let call = call(deadline: nil)
-        call.detached(isForAnotherRequest: true).isFailureOfOtherWork = true
+        let login = try #require(URL(string: "https://login.example.com/"))
+        call.making(URLRequest(url: login), to: login, limit: 1).isFailureOfOtherWork = true
         #expect(!call.isFailureOfOtherWork)
         call.detached().isFailureOfOtherWork = true
         #expect(call.isFailureOfOtherWork)

@@ -224,7 +224,9 @@ struct QueueStateMachineScheduleTests {
             case 19:
                 // As another process may, whether or not it is on its way from here.
                 let all = model.lines.sorted { $0.key < $1.key }.flatMap { tag, line in line.map { (tag, $0) } }
-                guard let (tag, entry) = pick(all) else { continue }
+                let onTheirWay = all.filter { model.inFlight[$0.0]?.id == $0.1.id }
+                let isOnItsWay = !onTheirWay.isEmpty && random.next() % 2 == 0
+                guard let (tag, entry) = pick(isOnItsWay ? onTheirWay : all) else { continue }
                 queue.write(LogRecord("U", entry.id, tag: tag, expiry: entry.expiry))
                 if let index = model.lines[tag]?.firstIndex(of: entry) { model.lines[tag]?[index].revision += 1 }
                 seen["updated", default: 0] += 1
