@@ -147,8 +147,8 @@ public final class MockServer: Sendable {
     public var openConnectionCount: Int { activity.openConnectionCount }
 
     /// Suspends until the condition holds, and returns the activity for which it did. The condition is asked after
-    /// every change, on the thread that made it: keep it short. Throws ``PulseError/cancelled`` if the task is cancelled or the
-    /// server shuts down before.
+    /// every change, on the thread that made it: keep it short. Throws ``PulseError/cancelled`` if the task is
+    /// cancelled or the server shuts down before.
     @discardableResult
     public func wait(until condition: @escaping @Sendable (Activity) -> Bool) async throws -> Activity {
         try await core.log.wait(until: condition)
