@@ -441,9 +441,3 @@ extension CacheStage {
         return texts
     }
 }
-
-func withStorage(onDisk: Bool, _ body: (any CacheStorage) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try await body(onDisk ? DiskCacheStorage(directory: folder) : MemoryCacheStorage())
-}

@@ -381,10 +381,3 @@ struct RateLimitPluginTests {
         #expect(clock.sleeperCount == 0)
     }
 }
-
-extension RateLimiter {
-    /// As the plugin goes through.
-    func enter(_ key: LimitKey.Value, for context: PluginContext) async throws {
-        if let place = try admit(key, for: context) { try await wait(key, in: place, for: context) }
-    }
-}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+@testable import PulsePlugins
+
+extension RateLimiter {
+    /// As the plugin goes through.
+    func enter(_ key: LimitKey.Value, for context: PluginContext) async throws {
+        if let place = try admit(key, for: context) { try await wait(key, in: place, for: context) }
+    }
+}

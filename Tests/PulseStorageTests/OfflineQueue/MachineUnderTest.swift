@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+
+@testable import PulseStorage
+
+/// A machine and the journal it is a fold of.
+struct MachineUnderTest {
+    var machine: OfflineQueue.StateMachine
+    var records: [LogRecord] = []
+    var uptime: TimeInterval = 0
+    var now: Int64 = 1_000_000
+    let random = SeededRandomness(seed: 5)
+
+    init(capacity: Int = 100, maxAttempts: Int = 20, dropsOldest: Bool = false) {
+        machine = OfflineQueue.StateMachine(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
+    }
+
+    static func item(_ record: LogRecord, _ place: Int) -> LogItem {
+        LogItem(
+            operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
+            location: LogLocation(offset: place, length: 10), note: record.payload)
+    }
+
+    @discardableResult
+    mutating func write(_ record: LogRecord) -> OfflineQueue.StateMachine.Effect? {
+        records.append(record)
+        return machine.apply(Self.item(record, records.count - 1))
+    }
+
+    @discardableResult
+    mutating func enqueue(_ number: Int, tag: String? = nil, expiry: Int64 = 0) -> UUID {
+        let id = UUID(number: number)
+        write(LogRecord("E", id, tag: tag, expiry: expiry))
+        return id
+    }
+
+    mutating func next() -> [OfflineQueue.StateMachine.Action] {
+        machine.next(uptime: uptime, now: now)
+    }
+
+    /// The numbers of those that are sent now.
+    mutating func sent() -> [UUID] {
+        next().compactMap { if case .send(let id, _) = $0 { id } else { nil } }
+    }
+
+    @discardableResult
+    mutating func finish(_ id: UUID, _ verdict: ReplayVerdict) -> OfflineQueue.StateMachine.Effect? {
+        let tag = machine.entries[id]?.tag
+        let record = machine.finish(
+            id, tag: tag, verdict, reason: Data("why".utf8), uptime: uptime, randomness: random)
+        let effect = record.flatMap { machine.isOutdated($0, tag: tag) ? nil : write($0) }
+        machine.settle(id, tag: tag, uptime: uptime)
+        return effect
+    }
+
+    /// What the journal has once it is compacted.
+    func compacted() -> [LogRecord] {
+        machine.contents().map { content in
+            switch content {
+            case .copy(let location): records[location.offset]
+            case .changed(let location, let operation, let expiry):
+                records[location.offset].with(operation: operation, expiry: expiry)
+            case .record(let record): record
+            }
+        }
+    }
+
+    mutating func relaunch() {
+        var fresh = Self(capacity: machine.capacity, maxAttempts: machine.maxAttempts, dropsOldest: machine.dropsOldest)
+        records.forEach { fresh.write($0) }
+        machine = fresh.machine
+    }
+}
