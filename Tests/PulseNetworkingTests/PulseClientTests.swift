@@ -342,6 +342,40 @@ struct PulseClientTests {
         #expect(operation == ["query": "{ me }", "variables": ["id": 1]])
     }
 
+    /// Else a form leaves as JSON, and its boundary is named nowhere.
+    @Test func theTypeOfABodyComesBeforeADefaultOne() async throws {
+        let (client, transport) = PulseClient.answering(
+            .test().with(\.defaultHeaders, value: ["content-type": "application/json"]))
+        let form = MultipartFormData(parts: [.init(name: "a", data: Data("b".utf8))])
+        _ = try await client.request(GetUser(method: .post, body: .multipart(form)))
+        _ = try await client.request(GetUser(method: .post, headers: ["Content-Type": "a/b"], body: .text("c")))
+        var ready = URLRequest(url: try #require(URL(string: "https://api.example.com/ready")))
+        ready.httpMethod = "POST"
+        ready.httpBody = Data("{}".utf8)
+        _ = try await client.rawRequest(ready)
+        let types = transport.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
+        #expect(types[0]?.hasPrefix("multipart/form-data; boundary=") == true)
+        // What a ready request carries says nothing of itself.
+        #expect(types[1...] == ["a/b", "application/json"])
+    }
+
+    /// Else the layers below take it for another host than it is to pins, cookies and credentials.
+    @Test func aHostInEscapesIsLookedUpByItsName() async throws {
+        let host = try #require(URL(string: "https://b%C3%BCcher.example/x"))
+        let moving = ClosurePlugin { request, _, next in
+            var request = request
+            request.url = host
+            return try await next(request)
+        }
+        let (client, transport) = PulseClient.answering()
+        _ = try await client.rawRequest(URLRequest(url: host))
+        let (moved, movedTransport) = PulseClient.answering(plugins: [moving])
+        _ = try await moved.rawRequest(GetUser())
+        for sent in [transport, movedTransport] {
+            #expect(sent.requests.map { $0.url?.absoluteString } == ["https://xn--bcher-kva.example/x"])
+        }
+    }
+
     @Test func aReadyRequestGoesThroughTheWholeChain() async throws {
         let (client, transport) = PulseClient.answering(plugins: [.headers(["X-Plugin": "1"])])
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?x=1")))

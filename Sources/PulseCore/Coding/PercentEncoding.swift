@@ -65,6 +65,22 @@ package enum PercentEncoding {
         return false
     }
 
+    /// The path without `.` and `..`, each of which takes the segment before it along (RFC 3986, section 5.2.4).
+    package static func removingDotSegments(_ path: String) -> String {
+        guard path.contains("/.") else { return path }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        var kept: [Substring] = []
+        for (index, segment) in segments.enumerated() {
+            if segment == "..", kept.count > 1 { kept.removeLast() }
+            if segment != ".", segment != ".." {
+                kept.append(segment)
+            } else if index == segments.count - 1 {
+                kept.append("")
+            }
+        }
+        return kept.joined(separator: "/")
+    }
+
     private static func isDotSegment(_ segment: Substring.UTF8View) -> Bool {
         guard let first = segment.first, first == UInt8(ascii: ".") || first == percent, segment.count <= 6 else {
             return false

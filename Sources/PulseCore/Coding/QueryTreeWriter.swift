@@ -31,7 +31,7 @@ struct QueryTreeWriter: Encoder {
     }
 
     func write(_ value: some Encodable) throws {
-        node.isDictionary = value is any StringKeyedDictionary
+        node.isDictionary = value is any KeyedByData
         if let text = try text(of: value) {
             node.content = .text(text)
         } else {
@@ -135,6 +135,6 @@ private struct QueryIndex: CodingKey {
 }
 
 /// Marks a dictionary, whose keys are data, in contrast to a type with members.
-private protocol StringKeyedDictionary {}
+private protocol KeyedByData {}
 
-extension Dictionary: StringKeyedDictionary where Key == String, Value: Encodable {}
+extension Dictionary: KeyedByData {}

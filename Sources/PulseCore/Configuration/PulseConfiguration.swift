@@ -34,8 +34,8 @@ public struct PulseConfiguration: Sendable {
     /// Origins that credentials may be sent to besides the base URL's; of each URL only the scheme, host and port
     /// count. Empty by default.
     public var trustedOrigins: [URL] = []
-    /// Header names that are secret in addition to the well-known ones: like `Authorization` they are sent home only
-    /// and masked in texts. Empty by default.
+    /// Header names that are secret in addition to the well-known ones: like `Authorization` they are sent home only,
+    /// and masked in logs and recordings. Empty by default.
     public var secretHeaders: Set<String> = []
     /// How much the client writes to its log by itself; nothing by default.
     public var logLevel: LogLevel = .none

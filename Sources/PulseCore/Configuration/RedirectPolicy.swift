@@ -85,9 +85,11 @@ public struct RedirectPolicy: Sendable {
         case .refuse: return .stop
         case .follow(let limit): maximumHops = limit
         case .custom(let decide):
-            guard let decided = decide(response, next), let url = decided.url, Self.mayFollow(from: current, to: url)
+            guard let decided = decide(response, next), let url = decided.url?.withPlainHost,
+                Self.mayFollow(from: current, to: url)
             else { return .stop }
             next = decided
+            if next.url != url { next.url = url }
             rewritesTo = next.httpMethod ?? "GET"
             if rewritesTo != method, ["GET", "HEAD"].contains(rewritesTo) {
                 dropsBody = true
@@ -113,11 +115,18 @@ public struct RedirectPolicy: Sendable {
     private static func target(of response: PulseResponse, from current: URL) -> URL? {
         let location = response.headers.values(for: "Location").first?.trimmingCharacters(in: .whitespaces)
         guard let location, !location.isEmpty,
-            let url = URL(string: legal(location), relativeTo: current)?.absoluteURL,
+            let url = URL(string: legal(location), relativeTo: current)?.absoluteURL.withPlainHost,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return nil }
         parts.user = nil
         parts.password = nil
+        // RFC 3986, section 5.2.2: also of a reference with a scheme or an authority, where Foundation keeps them.
+        parts.percentEncodedPath = PercentEncoding.removingDotSegments(parts.percentEncodedPath)
+        // RFC 9110, section 10.2.2.
+        if parts.fragment == nil {
+            parts.percentEncodedFragment =
+                URLComponents(url: current, resolvingAgainstBaseURL: true)?.percentEncodedFragment
+        }
         return parts.url.flatMap { mayFollow(from: current, to: $0) ? $0 : nil }
     }
 
@@ -175,12 +184,17 @@ public struct RedirectPolicy: Sendable {
         next.setValue(nil, forHTTPHeaderField: "Host")
     }
 
+    /// Besides the fields whose names begin with `Content-` (RFC 9110, section 15.4).
+    private static let describingBody: Set<String> = [
+        "digest", "expect", "idempotency-key", "last-modified", "repr-digest", "trailer", "transfer-encoding",
+    ]
+
     private static func removeBody(from request: inout URLRequest) {
         request.httpBody = nil
         for name in (request.allHTTPHeaderFields ?? [:]).keys {
             let lowercased = name.asciiLowercased
             if lowercased.hasPrefix("content-")
-                || ["idempotency-key", "transfer-encoding", "trailer", "expect"].contains(lowercased)
+                || describingBody.contains(lowercased)
             {
                 request.setValue(nil, forHTTPHeaderField: name)
             }

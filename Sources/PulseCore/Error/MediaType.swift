@@ -51,7 +51,7 @@ enum HeaderParameter {
             if let sign = header[index..<end].firstIndex(of: UInt8(ascii: "=")) {
                 let found = String(decoding: header[index..<sign], as: UTF8.self).asciiLowercased
                     .trimmingCharacters(in: .whitespaces)
-                if found == name { return unquoted(header[(sign + 1)..<end]) }
+                if found == name { return unquoted(trimmed(header[(sign + 1)..<end])) }
                 if found == name + "*" {
                     let last = header[sign..<end].lastIndex(of: UInt8(ascii: "'")) ?? sign
                     return PercentEncoding.lenientlyDecoded(header, in: (last + 1)..<end)
@@ -76,6 +76,12 @@ enum HeaderParameter {
             index += 1
         }
         return header.count
+    }
+
+    private static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        let text = value.drop(while: isBlank)
+        return text.prefix(upTo: text.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? text.startIndex)
     }
 
     private static func unquoted(_ value: ArraySlice<UInt8>) -> [UInt8] {

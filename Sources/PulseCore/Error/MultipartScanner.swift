@@ -27,7 +27,12 @@ enum MultipartScanner {
                     for line in lines { read(bytes, line) }
                     return
                 }
-                lines.append(index..<stop)
+                if let last = lines.last, stop > index, bytes[index] == 0x20 || bytes[index] == 0x09 {
+                    // A line that is folded (RFC 5322, section 2.2.3).
+                    lines[lines.count - 1] = last.lowerBound..<stop
+                } else {
+                    lines.append(index..<stop)
+                }
                 index = end + 1
             }
             content = range
@@ -35,7 +40,7 @@ enum MultipartScanner {
 
         private mutating func read(_ bytes: [UInt8], _ line: Range<Int>) {
             guard let colon = bytes[line].firstIndex(of: UInt8(ascii: ":")) else { return }
-            let value = Array(bytes[(colon + 1)..<line.upperBound])
+            let value = bytes[(colon + 1)..<line.upperBound].map { $0 == 0x0D || $0 == 0x0A ? 0x20 : $0 }
             switch String(decoding: bytes[line.lowerBound..<colon], as: UTF8.self).asciiLowercased {
             case "content-disposition":
                 name = HeaderParameter.value(of: "name", in: value).map {

@@ -130,9 +130,17 @@ extension SecretScanner {
     private static func isSecretItem(_ bytes: [UInt8], _ name: Range<Int>, _ names: SecretNames) -> Bool {
         // The fragment of a page that has routes of its own has a query in it: `#/login?token=…`.
         let decoded = PercentEncoding.lenientlyDecoded(bytes, in: name)
-        let start = decoded.lastIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "/") }
-        return names.contains(decoded[(start.map { $0 + 1 } ?? 0)...])
+        // Before a name there may be what is left of an escaped `&`: `&amp;` in markup, `\u0026` in a script.
+        let start = decoded.lastIndex { itemStarts.contains($0) }
+        var own = decoded[(start.map { $0 + 1 } ?? 0)...]
+        if start.map({ decoded[$0] == UInt8(ascii: "\\") }) == true, own.starts(with: ampersandInScript) {
+            own = own.dropFirst(ampersandInScript.count)
+        }
+        return names.contains(own)
     }
+
+    private static let itemStarts = Array("?/;\\".utf8)
+    private static let ampersandInScript = Array("u0026".utf8)
 
     /// Masks what an item carries under a name that is not secret: another URL, or a token by itself.
     private static func maskItemText(

@@ -127,8 +127,8 @@ struct SecretScanner {
         return start - 3 >= floor && bytes[start - 3] == UInt8(ascii: "%")
     }
 
-    /// Masks what is between the lines of a PEM private key (RFC 7468), or the rest of the text if the last line is
-    /// missing.
+    /// Masks what is between the lines of a private key in PEM (RFC 7468) or OpenPGP's armor (RFC 9580), or the rest of
+    /// the text if the last line is missing.
     private mutating func scanPrivateKey() {
         let start = position
         position += 1
@@ -136,7 +136,10 @@ struct SecretScanner {
         var index = start + 6
         let limit = min(end, start + 64)
         while index < limit, byte(index) != UInt8(ascii: "-") { index += 1 }
-        guard matches(Array("private key-----".utf8), at: index - 11) else { return }
+        guard
+            matches(Array("private key-----".utf8), at: index - 11)
+                || matches(Array("private key block-----".utf8), at: index - 17)
+        else { return }
         let first = index + 5
         let last = Array("-----end".utf8)
         index = first

@@ -36,7 +36,9 @@ private struct CurlCommand {
         let url = request.url.map { redaction?.url($0) ?? $0.absoluteString } ?? ""
         // Brackets and braces mean ranges of URLs to curl.
         let glob = url.contains { "[]{}".contains($0) } ? "--globoff " : ""
-        return "curl \(glob)\(ShellText.word(url.utf8))"
+        // The library sends a path as it is.
+        let path = request.url.map { PercentEncoding.containsDotSegment($0.path) } == true ? "--path-as-is " : ""
+        return "curl \(glob)\(path)\(ShellText.word(url.utf8))"
     }
 
     // MARK: Method and headers

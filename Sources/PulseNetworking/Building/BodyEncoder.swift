@@ -75,8 +75,10 @@ private struct SegmentReader {
     mutating func next() throws -> Data? {
         while true {
             if let (handle, missing) = open {
-                let chunk = try handle.read(upToCount: Int(min(missing, Int64(Self.chunkSize)))) ?? Data()
-                guard missing == 0 || !chunk.isEmpty else { throw CocoaError(.fileReadCorruptFile) }
+                // A byte more than there is to be tells whether the file has grown.
+                let count = missing == 0 ? 1 : Int(min(missing, Int64(Self.chunkSize)))
+                let chunk = try handle.read(upToCount: count) ?? Data()
+                guard chunk.isEmpty == (missing == 0) else { throw CocoaError(.fileReadCorruptFile) }
                 open = missing == 0 ? nil : (handle, missing - Int64(chunk.count))
                 if !chunk.isEmpty { return chunk }
             } else {

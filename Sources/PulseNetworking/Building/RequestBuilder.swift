@@ -85,7 +85,9 @@ final class RequestBuilder: Sendable {
         let url = try ready.readyURL()
         var request = ready
         request.url = url
-        let headers = (ready.allHTTPHeaderFields ?? [:]).overridden(by: options.headers ?? [:])
+        var headers = (ready.allHTTPHeaderFields ?? [:]).overridden(by: options.headers ?? [:])
+        // The body has no type of its own that would come before a default.
+        if headers.header("Content-Type") == nil { headers["Content-Type"] = defaults.header("Content-Type") }
         let body = ready.httpBody.map { RequestBody.data($0) } ?? .none
         let destination = Destination(Origin(url), home: environment.home)
         return try finish(&request, url, destination, headers, body, accept: "*/*", options)
@@ -126,7 +128,9 @@ final class RequestBuilder: Sendable {
         var headers = (environment.allowsSecrets(at: destination) ? homeDefaults : publicDefaults)
             .fields(accept: accept).overridden(by: own)
         let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder)
-        if let type = encoded.contentType, headers.header("Content-Type") == nil { headers["Content-Type"] = type }
+        if let type = encoded.contentType, own.header("Content-Type") == nil {
+            headers.setHeader("Content-Type", to: type)
+        }
         request.allHTTPHeaderFields = headers
         if let bytes = encoded.bytes { request.httpBody = bytes }
         request.timeoutInterval = options.timeout ?? 0

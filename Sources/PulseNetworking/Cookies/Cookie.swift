@@ -176,18 +176,28 @@ enum CookieRules {
     }
 
     /// Whether many owners share a domain, so that a cookie for all of it would reach strangers. Without the public
-    /// suffix list this is a rule of thumb: a single label, or a usual second level under a country's domain.
+    /// suffix list this is a rule of thumb: a single label, or a second level under a country's domain that is usual
+    /// everywhere, or there.
     static func isShared(_ domain: String) -> Bool {
         let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count >= 2, !labels.contains("") else { return true }
-        return labels.count == 2 && labels[1].utf8.count == 2 && secondLevels.contains(labels[0])
+        guard labels.count == 2, labels[1].utf8.count == 2 else { return false }
+        return secondLevels.contains(labels[0]) || countries[labels[0]]?.contains(labels[1]) == true
     }
 
-    private static let secondLevels: Set<Substring> = [
-        "ac", "asn", "co", "com", "ed", "edu", "gob", "gov", "govt", "id", "info", "ltd", "me", "mil", "mod", "ne",
-        "net",
-        "nhs", "nom", "or", "org", "plc", "police", "sch", "web", "go", "gen", "firm", "ind", "in",
-    ]
+    private static let secondLevels: Set<Substring> = ["ac", "co", "com", "edu", "gov", "info", "mil", "net", "org"]
+
+    /// Of second levels that are usual in some countries alone, these. In others they are somebody's name.
+    private static let countries: [Substring: [Substring]] = [
+        "asn": "au lv", "ed": "ao ci cr jp pw", "firm": "co ht in nf ro ve", "gen": "in nz tr",
+        "go": "ci cr id it jp ke kr pw th tj tz ug",
+        "gob": "ar bo cl do ec es gt hn mx ni pa pe pk sv ve", "govt": "nz", "id": "au ir lv ly us",
+        "in": "na ni rs th ua us", "ind": "br gt in kw tn", "ltd": "cy gi lk uk", "me": "in it ke so ss tz uk us",
+        "mod": "gi", "ne": "jp ke kr pw tz ug us", "nhs": "uk",
+        "nom": "ad ag co es fr km mg nc ni pa pe pl re ro tm ve za",
+        "or": "at bi ci cr id it jp ke kr mu na pw th tz ug us", "plc": "ly uk", "police": "uk",
+        "sch": "ae id ir jo lk ly ng qa sa ss zm", "web": "bo co do gu id lk nf ni pk tj tr ve za",
+    ].mapValues { (countries: Substring) in countries.split(separator: " ") }
 }
 
 /// The dates of cookies, in whatever order and form servers write them (RFC 6265, section 5.1.1).

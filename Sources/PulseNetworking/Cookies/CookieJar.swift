@@ -5,6 +5,8 @@ import PulseCore
 /// What a cookie store holds, as a value (RFC 6265, sections 5.3 and 5.4).
 struct CookieJar: Sendable {
     private(set) var cookies: [Cookie.Key: Cookie] = [:]
+    /// When each was last sent or set; nil if that was not since the jar was made.
+    private var uses: [Cookie.Key: Date] = [:]
     private let limit: Int
     private let domainLimit: Int
 
@@ -26,8 +28,10 @@ struct CookieJar: Sendable {
             }
     }
 
-    func header(for url: URL, now: Date) -> String? {
+    /// The `Cookie` header of a request that is about to be sent.
+    mutating func header(for url: URL, now: Date) -> String? {
         let cookies = cookies(for: url, now: now)
+        for cookie in cookies { uses[cookie.key] = now }
         return cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
@@ -41,6 +45,7 @@ struct CookieJar: Sendable {
             let old = cookies[cookie.key]
             cookie.created = old?.created ?? cookie.created
             let new = cookie.isExpired(at: now) ? nil : cookie
+            uses[cookie.key] = new == nil ? nil : now
             guard new != old else { continue }
             cookies[cookie.key] = new
             hasChanged = true
@@ -50,7 +55,7 @@ struct CookieJar: Sendable {
     }
 
     mutating func removeAll() {
-        cookies = [:]
+        (cookies, uses) = ([:], [:])
     }
 
     /// Whether a secure cookie of that name is there: one that came in the clear must not take its place (RFC 6265bis,
@@ -64,18 +69,26 @@ struct CookieJar: Sendable {
         }
     }
 
-    /// Makes room after a new cookie: expired ones first, then the oldest of its domain, then the oldest of all.
+    /// Makes room after a new cookie: expired ones first, then those of its domain, then of all; of these the one that
+    /// was used least recently (RFC 6265, section 5.3). Within a domain those that came in the clear go before secure
+    /// ones, which else they could push out (RFC 6265bis, section 5.7).
     private mutating func evict(for domain: String, now: Date) {
         guard cookies.count > domainLimit else { return }
         let group = cookies.values.filter { $0.domain == domain }
         guard group.count > domainLimit || cookies.count > limit else { return }
         cookies = cookies.filter { !$0.value.isExpired(at: now) }
-        remove(cookies.values.filter { $0.domain == domain }, beyond: domainLimit)
-        remove(Array(cookies.values), beyond: limit)
+        remove(cookies.values.filter { $0.domain == domain }, beyond: domainLimit, sparesSecure: true)
+        remove(Array(cookies.values), beyond: limit, sparesSecure: false)
+        uses = uses.filter { cookies[$0.key] != nil }
     }
 
-    private mutating func remove(_ group: [Cookie], beyond limit: Int) {
-        for cookie in group.sorted(by: { $0.created < $1.created }).prefix(max(0, group.count - limit)) {
+    private mutating func remove(_ group: [Cookie], beyond limit: Int, sparesSecure: Bool) {
+        guard group.count > limit else { return }
+        func rank(_ cookie: Cookie) -> (Int, Date, Date, String) {
+            let isSpared = sparesSecure && cookie.isSecure
+            return (isSpared ? 1 : 0, uses[cookie.key] ?? cookie.created, cookie.created, cookie.name)
+        }
+        for cookie in group.sorted(by: { rank($0) < rank($1) }).prefix(group.count - limit) {
             cookies[cookie.key] = nil
         }
     }

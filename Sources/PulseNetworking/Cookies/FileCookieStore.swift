@@ -23,7 +23,8 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
     }
 
     public func cookieHeader(for url: URL, now: Date) -> String? {
-        opened().header(for: url, now: now)
+        _ = opened()
+        return jar?.header(for: url, now: now)
     }
 
     public func store(setCookie lines: [String], from url: URL, now: Date) {
@@ -38,7 +39,8 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
         opened().cookies(for: url, now: now)
     }
 
-    /// Forgets all cookies, as at logout, in the file too: that needs no space on the disk.
+    /// Forgets all cookies, as at logout, in the file too, in one that was moved aside, and in what a crash has left:
+    /// that needs no space on the disk.
     ///
     /// ``failure`` is not nil afterwards if the file could neither be removed nor emptied; then another start finds
     /// them again.
@@ -46,6 +48,30 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
         jar = CookieJar()
         mustNotSave = false
         save(CookieJar())
+        do {
+            try removeLeftovers()
+            // One whose name would be too long was never made.
+            guard unlink(damagedFile.path) == 0 || [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
+                throw Self.systemError
+            }
+        } catch {
+            failure = failure ?? error
+        }
+    }
+
+    private var directory: URL { file.deletingLastPathComponent() }
+    private var damagedFile: URL { file.appendingPathExtension("damaged") }
+    private var temporaryPrefix: String { ".\(file.lastPathComponent)." }
+
+    /// Removes what a crash has left of files that had not their name yet.
+    private func removeLeftovers() throws {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) else { return }
+        for name in names where name.hasPrefix(temporaryPrefix) {
+            guard UUID(uuidString: String(name.dropFirst(temporaryPrefix.count))) != nil else { continue }
+            guard unlink(directory.appendingPathComponent(name).path) == 0 || errno == ENOENT else {
+                throw Self.systemError
+            }
+        }
     }
 
     private func opened() -> CookieJar {
@@ -56,6 +82,7 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
     }
 
     private func read() -> [Cookie] {
+        try? removeLeftovers()
         let data: Data
         do {
             data = try Data(contentsOf: file)
@@ -66,9 +93,8 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
             return []
         }
         if let cookies = try? JSONDecoder().decode([Cookie].self, from: data) { return cookies }
-        let aside = file.appendingPathExtension("damaged")
-        try? FileManager.default.removeItem(at: aside)
-        try? FileManager.default.moveItem(at: file, to: aside)
+        try? FileManager.default.removeItem(at: damagedFile)
+        try? FileManager.default.moveItem(at: file, to: damagedFile)
         return []
     }
 
@@ -82,10 +108,9 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
                 return
             }
             let manager = FileManager.default
-            let directory = file.deletingLastPathComponent()
             try manager.createDirectory(at: directory, withIntermediateDirectories: true)
             let data = try JSONEncoder().encode(kept)
-            let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).\(UUID().uuidString)")
+            let temporary = directory.appendingPathComponent(temporaryPrefix + UUID().uuidString)
             do {
                 try Self.write(data, to: temporary)
                 guard rename(temporary.path, file.path) == 0 else { throw Self.systemError }

@@ -118,6 +118,12 @@ final class Wire: Sendable {
             try HTTPHeaders.validate(name: name, value: value)
         }
         var stripped = request
+        if url != context.url, url.withPlainHost != url {
+            guard let plain = url.withPlainHost else {
+                throw PulseError.invalidURL("a plugin set a URL whose host cannot be looked up")
+            }
+            (url, stripped.url) = (plain, plain)
+        }
         if hasMoved(to: url, context) {
             // Cookies of one origin are not for another, trusted or not; nor is who somebody is there.
             if let cookies = context.storedCookies, headers.header("Cookie") == cookies {

@@ -33,7 +33,7 @@ extension CircuitBreaker.Verdict {
         if status == 429, !isExpected() {
             self = .neither
         } else if Self.isFailure(status), !isExpected() {
-            self = .failure(retryAfter: PulseError.http(response).retryAfter(now: context.clock.now))
+            self = .failure(retryAfter: Self.retryAfter(of: response, now: context.clock.now))
         } else {
             self = .success(isSlow: slow.map { latency >= $0 } ?? false)
         }
@@ -52,7 +52,7 @@ extension CircuitBreaker.Verdict {
         case .http(let response):
             self =
                 Self.isFailure(response.statusCode)
-                ? .failure(retryAfter: error.retryAfter(now: now)) : .success(isSlow: false)
+                ? .failure(retryAfter: Self.retryAfter(of: response, now: now)) : .success(isSlow: false)
         case .unauthorized, .decodingFailed, .emptyBody, .graphQL:
             self = .success(isSlow: false)
         // A validator's verdict on an answer, such as an error inside a 200. A failure of the wire has another error,
@@ -64,6 +64,11 @@ extension CircuitBreaker.Verdict {
         default:
             self = .neither
         }
+    }
+
+    /// The reset of a rate limit is none: it says nothing of when the host is well again.
+    private static func retryAfter(of response: PulseResponse, now: Date) -> TimeInterval? {
+        response.headers.contains("Retry-After") ? RetryAfter.seconds(in: response.headers, now: now) : nil
     }
 
     private static func isFailure(_ status: Int) -> Bool {

@@ -9,9 +9,9 @@ public import PulseCore
 /// are. Copies are at most 5 % of a route's calls, so the first comes after 20 calls at the earliest. The other
 /// requests are cancelled once one has won, and plugins further in see a cancellation.
 ///
-/// An answer is good if no retry would follow it. Where no request brings one, the caller gets the best outcome, once
-/// no other request is under way: an answer of the server rather than an error, and an error on the way rather than a
-/// failure before anything was sent.
+/// An answer is good if the standard retry policy would not follow it, whichever is in force. Where no request brings
+/// one, the caller gets the best outcome, once no other request is under way: an answer of the server rather than an
+/// error, and an error on the way rather than a failure before anything was sent.
 ///
 /// The plugin stands around each attempt; put it before the circuit breaker, so that each copy counts there by itself.
 /// The delay begins when a request has left for the wire: one that still waits on this side, for a token or a permit,

@@ -54,7 +54,7 @@ struct RateBucket<Waiter: Sendable>: Sendable {
     /// - Returns: nil, or when a newcomer could go if it joined the line.
     mutating func enter(now: TimeInterval) -> TimeInterval? {
         let time = time(after: line.count, now: now)
-        guard line.isEmpty, time <= now else { return time }
+        guard line.isEmpty, time <= now + slack(now) else { return time }
         take(now: now)
         return nil
     }
@@ -71,7 +71,7 @@ struct RateBucket<Waiter: Sendable>: Sendable {
     /// Those who may go now, in their order; each has its token.
     mutating func admit(now: TimeInterval) -> [Waiter] {
         var admitted: [Waiter] = []
-        while !line.isEmpty, time(after: 0, now: now) <= now, let place = line.popFirst() {
+        while !line.isEmpty, time(after: 0, now: now) <= now + slack(now), let place = line.popFirst() {
             take(now: now)
             admitted.append(place.waiter)
         }
@@ -100,6 +100,11 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         let start = max(now, pausedUntil)
         let pace = max(caughtUp, start) + Double(others) * rate.interval
         return max(start, pace - rate.tolerance)
+    }
+
+    /// What the sum of many intervals may be off by: else the last of a burst would wait for less than a clock tells.
+    private func slack(_ now: TimeInterval) -> TimeInterval {
+        min(rate.interval / 2, (abs(now) + rate.tolerance + rate.interval) * 1e-11)
     }
 
     private mutating func take(now: TimeInterval) {

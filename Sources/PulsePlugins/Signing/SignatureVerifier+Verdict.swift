@@ -17,7 +17,7 @@ extension SignatureVerifier {
         /// The signature or the timestamp is missing, or a nonce that is demanded.
         case missing
         /// The signature is not 64 hexadecimal digits, the timestamp is not a number, the nonce is not a token, a part
-        /// holds a `|`, or a header came twice.
+        /// holds a `|`, the target has a fragment, or a header came twice.
         case malformed
         /// The request was signed longer ago than the tolerance.
         case tooOld

@@ -40,7 +40,7 @@ public struct SignatureVerifier: Sendable {
     /// - Parameter tolerance: in seconds, 5 minutes by default; NaN and less than zero accept nothing.
     /// - Parameter rejectsReplays: demands nonces, and accepts each once within the tolerance. False by default.
     /// - Parameter nonceCapacity: how many nonces are kept, 100,000 by default. With more within the tolerance the
-    ///   window becomes shorter.
+    ///   window becomes shorter, and who has a key can keep others out.
     public init(
         secret: String, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -92,8 +92,10 @@ public struct SignatureVerifier: Sendable {
             return .refused(.missing)
         }
         let nonce = headers[SignatureHeaders.nonce]
+        // No client sends a fragment: what stands behind it is not signed.
         guard let code = SHA256Hash(hex: signature), let seconds = Self.seconds(timestamp),
-            nonce.map(Self.isNonce) ?? true
+            nonce.map(Self.isNonce) ?? true, headers.values(for: SignatureHeaders.keyID).count <= 1,
+            !target.utf8.contains(UInt8(ascii: "#"))
         else { return .refused(.malformed) }
         // Whole seconds, as in the timestamp. Written so that NaN refuses.
         let now = clock.now.timeIntervalSince1970.rounded(.down)
@@ -115,8 +117,9 @@ public struct SignatureVerifier: Sendable {
         guard let url = request.url, let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else {
             return .refused(.malformed)
         }
+        let target = url.absoluteString.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)[0]
         return verdict(
-            method: method, target: url.absoluteString, headers: HTTPHeaders(request.allHTTPHeaderFields ?? [:]),
+            method: method, target: String(target), headers: HTTPHeaders(request.allHTTPHeaderFields ?? [:]),
             body: request.httpBody ?? Data())
     }
 

@@ -108,7 +108,7 @@ struct RedirectPolicyTests {
     func rewritesMethodAndBodyByStatus(status: Int, method: HTTPMethod) throws {
         let headers = [
             "Content-Type": "a/b", "content-length": "1", "Content-Digest": "x", "Idempotency-Key": "k",
-            "Accept": "c/d",
+            "Accept": "c/d", "Digest": "d", "Repr-Digest": "r", "Last-Modified": "l",
         ]
         for isReplayable in [true, false] {
             let response = try redirect(status, to: "/next", method: method, headers: headers, body: Data("x".utf8))
@@ -126,7 +126,10 @@ struct RedirectPolicyTests {
             #expect(dropsBody == expected.dropsBody)
             #expect(next.httpBody == (dropsBody ? nil : Data("x".utf8)))
             let kept = (next.allHTTPHeaderFields ?? [:]).keys.map { $0.lowercased() }.sorted()
-            let all = ["accept", "content-digest", "content-length", "content-type", "idempotency-key"]
+            let all = [
+                "accept", "content-digest", "content-length", "content-type", "digest", "idempotency-key",
+                "last-modified", "repr-digest",
+            ]
             #expect(kept == (dropsBody ? ["accept"] : all))
         }
     }
@@ -181,9 +184,23 @@ struct RedirectPolicyTests {
         ("https://[2001:db8::1]:8443/x", "https://[2001:db8::1]:8443/x"), ("HTTPS://B.example/", "HTTPS://B.example/"),
         ("https://user:pw@b.example/x", "https://b.example/x"), ("//user@b.example/x", "https://b.example/x"),
         ("https://b.example", "https://b.example"), ("https://b.example?x", "https://b.example?x"),
+        ("https://b.example/x/../y/./z", "https://b.example/y/z"), ("//b.example/../..", "https://b.example/"),
+        ("https://b.example/..", "https://b.example/"), ("https://b.example/a/.", "https://b.example/a/"),
+        ("https://b.example/a/..?q=/../r", "https://b.example/?q=/../r"),
+        // The host as it is looked up, which decides whether it is pinned and whether it is home.
+        ("https://b\u{FC}cher.example/x", "https://xn--bcher-kva.example/x"),
+        ("//b%C3%BCcher.example:8443/x", "https://xn--bcher-kva.example:8443/x"),
+        ("https://%62.example/%62", "https://b.example/%62"),
     ])
     func encodesWhatServersWriteRawAndDropsUserInfo(location: String, target: String?) throws {
         #expect(followed(try redirect(to: location))?.url?.absoluteString == target)
+    }
+
+    /// RFC 9110, section 10.2.2.
+    @Test(arguments: [("/next", "/next#part"), ("/next#", "/next#"), ("/next#own", "/next#own")])
+    func theFragmentIsInheritedUnlessThereIsAnother(location: String, target: String) throws {
+        let response = try redirect(to: location, from: "https://a.example/x#part")
+        #expect(followed(response)?.url?.absoluteString == "https://a.example" + target)
     }
 
     @Test

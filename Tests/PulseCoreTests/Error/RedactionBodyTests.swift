@@ -92,6 +92,7 @@ struct RedactionBodyTests {
 
     @Test(arguments: [
         "multipart/form-data; boundary=\"x y\"", "multipart/form-data; charset=utf-8;boundary=\"x y\"", nil,
+        "multipart/form-data; boundary=\"x y\" ; charset=utf-8", "multipart/form-data; boundary=x y \t; charset=utf-8",
     ])
     @HeavyWork func masksMultipartByTheNameOfThePart(contentType: String?) throws {
         func body(_ parts: [(headers: String, content: String)]) -> String {
@@ -108,10 +109,12 @@ struct RedactionBodyTests {
             ("Content-Disposition: form-data; name=\"f\"\r\nContent-Type: application/octet-stream", "\u{0}\u{1}\u{2}"),
             ("Content-Disposition: form-data; name*=UTF-8''to%6ben", "s3"),
             ("Content-Disposition: form-data; name=\"empty-token\"", ""),
+            ("Content-Disposition: form-data;\r\n name=\"password\"", "hunter2"),
+            ("Content-Disposition:\r\n\tform-data; filename=\"a\";\r\n name=pin", "1234"),
         ]
         let mask = Redaction.mask
         let expected = zip(
-            parts, ["hello", mask, mask, "{\"token\":\"\(mask)\",\"a\":1}", "<3 bytes>", mask, ""]
+            parts, ["hello", mask, mask, "{\"token\":\"\(mask)\",\"a\":1}", "<3 bytes>", mask, "", mask, mask]
         ).map { ($0.0, $1) }
         let shown = Redaction.standard.body(
             Data(body(parts).utf8), contentType: contentType ?? "multipart/form-data")

@@ -85,7 +85,18 @@ struct RedactionTextTests {
             "-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA PRIVATE KEY-----\nx",
             "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nx"
         ),
+        (
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\nab\n-----END PGP PRIVATE KEY BLOCK-----\nx",
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----***-----END PGP PRIVATE KEY BLOCK-----\nx"
+        ),
+        ("-----BEGIN PGP PUBLIC KEY BLOCK-----\nab\n", "-----BEGIN PGP PUBLIC KEY BLOCK-----\nab\n"),
         ("-----BEGIN CERTIFICATE-----\nab\n", "-----BEGIN CERTIFICATE-----\nab\n"),
+        // An escaped `&`, in markup and in scripts.
+        (
+            "<Url>https://a.example/c?sv=2022&amp;sig=AbC123&amp;x=1</Url>",
+            "<Url>https://a.example/c?sv=2022&amp;sig=***&amp;x=1</Url>"
+        ),
+        ("https://h.example/p?flag;pin=1234", "https://h.example/p?flag;pin=***"),
         ("refreshToken(_:completion:) Token::new", "refreshToken(_:completion:) Token::new"),
         (
             "The operation could not be completed. (NSURLErrorDomain error -1009.)",

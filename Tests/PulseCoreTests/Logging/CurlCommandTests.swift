@@ -32,6 +32,14 @@ struct CurlCommandTests {
         #expect(command.contains("--compressed") == (value != "identity"))
     }
 
+    @Test(arguments: [
+        ("https://h.example/v1/../admin", true), ("https://h.example/v1/%2e%2e/admin", true),
+        ("https://h.example/v1/a..b?q=/../c", false),
+    ])
+    func asksForThePathAsItIsSent(url: String, isAsItIs: Bool) {
+        #expect(URLRequest.mock(.get, url).curlCommand().hasPrefix("curl --path-as-is '") == isAsItIs)
+    }
+
     @Test func showsSecretsToWhoAsksForThem() {
         let request = URLRequest.mock(headers: ["Authorization": "Bearer hunter2"])
         #expect(request.curlCommand(redaction: nil).contains("Bearer hunter2"))

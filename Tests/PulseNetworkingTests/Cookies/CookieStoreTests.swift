@@ -59,6 +59,27 @@ struct CookieStoreTests {
         }
     }
 
+    /// Neither in a file that was moved aside, nor in one that a crash has kept from its name.
+    @Test func leavesNoCookieInAnyFileWhenItForgets() async throws {
+        try await Self.withFile { file in
+            let directory = file.deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            let temporary = directory.appendingPathComponent(".cookies.json.\(UUID().uuidString)")
+            let other = directory.appendingPathComponent(".cookies.json.backup")
+            try Data("damaged".utf8).write(to: file)
+            let store = FileCookieStore(file: file)
+            await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+            for left in [temporary, other] { try Data("session".utf8).write(to: left) }
+            await store.removeAll()
+            #expect(await store.failure == nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".cookies.json.backup"])
+            // Also at the next start.
+            try Data("session".utf8).write(to: temporary)
+            #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".cookies.json.backup"])
+        }
+    }
+
     #if os(Linux)
     @Test func emptiesAFileThatCannotBeRemoved() async throws {
         try await Self.withFile { file in

@@ -70,11 +70,20 @@ struct CookieTests {
         #expect(cookie.isHostOnly)
     }
 
+    /// Names that are second levels in other countries.
+    @Test(arguments: [
+        ("https://api.id.me/", "id.me"), ("https://navigator.web.de/", "web.de"), ("https://www.in.gr/", "in.gr"),
+    ])
+    func isTakenForAnOrdinaryDomain(address: String, domain: String) throws {
+        #expect(try Self.cookie("a=b; Domain=\(domain)", from: address)?.domain == domain)
+    }
+
     /// Trap: a cookie for a domain that many own reaches strangers.
     @Test(arguments: [
         ("https://shop.example.com/", "other.com"), ("https://shop.example.com/", "ample.com"),
         ("https://shop.example.com/", "a.shop.example.com"), ("https://shop.example.com/", "com"),
-        ("https://bank.co.uk/", "co.uk"), ("https://a.com.au/", "com.au"), ("https://10.0.0.1/", "0.0.1"),
+        ("https://bank.co.uk/", "co.uk"), ("https://a.com.au/", "com.au"), ("https://a.me.uk/", "me.uk"),
+        ("https://a.or.jp/", "or.jp"), ("https://10.0.0.1/", "0.0.1"),
         ("https://[::1]/", "1"), ("https://example.com/", "..com"),
     ])
     func isRefusedForTheDomainsOfOthers(address: String, domain: String) throws {

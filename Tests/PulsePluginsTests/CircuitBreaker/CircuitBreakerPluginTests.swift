@@ -72,6 +72,15 @@ struct CircuitBreakerPluginTests {
         #expect(await call(plugin, Self.answer(200)) == nil)
     }
 
+    /// It says when more requests are permitted, not when the host is well again.
+    @Test(arguments: ["RateLimit-Reset", "X-RateLimit-Reset"])
+    func theResetOfARateLimitMakesNoCooldownLonger(name: String) async {
+        let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 5)
+        await call(plugin, Self.answer(503, [name: "3000"]))
+        await clock.advance(by: 5)
+        #expect(await call(plugin, Self.answer(200)) == nil)
+    }
+
     // MARK: What counts as what
 
     private enum Meaning { case failure, success, nobodys }

@@ -24,6 +24,19 @@ struct RateBucketTests {
         #expect(bucket.enter(now: 100) == 100.5)
     }
 
+    /// Though the sum of many intervals is not exact.
+    @Test(
+        arguments: [(10, 1), (20, 1), (50, 1), (100, 1), (100, 60), (3, 1), (7, 3), (1_000, 60)],
+        [0, 1, 30, 1_000, 1e6, 1e9])
+    func aBurstAtOneMomentIsWhole(rate: (requests: Int, period: TimeInterval), uptime: TimeInterval) {
+        let burst = rate.requests
+        var bucket = RateBucket<Int>(Rate(requests: rate.requests, per: rate.period, burst: burst))
+        let allowed = (0..<burst).count { _ in bucket.enter(now: uptime) == nil }
+        #expect(allowed == burst)
+        let due = bucket.enter(now: uptime)
+        #expect(due.map { $0 > uptime + rate.period / Double(rate.requests) * 0.9 } == true)
+    }
+
     @Test func servesThoseWhoWaitInTheirOrderAndBeforeNewcomers() {
         var bucket = RateBucket<Int>(Self.rate)
         for _ in 0..<2 { #expect(bucket.enter(now: 0) == nil) }

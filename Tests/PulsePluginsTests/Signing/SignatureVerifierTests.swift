@@ -43,6 +43,22 @@ struct SignatureVerifierTests {
         #expect(verifier.verdict(on: .mock(.get, "/a?b")) == .refused(.missing))
     }
 
+    /// No client sends one, and what stands behind it is not signed.
+    @Test func refusesATargetWithAFragment() async throws {
+        var received = try await received()
+        received.target += "#x"
+        #expect(received.verdict(verifier) == .refused(.malformed))
+        let sent = try await plugin.sent(.mock(.get, "/a?b#c"), in: .mock(clock: clock))
+        #expect(verifier.verdict(on: sent) == .accepted)
+    }
+
+    @Test func refusesAKeyIDThatCameTwice() async throws {
+        var received = try await received(.signing(secret: "s3cret", keyID: "a"))
+        #expect(received.verdict(verifier) == .accepted)
+        received.headers.add(name: "X-Pulse-Key-ID", value: "b")
+        #expect(received.verdict(verifier) == .refused(.malformed))
+    }
+
     @Test func takesTheAbsoluteFormThatAProxyGets() async throws {
         var received = try await received()
         received.target = "http://api.example.com" + received.target
