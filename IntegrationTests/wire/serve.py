@@ -92,14 +92,15 @@ def write_files(directory):
     }
     for name, data in files.items():
         (directory / name).write_bytes(data)
-    with open(directory / "big", "wb") as big:
-        big.truncate(256 * MEBIBYTE)
+    for name, mebibytes in {"medium": 8, "big": 256}.items():
+        with open(directory / name, "wb") as file:
+            file.truncate(mebibytes * MEBIBYTE)
 
 
-def start_nginx(directory, ports):
+def start_nginx(directory, ports, silent):
     for name in ("nginx.conf", "locations.conf"):
         text = (HERE / name).read_text()
-        values = {"DIRECTORY": directory, "USER": "user root;" if os.geteuid() == 0 else ""}
+        values = {"DIRECTORY": directory, "USER": "user root;" if os.geteuid() == 0 else "", "SILENT": silent}
         for key, value in (values | {key.upper(): sockets[0].getsockname()[1] for key, sockets in ports.items()}).items():
             text = text.replace(f"@{key}@", str(value))
         (directory / name).write_text(text)
@@ -134,7 +135,9 @@ def run(directory, command):
     (directory / "files").mkdir()
     write_files(directory / "files")
     ports = {name: pair() for name in ("plain", "tls", "tls_http1", "tls12")}
-    start_nginx(directory, ports)
+    # Listening, and nobody accepts: whoever connects waits for ever.
+    silent = listener(socket.AF_INET, "127.0.0.1")
+    start_nginx(directory, ports, silent.getsockname()[1])
     places = {name: sockets[0].getsockname()[1] for name, sockets in ports.items()}
     for sockets in ports.values():
         for listening in sockets:

@@ -17,6 +17,8 @@ public let SO_NOSIGPIPE: Int32 = 0x1022
 
 public let F_FULLFSYNC: Int32 = 51
 
+public var CLOCK_UPTIME_RAW: clockid_t { 8 }
+
 extension stat {
     public var st_mtimespec: timespec { st_mtim }
 }

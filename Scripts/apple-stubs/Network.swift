@@ -3,7 +3,8 @@
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Network.
 import Dispatch
 
-public final class NWPathMonitor: @unchecked Sendable {
+// Not Sendable: that is not confirmed for every SDK, and the sources do without.
+public final class NWPathMonitor {
     public init() {}
     public var pathUpdateHandler: (@Sendable (NWPath) -> Void)?
     public func start(queue: DispatchQueue) {}

@@ -376,6 +376,15 @@ struct PulseClientTests {
         }
     }
 
+    @Test(arguments: ["https://a%EF%BC%852Fb.example/", "http://[%2Fx:]/"])
+    func aReadyRequestWhoseHostIsNoneIsRefused(text: String) async throws {
+        let url = try #require(URL(string: text))
+        let (client, transport) = PulseClient.answering()
+        let error = await #expect(throws: PulseError.self) { try await client.rawRequest(URLRequest(url: url)) }
+        #expect(error?.kind == .invalidURL)
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func aReadyRequestGoesThroughTheWholeChain() async throws {
         let (client, transport) = PulseClient.answering(plugins: [.headers(["X-Plugin": "1"])])
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?x=1")))

@@ -97,6 +97,29 @@ struct HTTP2Tests {
         }
     }
 
+    /// Its connection is busy all the while, with a stream that goes on.
+    @Test
+    func aRequestThatIsNeverAnsweredEndsByItsOwnIdleTime() async throws {
+        let (stream, silent) = (try Servers.url(.tls, "/slow/medium"), try Servers.url(.tls, "/silent"))
+        try await withTransport { transport in
+            let response = try await transport.send(.to(stream) { $0.delivery = .streamed })
+            #expect(response.timings?.networkProtocol == "h2")
+            let bytes = try #require(response.bytes)
+            let reading = Task {
+                var count = 0
+                for try await chunk in bytes { count += chunk.count }
+                return (count: count, end: SystemClock().uptime)
+            }
+            try await Self.expectTimeout(of: .to(silent), after: 2, transport)
+            let struck = SystemClock().uptime
+            let later = try await transport.send(.to(Servers.url(.tls)))
+            #expect(later.connection == response.connection)
+            let (count, end) = try await reading.value
+            #expect(count == 8 << 20)
+            #expect(struck < end)
+        }
+    }
+
     // MARK: Connections that go silent
 
     /// As one that the network has forgotten: it is not closed, and nothing comes of what is sent.

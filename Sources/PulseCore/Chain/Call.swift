@@ -108,6 +108,11 @@ package final class Call: Sendable {
         }
     }
 
+    /// Whether it is part of the work that those wait for, through however many shares of work in between.
+    package func isWork(for calls: WaitingCalls) -> Bool {
+        waiting === calls || origin?.isWork(for: calls) == true
+    }
+
     /// A call for work that outlives this one: with an id and a store of its own, and no deadline but that of the calls
     /// that wait for it.
     func detached(for waiting: WaitingCalls? = nil) -> Call {

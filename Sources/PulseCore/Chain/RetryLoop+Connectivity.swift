@@ -18,8 +18,7 @@ extension RetryLoop {
     /// since a monitor that reports a way again and again where there is none would make a busy loop.
     func hasWaited(for monitor: any ConnectivityMonitor, waits: Int, in context: PluginContext) async throws -> Bool {
         let call = context.call
-        let deadline = call.deadline ?? .infinity
-        let longest = min(Self.longestWait, deadline - call.environment.clock.uptime)
+        let longest = min(Self.longestWait, (call.deadline ?? .infinity) - call.environment.clock.uptime)
         guard longest > 0 else { return false }
         let shortest = min(Self.longestWait, TimeInterval(1 << min(waits, 10)))
         do {
@@ -27,7 +26,8 @@ extension RetryLoop {
         } catch  where call.isStruck {
             return false
         }
-        return call.environment.clock.uptime < deadline
+        // Asked again: calls that share the work may have joined since, which wait longer.
+        return call.environment.clock.uptime < call.deadline ?? .infinity
     }
 
     private static let longestWait: TimeInterval = 60

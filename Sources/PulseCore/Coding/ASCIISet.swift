@@ -41,6 +41,9 @@ extension ASCIISet {
     /// `sub-delims` of RFC 3986, section 2.2.
     package static let subDelimiters = ASCIISet("!$&'()*+,;=")
 
+    /// `reg-name` of RFC 3986, section 3.2.2, without its escapes.
+    package static let host = unreserved.union(subDelimiters)
+
     /// `pchar` of RFC 3986, section 3.3, without its escapes, and `/`.
     package static let path = unreserved.union(subDelimiters).union(ASCIISet(":@/"))
 

@@ -15,6 +15,8 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     /// does not.
     public var maxAttempts: Int
     /// The folder of the queue's files; nil, the default, is a folder in application support for this app and base URL.
+    /// On tvOS, where an app can write to its caches alone, set one in these: the system may remove what is in it while
+    /// the app does not run.
     public var directory: URL?
     /// What happens to a call that finds the queue full; ``WhenFull/refuse`` by default.
     public var whenFull: WhenFull

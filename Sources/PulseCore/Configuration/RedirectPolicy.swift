@@ -184,8 +184,8 @@ public struct RedirectPolicy: Sendable {
         next.setValue(nil, forHTTPHeaderField: "Host")
     }
 
-    /// Besides the fields whose names begin with `Content-` (RFC 9110, section 15.4).
-    private static let describingBody: Set<String> = [
+    /// What goes with a body, besides the fields whose names begin with `Content-` (RFC 9110, section 15.4).
+    private static let goingWithBody: Set<String> = [
         "digest", "expect", "idempotency-key", "last-modified", "repr-digest", "trailer", "transfer-encoding",
     ]
 
@@ -194,7 +194,7 @@ public struct RedirectPolicy: Sendable {
         for name in (request.allHTTPHeaderFields ?? [:]).keys {
             let lowercased = name.asciiLowercased
             if lowercased.hasPrefix("content-")
-                || describingBody.contains(lowercased)
+                || goingWithBody.contains(lowercased)
             {
                 request.setValue(nil, forHTTPHeaderField: name)
             }

@@ -15,6 +15,8 @@ struct ByteClass: Sendable {
         /// `<`, perhaps of an XML start tag.
         case tagStart
         case tagEnd
+        /// `&` or a backslash, perhaps of an escaped bracket of a tag.
+        case escape
         /// The third letter of a JSON Web Token.
         case letterJ
         /// The first letter of `-----BEGIN`.
@@ -47,6 +49,7 @@ struct ByteClass: Sendable {
             case UInt8(ascii: "/"): .slash
             case UInt8(ascii: "<"): .tagStart
             case UInt8(ascii: ">"): .tagEnd
+            case UInt8(ascii: "&"), UInt8(ascii: "\\"): .escape
             case UInt8(ascii: "J"): .letterJ
             case UInt8(ascii: "B"): .letterB
             default: .none

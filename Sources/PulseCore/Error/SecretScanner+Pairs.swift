@@ -6,7 +6,7 @@ extension SecretScanner {
     private struct Name {
         let range: Range<Int>
         /// What closes a quoted name: backslashes, if the text is itself quoted within another, and the quote.
-        let closing: [UInt8]
+        let closing: Range<Int>
 
         var isQuoted: Bool { !closing.isEmpty }
     }
@@ -49,24 +49,22 @@ extension SecretScanner {
         let nameFloor = max(nameFloor, floor)
         var upper = separator
         while upper > nameFloor, separator - upper < 8, kind(upper - 1).isBlank { upper -= 1 }
-        var lower = upper
-        guard upper > nameFloor, kind(upper - 1).isQuote else {
+        // `AnyHashable("name")`: so Swift prints the keys of the headers in an `HTTPURLResponse`.
+        let isWrapped = upper > nameFloor && bytes[upper - 1] == UInt8(ascii: ")")
+        guard let quote = quote(before: isWrapped ? upper - 1 : upper, floor: nameFloor) else {
+            var lower = upper
             while lower > nameFloor, upper - lower < Self.maximumNameLength, kind(lower - 1).isName { lower -= 1 }
-            return lower == upper ? nil : Name(range: lower..<upper, closing: [])
+            // `\u0026name`: the digits are not part of it.
+            if upper - lower > 5, endsUnicodeEscape(lower + 5) { lower += 5 }
+            return lower == upper ? nil : Name(range: lower..<upper, closing: upper..<upper)
         }
-        let quote = bytes[upper - 1]
-        var closing = [quote]
-        upper -= 1
-        while upper > nameFloor, bytes[upper - 1] == UInt8(ascii: "\\"), closing.count < 64 {
-            closing.insert(UInt8(ascii: "\\"), at: 0)
-            upper -= 1
-        }
-        lower = upper
+        upper = quote.range.lowerBound
+        var lower = upper
         // A mask of this pass, or of an earlier one, ends with a star.
-        while lower > nameFloor, upper - lower < Self.maximumNameLength, bytes[lower - 1] != quote,
+        while lower > nameFloor, upper - lower < Self.maximumNameLength, !ends(with: quote, lower),
             bytes[lower - 1] != UInt8(ascii: "*")
         { lower -= 1 }
-        return lower == upper ? nil : Name(range: lower..<upper, closing: closing)
+        return lower == upper ? nil : Name(range: lower..<upper, closing: quote.range)
     }
 
     private func isSecret(_ name: Name) -> Bool {
@@ -104,6 +102,8 @@ extension SecretScanner {
         {
             start += 1
         }
+        // `=&gt;`
+        if !isColon, let escape = escape(start), escape.meaning == UInt8(ascii: ">") { start = escape.end }
         return skipBlanks(start, alsoLines: name.isQuoted)
     }
 
@@ -125,11 +125,9 @@ extension SecretScanner {
     }
 
     private mutating func maskValue(from start: Int, _ name: Name, isEncoded: Bool) {
-        var open = start
-        while byte(open) == UInt8(ascii: "\\") { open += 1 }
-        if open < end, kind(open).isQuote {
-            let (contentEnd, next) = quotedEnd(open, backslashes: open - start)
-            replace((open + 1)..<contentEnd)
+        if let quote = quote(from: start) {
+            let (content, next) = quoted(by: quote)
+            replace(content)
             position = next
             return
         }
@@ -138,44 +136,24 @@ extension SecretScanner {
         if !isComposite || !name.isQuoted { stop = bareEnd(stop, isEncoded: isEncoded) }
         guard start < stop else { return }
         // A number or an object under a quoted name is JSON, and stays JSON.
-        replace(start..<stop, with: name.closing + Redaction.maskBytes + name.closing)
-    }
-
-    /// The index where the content of a quoted text ends, and the one after its closing quote.
-    ///
-    /// - Parameter backslashes: the number of backslashes before the opening quote, if the text is quoted within
-    ///   another.
-    private func quotedEnd(_ open: Int, backslashes: Int) -> (contentEnd: Int, next: Int) {
-        let quote = bytes[open]
-        var index = open + 1
-        var run = 0
-        while index < end {
-            if bytes[index] == UInt8(ascii: "\\") {
-                run += 1
-            } else {
-                // Each level of quoting doubles the backslashes of the level within, and adds one for the quote.
-                let isEscaped = run > backslashes && (run - backslashes) / (backslashes + 1) % 2 == 1
-                if bytes[index] == quote, !isEscaped { return (index - min(run, backslashes), index + 1) }
-                run = 0
-            }
-            index += 1
-        }
-        return (end, end)
+        replace(start..<stop, with: bytes[name.closing] + Redaction.maskBytes + bytes[name.closing])
     }
 
     /// The index after the bracket that closes the one at `start`, or the end of the text.
     private func compositeEnd(_ start: Int) -> Int {
         var index = start
         var depth = 0
-        var run = 0
         while index < end {
             switch bytes[index] {
-            case UInt8(ascii: "\\"):
-                run += 1
-                index += 1
+            case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "&"):
+                let first = index
+                while byte(index) == UInt8(ascii: "\\") { index += 1 }
+                if let quote = quote(from: first), quote.meaning == UInt8(ascii: "\"") {
+                    index = quoted(by: quote).next
+                } else if index == first {
+                    index += 1
+                }
                 continue
-            case UInt8(ascii: "\""):
-                index = quotedEnd(index, backslashes: run).next - 1
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
@@ -183,7 +161,6 @@ extension SecretScanner {
                 if depth == 0 { return index + 1 }
             default: break
             }
-            run = 0
             index += 1
         }
         return end
@@ -213,15 +190,18 @@ extension SecretScanner {
                 if endsValue(index) { return index }
             case UInt8(ascii: "("):
                 // `Optional("…")`
-                if self.kind(index + 1).isQuote {
-                    index = quotedEnd(index + 1, backslashes: 0).next
+                if let quote = quote(from: index + 1) {
+                    index = quoted(by: quote).next
                     if byte(index) == UInt8(ascii: ")") { index += 1 }
                     continue
                 }
             case UInt8(ascii: "\\"):
                 let first = index
                 while byte(index) == UInt8(ascii: "\\") { index += 1 }
-                if self.kind(index).isQuote { return first }
+                // Before a letter it may be part of a password, like a quote that is not escaped.
+                if let quote = quote(from: first), self.kind(index).isQuote || !isAlphanumeric(quote.range.upperBound) {
+                    return first
+                }
                 continue
             case UInt8(ascii: "%"):
                 if isEncoded, PercentEncoding.escape(in: bytes, at: index, end: end) == UInt8(ascii: "&") {
@@ -241,7 +221,7 @@ extension SecretScanner {
     private func endsValue(_ index: Int) -> Bool {
         var next = index + 1
         let kind = kind(next)
-        if next >= end || kind.isBlank || kind.isLineBreak || kind.isQuote { return true }
+        if next >= end || kind.isBlank || kind.isLineBreak || quote(from: next) != nil { return true }
         // A star: what follows may hold a mask, of this pass or of an earlier one.
         while next - index < 64, self.kind(next).isName || byte(next) == UInt8(ascii: "*") {
             if isSeparator(next) { break }

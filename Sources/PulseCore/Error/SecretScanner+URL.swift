@@ -44,9 +44,16 @@ extension SecretScanner {
             if kind.isBlank || kind.isLineBreak || "<>".utf8.contains(bytes[index]) { return index }
             if "\"'`)]},;".utf8.contains(bytes[index]), !continuesURL(index + 1) { return index }
             if bytes[index] == UInt8(ascii: "\\"), self.kind(index + 1).isQuote { return index }
+            if kind.trigger == .escape, endsURL(index) { return index }
             index += 1
         }
         return end
+    }
+
+    /// Whether an escaped bracket or quote begins there that does not belong to the URL.
+    private func endsURL(_ index: Int) -> Bool {
+        guard let escape = escape(index) else { return false }
+        return "<>".utf8.contains(escape.meaning) || !continuesURL(escape.end)
     }
 
     private func continuesURL(_ index: Int) -> Bool {

@@ -13,9 +13,16 @@ struct SecretScanner {
     var position: Int
     /// The index from which names may begin.
     var nameFloor: Int
-    /// The name, with its prefix, in the start tag that has begun, if it is a secret one.
-    private var secretTag: Range<Int>?
+    /// The start tags with secret names that have begun, the outer ones first: an attribute may hold escaped markup.
+    private var secretTags: [Tag] = []
     private var replacements: Replacements
+
+    private struct Tag {
+        /// `<`, or what is written for it where markup is escaped.
+        let mark: Range<Int>
+        /// The name with its prefix.
+        let name: Range<Int>
+    }
 
     private init(names: SecretNames, bytes: [UInt8], range: Range<Int>, depth: Int) {
         self.names = names
@@ -41,8 +48,9 @@ struct SecretScanner {
             case .blank: scanCredentials(width: 1)
             case .percent: scanEscape()
             case .slash: scanNetworkPath()
-            case .tagStart: scanTag()
-            case .tagEnd: scanElement()
+            case .tagStart: scanTag(width: 1)
+            case .tagEnd: scanElement(width: 1)
+            case .escape: scanEscapedBracket()
             case .letterJ: scanWebToken()
             case .letterB: scanPrivateKey()
             }
@@ -121,10 +129,16 @@ struct SecretScanner {
         if dots >= 2 || dots == 1 && position - start >= 24 { replace(start..<position) }
     }
 
-    /// Whether the byte before `start` ends an escape, `%20` or `\n`, and is not part of the word that begins there.
+    /// Whether the byte before `start` ends an escape, `%20`, `\n` or `\u0022`, and is not part of the word that begins
+    /// there.
     func isEscaped(_ start: Int) -> Bool {
-        if start - 2 >= floor, bytes[start - 2] == UInt8(ascii: "\\") { return true }
+        if start - 2 >= floor, bytes[start - 2] == UInt8(ascii: "\\") || endsUnicodeEscape(start) { return true }
         return start - 3 >= floor && bytes[start - 3] == UInt8(ascii: "%")
+    }
+
+    /// Whether an escape such as `\u0022` ends before `end`.
+    func endsUnicodeEscape(_ end: Int) -> Bool {
+        end - 6 >= floor && bytes[end - 6] == UInt8(ascii: "\\") && asciiEscape(end - 6) != nil
     }
 
     /// Masks what is between the lines of a private key in PEM (RFC 7468) or OpenPGP's armor (RFC 9580), or the rest of
@@ -147,8 +161,17 @@ struct SecretScanner {
         replace(first..<index)
     }
 
-    private mutating func scanTag() {
-        position += 1
+    private mutating func scanEscapedBracket() {
+        switch escape(position) {
+        case (UInt8(ascii: "<"), let end)?: scanTag(width: end - position)
+        case (UInt8(ascii: ">"), let end)?: scanElement(width: end - position)
+        default: position += 1
+        }
+    }
+
+    private mutating func scanTag(width: Int) {
+        let mark = position..<(position + width)
+        position += width
         let first = position
         var start = first
         var index = start
@@ -159,19 +182,21 @@ struct SecretScanner {
         }
         // Before a star there was more of the name, which has been masked.
         let isSecret = byte(index) != UInt8(ascii: "*") && names.contains(bytes[start..<index])
-        secretTag = isSecret ? first..<index : nil
+        if !secretTags.isEmpty { secretTags.removeAll { $0.mark.count >= width } }
+        if isSecret { secretTags.append(Tag(mark: mark, name: first..<index)) }
     }
 
     /// Masks `<password>…</password>`, with the CDATA and whole elements in it; attributes are pairs like others.
-    private mutating func scanElement() {
+    private mutating func scanElement(width: Int) {
         let close = position
-        position += 1
-        guard let tag = secretTag else { return }
-        secretTag = nil
+        position += width
+        // Some leave `>` alone where they escape `<`.
+        guard !secretTags.isEmpty, let tag = secretTags.first(where: { $0.mark.count >= width }) else { return }
+        secretTags.removeAll { $0.mark.count >= width }
         guard close == floor || bytes[close - 1] != UInt8(ascii: "/") else { return }
-        var index = close + 1
+        var index = position
         let data = Array("<![cdata[".utf8)
-        if matches(data, at: index) {
+        if tag.mark.count == 1, matches(data, at: index) {
             let first = index + data.count
             let last = Array("]]>".utf8)
             index = first
@@ -179,50 +204,63 @@ struct SecretScanner {
             if index >= end || byte(index + 3) == UInt8(ascii: "<") && byte(index + 4) == UInt8(ascii: "/") {
                 return replace(first..<index)
             }
-            index = close + 1
+            index = position
         }
-        while index < end, bytes[index] != UInt8(ascii: "<") { index += 1 }
+        while index < end, !isTag(index, like: tag) { index += 1 }
         // More than text: all of it is masked, to the element's end or that of the text.
-        if index < end, beginsContent(index) { index = elementEnd(from: index, Array(bytes[tag])) }
-        if skipBlanks(close + 1, alsoLines: true) < index { replace((close + 1)..<index) }
+        if beginsContent(index, of: tag) { index = elementEnd(from: index, tag) }
+        if skipBlanks(position, alsoLines: true) < index { replace(position..<index) }
+    }
+
+    /// Whether a tag begins there that is written like that one, or one that ends what is escaped.
+    private func isTag(_ index: Int, like tag: Tag) -> Bool {
+        bytes[index] == UInt8(ascii: "<") || bytes[index] == bytes[tag.mark.lowerBound] && repeats(tag.mark, at: index)
     }
 
     /// Whether an element, a comment, CDATA or an instruction begins there.
-    private func beginsContent(_ index: Int) -> Bool {
-        let next = byte(index + 1)
+    private func beginsContent(_ index: Int, of tag: Tag) -> Bool {
+        guard repeats(tag.mark, at: index) else { return false }
+        let next = byte(index + tag.mark.count)
         return next.isASCIILetter || next >= 0x80 || "_!?".utf8.contains(next)
     }
 
     /// The index where the end tag of that name begins, not counting those of elements of the same name within; else
-    /// the end of the text.
-    private func elementEnd(from start: Int, _ tag: [UInt8]) -> Int {
-        let name = tag.map(\.asciiLowercased)
+    /// the end of the text, or of what is escaped.
+    private func elementEnd(from start: Int, _ tag: Tag) -> Int {
+        let name = bytes[tag.name].map(\.asciiLowercased)
         var (index, depth) = (start, 1)
         while index < end {
             defer { index += 1 }
-            guard bytes[index] == UInt8(ascii: "<") else { continue }
-            if byte(index + 1) == UInt8(ascii: "!") {
+            guard isTag(index, like: tag) else { continue }
+            guard repeats(tag.mark, at: index) else { return index }
+            let tagStart = index + tag.mark.count
+            if tag.mark.count == 1, byte(tagStart) == UInt8(ascii: "!") {
                 index = sectionEnd(from: index)
                 continue
             }
-            let isEnd = byte(index + 1) == UInt8(ascii: "/")
-            let first = index + (isEnd ? 2 : 1)
+            let isEnd = byte(tagStart) == UInt8(ascii: "/")
+            let first = tagStart + (isEnd ? 1 : 0)
             guard matches(name, at: first) else { continue }
             let next = kind(first + name.count)
             let after = byte(first + name.count)
-            guard next.isBlank || next.isLineBreak || after == UInt8(ascii: ">") || after == UInt8(ascii: "/") else {
-                continue
-            }
+            guard
+                next.isBlank || next.isLineBreak || after == UInt8(ascii: ">") || after == UInt8(ascii: "/")
+                    || tag.mark.count > 1 && after == bytes[tag.mark.lowerBound]
+            else { continue }
             if isEnd {
                 depth -= 1
                 if depth == 0 { return index }
             } else {
                 index = first + name.count
-                while index < end, bytes[index] != UInt8(ascii: ">") { index += 1 }
+                while index < end, !isTagEnd(index, of: tag) { index += 1 }
                 if index >= end || bytes[index - 1] != UInt8(ascii: "/") { depth += 1 }
             }
         }
         return end
+    }
+
+    private func isTagEnd(_ index: Int, of tag: Tag) -> Bool {
+        bytes[index] == UInt8(ascii: ">") || tag.mark.count > 1 && escape(index)?.meaning == UInt8(ascii: ">")
     }
 
     /// The index of the last byte of the comment or CDATA that begins at `start`, whatever tags are in it; else

@@ -85,7 +85,9 @@ public struct Origin: Hashable, Sendable {
         let allowed = content.allSatisfy { byte in
             byte.isASCIILetter || byte.isASCIIDigit || ":.%-_~".utf8.contains(byte)
         }
-        return allowed ? String(decoding: content.map(\.asciiLowercased), as: UTF8.self) : nil
+        // One without a colon is no address; Foundation has made it of escapes.
+        guard allowed, content.contains(UInt8(ascii: ":")) else { return nil }
+        return String(decoding: content.map(\.asciiLowercased), as: UTF8.self)
     }
 
     private static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> String? {

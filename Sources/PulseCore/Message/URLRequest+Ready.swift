@@ -24,9 +24,11 @@ extension URL {
             var parts = URLComponents(url: self, resolvingAgainstBaseURL: true),
             parts.percentEncodedHost?.asciiLowercased != origin.host
         else { return self }
-        guard let host = URL(string: "https://\(origin.host)")?.host, host.utf8.allSatisfy({ $0 < 0x80 }) else {
-            return nil
-        }
+        // Foundation takes the full-width form of a percent sign for one, and what it stands for may be anything; it
+        // traps on what may not stand in a host.
+        guard let host = URL(string: "https://\(origin.host)")?.host, !host.isEmpty,
+            host.utf8.allSatisfy(ASCIISet.host.contains)
+        else { return nil }
         parts.percentEncodedHost = host
         return parts.url
     }

@@ -12,25 +12,33 @@ import Musl
 public protocol PulseClock: Sendable {
     /// The date by the wall clock, which may jump.
     var now: Date { get }
-    /// The seconds since an arbitrary start, which never run backwards. Durations and deadlines are counted in them.
+    /// The seconds since an arbitrary start, which never run backwards. Durations and deadlines are counted in them,
+    /// and ``sleep(_:)`` waits by them.
     var uptime: TimeInterval { get }
     /// Suspends for that many seconds; returns at once for zero, a negative number or NaN. Throws `CancellationError`
     /// as soon as the task is cancelled.
     func sleep(_ seconds: TimeInterval) async throws
 }
 
-/// The system's clock. ``uptime`` is its monotonic clock.
+/// The system's clock. ``uptime`` is its monotonic clock, which stands still while the machine sleeps.
 public struct SystemClock: PulseClock {
     /// Creates the system's clock.
     public init() {}
 
     static var wallNow: Date { Date() }
 
+    // The clock that Swift sleeps by. Darwin's CLOCK_MONOTONIC goes on while the machine sleeps.
+    #if canImport(Darwin)
+    private static var monotonic: clockid_t { CLOCK_UPTIME_RAW }
+    #else
+    private static var monotonic: clockid_t { CLOCK_MONOTONIC }
+    #endif
+
     public var now: Date { Self.wallNow }
 
     public var uptime: TimeInterval {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(Self.monotonic, &time)
         return TimeInterval(time.tv_sec) + TimeInterval(time.tv_nsec) / 1e9
     }
 

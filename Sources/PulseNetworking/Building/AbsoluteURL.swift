@@ -96,7 +96,7 @@ extension AbsoluteURL {
         }
         // Escapes in a host are decoded here, since not every layer below does it.
         guard let host = PercentEncoding.decode(text),
-            host.utf8.allSatisfy({ $0 >= 0x80 || hostCharacters.contains($0) })
+            host.utf8.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) })
         else { throw URLFault("malformed host") }
         return host
     }
@@ -128,8 +128,8 @@ extension AbsoluteURL {
         guard let text = URL(string: root)?.absoluteString, text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw URLFault("malformed host")
         }
+        // The full-width form of a percent sign becomes one.
+        guard let url = URL(string: text), url.withPlainHost == url else { throw URLFault("malformed host") }
         return text
     }
-
-    private static let hostCharacters = ASCIISet.unreserved.union(.subDelimiters)
 }

@@ -58,7 +58,13 @@ extension ByteStream {
     /// fails the stream: the server was already told the length.
     fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
         let reader = Locked(SegmentReader(rest: segments[...]))
-        self.init(next: { try reader.withLock { try $0.next() } })
+        self.init(next: {
+            do {
+                return try reader.withLock { try $0.next() }
+            } catch {
+                throw TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
+            }
+        })
     }
 }
 

@@ -30,7 +30,9 @@ struct DefaultHeaders: Sendable {
 extension PulseConfiguration {
     /// What every request has that does not set it itself, `Accept` apart.
     var headersOfEveryRequest: [String: String] {
-        ["User-Agent": UserAgent.standard].overridden(by: defaultHeaders)
+        var fields = ["User-Agent": UserAgent.standard]
+        fields["Accept-Language"] = AcceptLanguage.standard
+        return fields.overridden(by: defaultHeaders)
     }
 }
 

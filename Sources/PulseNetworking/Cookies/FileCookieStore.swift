@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
+import PulseStorage
 
 /// Cookies that survive the process, in a file that its user alone may read. Those without an expiry end with the
 /// process, as in a browser.
@@ -8,11 +9,15 @@ public import PulseCore
 /// What an answer changed is in the file before its call ends. The new file takes the place of the old one in one step,
 /// so that a crash leaves the one or the other. Use one store for each file: what another process writes meanwhile is
 /// overwritten. A file that cannot be read as cookies is moved aside, with `.damaged` at the end of its name, and the
-/// store begins empty.
+/// store begins empty. One that cannot be read at all, as while a device is locked, is left alone and tried again at
+/// each use.
 public actor FileCookieStore: CookieStore, EndsWithItsCall {
     private let file: URL
     private var jar: CookieJar?
-    private var mustNotSave = false
+    /// What came while the file was there and could not be read: it goes over what the file holds. Nil otherwise.
+    private var missed: [(lines: [String], url: URL, date: Date)]?
+    /// The latest win: a file that can never be read must not fill the memory.
+    private static let missedLimit = 1000
     /// The error that kept the last change out of the file; nil if the file is up to date. The cookies are used either
     /// way.
     public private(set) var failure: (any Error)?
@@ -29,6 +34,9 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
 
     public func store(setCookie lines: [String], from url: URL, now: Date) {
         var jar = opened()
+        // Even those that change nothing here: the file may hold what they remove.
+        missed?.append((lines, url, now))
+        if let missed, missed.count > Self.missedLimit { self.missed = Array(missed.dropFirst()) }
         guard jar.store(lines, from: url, now: now) else { return }
         self.jar = jar
         save(jar)
@@ -46,7 +54,7 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
     /// them again.
     public func removeAll() {
         jar = CookieJar()
-        mustNotSave = false
+        missed = nil
         save(CookieJar())
         do {
             try removeLeftovers()
@@ -75,22 +83,37 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
     }
 
     private func opened() -> CookieJar {
-        if let jar { return jar }
-        let opened = CookieJar(read())
+        if let jar, missed == nil { return jar }
+        if jar == nil { try? removeLeftovers() }
+        let cookies: [Cookie]
+        do {
+            cookies = try read()
+        } catch {
+            failure = error
+            missed = missed ?? []
+            let opened = jar ?? CookieJar()
+            jar = opened
+            return opened
+        }
+        var opened = CookieJar(cookies)
+        var hasChanged = false
+        for (lines, url, date) in missed ?? [] {
+            hasChanged = opened.store(lines, from: url, now: date) || hasChanged
+        }
         jar = opened
+        (missed, failure) = (nil, nil)
+        if hasChanged { save(opened) }
         return opened
     }
 
-    private func read() -> [Cookie] {
-        try? removeLeftovers()
+    /// Throws for a file that is there and cannot be read now: it must not be overwritten with what came since.
+    private func read() throws -> [Cookie] {
         let data: Data
         do {
             data = try Data(contentsOf: file)
         } catch {
-            // A file that is there and cannot be read now must not be overwritten with what came since.
-            mustNotSave = FileManager.default.fileExists(atPath: file.path)
-            if mustNotSave { failure = error }
-            return []
+            guard FileManager.default.fileExists(atPath: file.path) else { return [] }
+            throw error
         }
         if let cookies = try? JSONDecoder().decode([Cookie].self, from: data) { return cookies }
         try? FileManager.default.removeItem(at: damagedFile)
@@ -99,7 +122,7 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
     }
 
     private func save(_ jar: CookieJar) {
-        guard !mustNotSave else { return }
+        guard missed == nil else { return }
         do {
             let kept = jar.cookies.values.filter { $0.expires != nil }
             guard !kept.isEmpty else {
@@ -113,6 +136,7 @@ public actor FileCookieStore: CookieStore, EndsWithItsCall {
             let temporary = directory.appendingPathComponent(temporaryPrefix + UUID().uuidString)
             do {
                 try Self.write(data, to: temporary)
+                FileProtection.apply(to: temporary.path)
                 guard rename(temporary.path, file.path) == 0 else { throw Self.systemError }
             } catch {
                 try? manager.removeItem(at: temporary)

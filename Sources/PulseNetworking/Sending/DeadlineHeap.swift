@@ -85,7 +85,8 @@ final class DeadlineHeap: Sendable {
         let replaced = state.sleeper
         state.generation += 1
         state.wake = first
-        state.sleeper = Task { [weak self, clock, generation = state.generation] in
+        // Urgent whoever set the first deadline: it is that of others, too.
+        state.sleeper = Task(priority: .userInitiated) { [weak self, clock, generation = state.generation] in
             try? await clock.sleep(first - clock.uptime)
             self?.wakeUp(generation)
         }

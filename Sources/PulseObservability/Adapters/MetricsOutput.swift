@@ -15,11 +15,12 @@ public protocol MetricsOutput: Sendable {
 
 /// A sink that turns what happens to calls into single measurements.
 ///
-/// Labels are few: routes and hosts beyond a bound share the name `other`, as in ``PulseMetricsCollector``.
+/// Labels are few: routes, hosts and circuits beyond a bound, of the latter 200, share the name `other`.
 public final class MetricsOutputSink: EventSink {
     private struct Names: Sendable {
         var routes: BoundedNames
         var hosts: BoundedNames
+        var circuits = BoundedNames(maximum: MetricsLedger.maximumCircuits)
     }
 
     private let output: any MetricsOutput
@@ -53,7 +54,8 @@ public final class MetricsOutputSink: EventSink {
         case .cacheMiss(let call): count("miss", call)
         case .cacheRevalidated(let call): count("revalidated", call)
         case .circuitBreakerOpened(let name):
-            output.increment("pulse.circuit.openings", by: 1, labels: [("circuit", SeriesName.shown(name))])
+            let circuit = names.withLock { $0.circuits.name(of: name) }
+            output.increment("pulse.circuit.openings", by: 1, labels: [("circuit", circuit)])
         default: break
         }
     }

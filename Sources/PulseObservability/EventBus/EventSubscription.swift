@@ -9,7 +9,6 @@ public import PulseCore
 /// cancelled, ``cancel()`` is called, or the bus goes away.
 public final class EventSubscription: AsyncSequence, Sendable {
     public typealias Element = NetworkEvent
-    public typealias AsyncIterator = AsyncStream<NetworkEvent>.Iterator
 
     private let stream: AsyncStream<NetworkEvent>
     private let reading: EventReading
@@ -19,8 +18,19 @@ public final class EventSubscription: AsyncSequence, Sendable {
         stream = reading.stream()
     }
 
-    public func makeAsyncIterator() -> AsyncIterator {
-        stream.makeAsyncIterator()
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(stream: stream.makeAsyncIterator(), reader: Reader(reading))
+    }
+
+    /// The reader of a subscription, which ends when its reader is dropped.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var stream: AsyncStream<NetworkEvent>.Iterator
+        fileprivate let reader: Reader
+
+        /// The next event, waited for if need be; nil at the end.
+        public mutating func next() async -> NetworkEvent? {
+            await stream.next()
+        }
     }
 
     /// The number of events that were pushed out of a full buffer before they were read, the oldest first.
@@ -29,5 +39,18 @@ public final class EventSubscription: AsyncSequence, Sendable {
     /// Ends the sequence after what its buffer holds.
     public func cancel() {
         reading.end()
+    }
+
+    /// Dropped with its iterator, so that leaving a loop ends the subscription even if others hold it.
+    fileprivate final class Reader: Sendable {
+        private let reading: EventReading
+
+        init(_ reading: EventReading) {
+            self.reading = reading
+        }
+
+        deinit {
+            reading.end()
+        }
     }
 }

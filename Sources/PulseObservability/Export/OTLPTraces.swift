@@ -33,7 +33,7 @@ public struct OTLPTraces: Sendable {
     private static let (internalKind, clientKind): (JSONValue, JSONValue) = (1, 3)
 
     private static func span(of trace: CallTrace) -> JSONValue {
-        var attributes = common(trace, host: trace.host)
+        var attributes = common(trace, trace.method, host: trace.host)
         switch trace.result {
         case .success(let response):
             attributes.append(("http.response.status_code", OTLPValue.integer(response.statusCode)))
@@ -46,7 +46,7 @@ public struct OTLPTraces: Sendable {
             }
         }
         var span = span(
-            trace, trace.spanID, kind: internalKind, from: 0, for: trace.duration, attributes,
+            trace, trace.method, trace.spanID, kind: internalKind, from: 0, for: trace.duration, attributes,
             error: trace.result.failure)
         if let parent = trace.parentSpanID { span["parentSpanId"] = .string(parent) }
         if !trace.marks.isEmpty { span["events"] = .array(trace.marks.map { event($0, of: trace) }) }
@@ -55,7 +55,7 @@ public struct OTLPTraces: Sendable {
 
     private static func span(of trace: CallTrace) -> (_ index: Int, _ attempt: CallTrace.Attempt) -> JSONValue {
         { index, attempt in
-            var attributes = common(trace, host: attempt.host)
+            var attributes = common(trace, attempt.method, host: attempt.host)
             if index > 0 { attributes.append(("http.request.resend_count", OTLPValue.integer(index))) }
             if let status = attempt.statusCode {
                 attributes.append(("http.response.status_code", OTLPValue.integer(status)))
@@ -67,20 +67,20 @@ public struct OTLPTraces: Sendable {
                 attributes.append(("pulse.phase.\(phase.phase.rawValue)", OTLPValue.number(phase.duration)))
             }
             var span = span(
-                trace, attempt.spanID, kind: clientKind, from: attempt.start, for: attempt.duration, attributes,
-                error: attempt.failure)
+                trace, attempt.method, attempt.spanID, kind: clientKind, from: attempt.start, for: attempt.duration,
+                attributes, error: attempt.failure)
             span["parentSpanId"] = .string(trace.spanID)
             return .object(span)
         }
     }
 
     private static func span(
-        _ trace: CallTrace, _ id: String, kind: JSONValue, from start: TimeInterval, for duration: TimeInterval,
-        _ attributes: [(String, JSONValue)], error: String?
+        _ trace: CallTrace, _ method: HTTPMethod, _ id: String, kind: JSONValue, from start: TimeInterval,
+        for duration: TimeInterval, _ attributes: [(String, JSONValue)], error: String?
     ) -> [String: JSONValue] {
         var span: [String: JSONValue] = [
             "traceId": .string(trace.traceID), "spanId": .string(id), "kind": kind,
-            "name": .string("\(trace.method) \(SeriesName.shown(trace.route))"),
+            "name": .string("\(method) \(SeriesName.shown(trace.route))"),
             "startTimeUnixNano": OTLPValue.nanoseconds(trace.start, plus: start),
             "endTimeUnixNano": OTLPValue.nanoseconds(trace.start, plus: start + duration),
             "attributes": OTLPValue.attributes(attributes),
@@ -90,9 +90,9 @@ public struct OTLPTraces: Sendable {
         return span
     }
 
-    private static func common(_ trace: CallTrace, host: String) -> [(String, JSONValue)] {
+    private static func common(_ trace: CallTrace, _ method: HTTPMethod, host: String) -> [(String, JSONValue)] {
         [
-            ("http.request.method", OTLPValue.text("\(trace.method)")), ("server.address", OTLPValue.text(host)),
+            ("http.request.method", OTLPValue.text("\(method)")), ("server.address", OTLPValue.text(host)),
             ("url.template", OTLPValue.text(SeriesName.shown(trace.route))),
         ]
     }

@@ -45,12 +45,19 @@ extension HARDocument.Entry {
             cache: HARDocument.Cache(),
             timings: timings,
             serverIPAddress: measured?.remoteAddress.flatMap { $0.isAddress ? $0 : nil },
-            comment: exchange.duration == nil ? "under way" : nil,
-            _error: exchange.failure.map {
-                HARDocument.Failure(
-                    kind: $0.kind.rawValue, message: $0.message, code: exchange.fault?.code,
-                    phase: exchange.fault.map { "\($0.phase)" })
-            })
+            comment: exchange.duration == nil ? HARDocument.underWay : nil,
+            _error: exchange.failure.map { HARDocument.Failure($0, exchange.fault) })
+    }
+}
+
+extension HARDocument.Failure {
+    init(_ error: ErrorSummary, _ fault: RecordedFault?) {
+        self.init(kind: error.kind.rawValue, message: error.message)
+        switch fault {
+        case .wire(let code, let phase)?: (self.code, self.phase) = (code, "\(phase)")
+        case .limit(let limit)?: self.limit = limit
+        case nil: break
+        }
     }
 }
 
@@ -127,6 +134,9 @@ extension RecordedBody {
 }
 
 extension HARDocument {
+    /// The comment of an entry whose answer is awaited.
+    package static let underWay = "under way"
+
     static func milliseconds(_ seconds: TimeInterval) -> Double {
         (seconds.finite * 1_000_000).rounded() / 1000
     }

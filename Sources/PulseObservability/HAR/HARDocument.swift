@@ -112,26 +112,27 @@ package struct HARDocument: Codable, Sendable {
         /// Foundation's code for URL loading, if the wire failed.
         package var code: Int?
         package var phase: String?
+        /// The bytes above which the answer was refused.
+        package var limit: Int?
 
-        package init(kind: String, message: String, code: Int?, phase: String?) {
+        init(kind: String, message: String) {
             self.kind = kind
             self.message = message
-            self.code = code
-            self.phase = phase
         }
 
         /// Browsers have a text under this name.
         package init(from decoder: any Decoder) throws {
             if let text = try? decoder.singleValueContainer().decode(String.self) {
-                self.init(kind: PulseError.Kind.custom.rawValue, message: text, code: nil, phase: nil)
+                self.init(kind: PulseError.Kind.custom.rawValue, message: text)
                 return
             }
             let values = try decoder.container(keyedBy: CodingKeys.self)
             self.init(
                 kind: try values.decodeIfPresent(String.self, forKey: .kind) ?? PulseError.Kind.custom.rawValue,
-                message: try values.decodeIfPresent(String.self, forKey: .message) ?? "",
-                code: try values.decodeIfPresent(Int.self, forKey: .code),
-                phase: try values.decodeIfPresent(String.self, forKey: .phase))
+                message: try values.decodeIfPresent(String.self, forKey: .message) ?? "")
+            code = try values.decodeIfPresent(Int.self, forKey: .code)
+            phase = try values.decodeIfPresent(String.self, forKey: .phase)
+            limit = try values.decodeIfPresent(Int.self, forKey: .limit)
         }
     }
 

@@ -18,7 +18,7 @@ public struct MetricsSnapshot: Sendable {
     public let hosts: [String: SeriesMetrics]
     /// How each of the collector's objectives is met.
     public let objectives: [ObjectiveMetrics]
-    /// The circuits by the breaker's key, as a rule an origin.
+    /// The first 200 circuits by the breaker's key, as a rule an origin.
     public let circuits: [String: CircuitMetrics]
     /// The number of events by their kind.
     public let eventCounts: [NetworkEvent.Kind: Int]

@@ -67,7 +67,7 @@ public struct RecordedExchange: Sendable, Identifiable {
     public internal(set) var failure: ErrorSummary?
     /// Seconds until the answer was whole, for a stream until its end; nil while it is under way.
     public internal(set) var duration: TimeInterval?
-    /// The code and the phase behind a failure of the wire: what a cassette needs to play it.
+    /// What a cassette needs to play the failure, besides its kind and text.
     package internal(set) var fault: RecordedFault?
 
     /// An exchange with these values; by default one whose answer is awaited.
@@ -129,22 +129,20 @@ extension RecordedExchange {
     }
 }
 
-/// How the wire failed.
-package struct RecordedFault: Sendable, Hashable {
-    package let code: Int
-    package let phase: PulseError.Phase
+/// The numbers behind a failure.
+package enum RecordedFault: Sendable, Hashable {
+    /// How the wire failed.
+    case wire(code: Int, phase: PulseError.Phase)
+    /// The bytes above which the answer was refused.
+    case limit(Int)
 
-    package init(code: Int, phase: PulseError.Phase) {
-        self.code = code
-        self.phase = phase
-    }
-
-    /// Nil for what is no failure of the wire.
+    /// Nil for what has none.
     package init?(_ error: PulseError) {
         switch error {
-        case .transport(let code, _): self.init(code: code.rawValue, phase: error.phase ?? .maybeSent)
-        case .timeout: self.init(code: URLError.Code.timedOut.rawValue, phase: .maybeSent)
-        case .noConnection: self.init(code: URLError.Code.notConnectedToInternet.rawValue, phase: .beforeSend)
+        case .transport(let code, _): self = .wire(code: code.rawValue, phase: error.phase ?? .maybeSent)
+        case .timeout: self = .wire(code: URLError.Code.timedOut.rawValue, phase: .maybeSent)
+        case .noConnection: self = .wire(code: URLError.Code.notConnectedToInternet.rawValue, phase: .beforeSend)
+        case .responseTooLarge(let limit): self = .limit(limit)
         default: return nil
         }
     }

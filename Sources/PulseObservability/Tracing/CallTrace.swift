@@ -10,6 +10,8 @@ public struct CallTrace: Sendable {
     public struct Attempt: Sendable {
         /// The attempt of the retry loop, counted from 1; redirects and hedges of one attempt share it.
         public let number: Int
+        /// The method of the request, which a redirect may have changed.
+        public let method: HTTPMethod
         /// The host that the request went to.
         public let host: String
         /// The id of the attempt's span, 16 hexadecimal digits: the one that the request carried, if a tracing plugin

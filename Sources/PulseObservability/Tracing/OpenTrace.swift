@@ -70,7 +70,7 @@ struct OpenTrace: Sendable {
         running.append(attempts.count)
         attempts.append(
             CallTrace.Attempt(
-                number: call.attempt, host: EventText.shown(call.host),
+                number: call.attempt, method: call.method, host: EventText.shown(call.host),
                 spanID: call.spanID.flatMap(SpanIdentifier.validSpan)
                     ?? SpanIdentifier.span(of: call.id, attempts.count + 1),
                 start: time, duration: 0, statusCode: nil, byteCount: 0, error: nil, phases: []))

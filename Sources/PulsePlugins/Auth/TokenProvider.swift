@@ -5,10 +5,13 @@ public import PulseCore
 /// Where an ``AuthPlugin`` gets its tokens from: the app's session, its keychain, its identity provider.
 ///
 /// Every member is called concurrently, from any thread. By the time ``refreshToken()`` returns, ``accessToken()`` must
-/// give the new token: each call asks for it again.
+/// give the new token: each call asks for it again. A class on the main actor conforms in an extension of its own, with
+/// the members in the class.
 public protocol TokenProvider: Sendable {
     /// The current token; nil, or an empty one, if nobody is logged in. Asked once for every call (and redirect hop),
-    /// so it should be quick: a value in memory, not a look into the keychain.
+    /// so it should be quick: a value in memory, not a look into the keychain. A call of the same client within it, or
+    /// within ``accountID`` or ``tokenExpiry``, must be ``RequestOptions/Auth/anonymous``: it would ask for the token
+    /// again, without end.
     func accessToken() async -> String?
 
     /// Gets a new token, keeps it, and returns it. At most one runs at a time, in a task that no caller can cancel; it

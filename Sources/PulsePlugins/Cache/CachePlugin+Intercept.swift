@@ -61,16 +61,8 @@ extension CachePlugin {
         _ request: URLRequest, _ method: HTTPMethod, _ context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
         guard !method.isSafe, let url = request.url else { return try await next(request) }
-        let departed = context.call.departures
-        let result = await next.result(request)
-        switch result {
-        case .success(let response):
-            await forget(
-                keeper.policy.invalidated(byStatus: response.statusCode, response.headers, to: method, url), context)
-        case .failure(let error):
-            // Its answer was lost on the way, or refused here: it may have changed what it was to change.
-            if error.mayHaveArrived || context.call.departures > departed { await forget([url], context) }
-        }
+        let (result, changed) = await next.outcome(ofChange: request, method, at: url, in: context.call)
+        await forget(changed, context)
         return try result.get()
     }
 
@@ -123,16 +115,9 @@ extension CachePlugin {
         _ exchange: CacheExchange, _ stored: [CachedResponse], _ conditions: CacheConditions?, _ next: PluginChain
     ) async throws -> PulseResponse {
         let fetch = CacheFetch(exchange: exchange, stored: stored, conditions: conditions, cache: keeper)
-        // A call within the work of another one might wait for that very call, which waits for it.
-        guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWithin(any: Recoverer.self),
-            !HeldPermit.isWithinAny, !keeper.isUnshareable(exchange.key), case let key = exchange.flightKey(),
-            key.terms != nil
-        else {
-            let outcome = await fetch.outcome(of: next)
-            if isShareable(outcome, exchange) { keeper.note(exchange.key, isShareable: true) }
-            if case .answered(let response, _) = outcome { return missed(response, exchange) }
-            return try await finish(outcome, fetch, next)
-        }
+        guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWaitedFor,
+            !keeper.isUnshareable(exchange.key), case let key = exchange.flightKey(), key.terms != nil
+        else { return try await fetchAlone(fetch, next) }
         // A call that has ended while it waited further out begins nothing.
         try exchange.context.call.checkCancellation()
         let share = await keeper.flights.share(of: key, for: exchange.context.call) {
@@ -140,6 +125,7 @@ extension CachePlugin {
             self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
             return outcome
         }
+        guard let share else { return try await fetchAlone(fetch, next) }
         try exchange.context.call.checkCancellation()
         if !share.outcome.isCancelled {
             if share.isFirst { return try await finish(share.outcome, fetch, next) }
@@ -152,6 +138,14 @@ extension CachePlugin {
         }
         // What came is for another request alone, or was cancelled by nobody who waited.
         return try await finish(await fetch.outcome(of: next), fetch, next)
+    }
+
+    private func fetchAlone(_ fetch: CacheFetch, _ next: PluginChain) async throws -> PulseResponse {
+        let exchange = fetch.exchange
+        let outcome = await fetch.outcome(of: next)
+        if isShareable(outcome, exchange) { keeper.note(exchange.key, isShareable: true) }
+        if case .answered(let response, _) = outcome { return missed(response, exchange) }
+        return try await finish(outcome, fetch, next)
     }
 
     private func missed(_ response: PulseResponse, _ exchange: CacheExchange) -> PulseResponse {

@@ -54,6 +54,8 @@ final class CoalescingKey: Hashable, Sendable {
         hash = hasher.finalize()
     }
 
+    var url: URL { terms.url }
+
     static func == (left: CoalescingKey, right: CoalescingKey) -> Bool {
         left === right || left.hash == right.hash && left.terms == right.terms
     }

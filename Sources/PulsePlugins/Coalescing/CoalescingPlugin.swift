@@ -6,7 +6,8 @@ public import PulseCore
 ///
 /// Calls of one client are identical if they have the same method, URL, account, body, header fields, route and
 /// options. Their trace ids (`traceparent`, `tracestate`, `baggage`, `X-Request-ID`), `Idempotency-Key` and deadline
-/// may differ. Nothing is kept: a call that comes after the answer sends a request of its own.
+/// may differ. Nothing is kept: a call that comes after the answer sends a request of its own. So does one that comes
+/// after a call with an unsafe method that went through this plugin and may have changed what is at the URL.
 ///
 /// - Only safe methods and buffered answers are shared. A call goes alone if its body is a file or a stream, if its
 ///   endpoint brings plugins that stand further in, if its retry or redirect policy holds a closure, or if it sets
@@ -43,16 +44,16 @@ public struct CoalescingPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.isWithin(any: Recoverer.self), !HeldPermit.isWithinAny,
-            let key = CoalescingKey(request, for: context)
+        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.isWaitedFor, let key = CoalescingKey(request, for: context)
         else {
-            return try await next(request)
+            return try await pass(request, context, next)
         }
         // A call that has ended while it waited further out begins nothing.
         try context.call.checkCancellation()
         let share = await runs.share(of: key, for: context.call) { waiting in
             await next.detachedResult(request, for: waiting)
         }
+        guard let share else { return try await next(request) }
         if share.isFirst { return try share.outcome.get() }
         // A call that has left asks for nothing more.
         if case .failure(.cancelled) = share.outcome { throw PulseError.cancelled }
@@ -68,6 +69,21 @@ public struct CoalescingPlugin: PulsePlugin {
         case .cache, .revalidated, .stale, .coalesced: break
         }
         return response
+    }
+
+    /// Passes on a request that is not shared. If it may have changed something, who reads that afterwards waits for no
+    /// request from before it.
+    private func pass(
+        _ request: URLRequest, _ context: PluginContext, _ next: PluginChain
+    ) async throws -> PulseResponse {
+        guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET"), !method.isSafe, let url = request.url
+        else { return try await next(request) }
+        let (result, changed) = await next.outcome(ofChange: request, method, at: url, in: context.call)
+        if !changed.isEmpty {
+            let names = Set(changed.map(CacheURL.normalized))
+            runs.close { names.contains(CacheURL.normalized($0.url)) }
+        }
+        return try result.get()
     }
 
     /// Whether the outcome may go to a call other than the first: not if the request as it was sent says more of who

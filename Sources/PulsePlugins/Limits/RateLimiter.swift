@@ -31,6 +31,8 @@ final class RateLimiter: Sendable {
     /// A place in the line for a token that is not there yet.
     struct Place {
         fileprivate let id: UInt64
+        /// Since when the call waits, in the clock's uptime.
+        fileprivate let start: TimeInterval
         /// Until when a token is of use, in the clock's uptime.
         fileprivate let latest: TimeInterval
     }
@@ -60,7 +62,7 @@ final class RateLimiter: Sendable {
     /// ``PulseError/rateLimited(retryAfter:)`` if it is known that there will be none in time.
     func admit(_ key: LimitKey.Value, for context: PluginContext) throws -> Place? {
         let now = context.clock.uptime
-        let latest = min(now + maximumWait, context.deadline.map(\.nextDown) ?? .infinity)
+        let latest = latest(for: context, since: now)
         switch arrive(key, now: now, latest: latest) {
         case .through:
             return nil
@@ -69,14 +71,30 @@ final class RateLimiter: Sendable {
             throw PulseError.rateLimited(retryAfter: seconds)
         case .wait(let id, let seconds):
             context.emit(.rateLimited(context.summary, retryAfter: seconds))
-            return Place(id: id, latest: latest)
+            return Place(id: id, start: now, latest: latest)
         }
     }
 
     /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none
     /// in time, and `CancellationError`.
     func wait(_ key: LimitKey.Value, in place: Place, for context: PluginContext) async throws {
-        try await wait(key, place.id, latest: place.latest, context.clock, context.call.cancellation)
+        do {
+            try await wait(key, place.id, latest: place.latest, context.clock, context.call.cancellation)
+        } catch let error as PulseError {
+            // Calls that share the work may have joined since, which wait longer.
+            let latest = latest(for: context, since: place.start)
+            guard latest > place.latest else { throw error }
+            switch arrive(key, now: context.clock.uptime, latest: latest) {
+            case .through: return
+            case .tooLong(let seconds): throw PulseError.rateLimited(retryAfter: seconds)
+            case .wait(let id, _):
+                try await wait(key, in: Place(id: id, start: place.start, latest: latest), for: context)
+            }
+        }
+    }
+
+    private func latest(for context: PluginContext, since start: TimeInterval) -> TimeInterval {
+        min(start + maximumWait, context.deadline.map(\.nextDown) ?? .infinity)
     }
 
     private func arrive(_ key: LimitKey.Value, now: TimeInterval, latest: TimeInterval) -> Arrival {
@@ -149,7 +167,8 @@ final class RateLimiter: Sendable {
         guard entry.timer == nil, let due = entry.bucket.due(now: now) else { return }
         entry.generation += 1
         entry.wake = due
-        entry.timer = Task { [weak self, generation = entry.generation] in
+        // Urgent whoever is first in line: others may follow.
+        entry.timer = Task(priority: .userInitiated) { [weak self, generation = entry.generation] in
             try? await clock.sleep(due - clock.uptime)
             self?.wakeUp(key, generation, clock)
         }

@@ -27,6 +27,12 @@ final class WorkScope: Sendable {
         contains { $0 is Owner }
     }
 
+    /// Whether other calls may wait for the running code, which is part of a refresh or a recovery, or holds a permit:
+    /// its own calls must not wait for the request of another one, which may be among them.
+    static var isWaitedFor: Bool {
+        contains { $0 is Recoverer || $0 is TokenRefresh } || HeldPermit.isWithinAny
+    }
+
     private static func contains(_ isMeant: (any AnyObject & Sendable) -> Bool) -> Bool {
         var scope = nearest
         while let candidate = scope {

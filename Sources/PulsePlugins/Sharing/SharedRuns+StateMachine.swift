@@ -41,18 +41,19 @@ extension SharedRuns {
         /// Room that is taken whether or not there are runs.
         var reservedPlaces: Int { open.capacity + closed.capacity }
 
-        /// A seat at the run under way, or at one that is to begin if the ticket is its first.
-        mutating func join(_ key: Key, _ newWork: () -> Work, seat: (Ticket, Work) -> Seat) -> Seat {
+        /// A seat at the run under way, or at one that is to begin if the ticket is its first; nil if there is none for
+        /// this caller.
+        mutating func join(_ key: Key, _ newWork: () -> Work, seat: (Ticket, Work) -> Seat?) -> Seat? {
             count += 1
             guard let index = open.index(forKey: key) else {
                 var run = Run(number: count, work: newWork(), isBehind: false)
-                let seat = seat(Ticket(number: count, run: count, isFirst: true), run.work)
+                guard let seat = seat(Ticket(number: count, run: count, isFirst: true), run.work) else { return nil }
                 run.seats[count] = seat
                 open[key] = run
                 return seat
             }
             let run = open.values[index]
-            let seat = seat(Ticket(number: count, run: run.number, isFirst: false), run.work)
+            guard let seat = seat(Ticket(number: count, run: run.number, isFirst: false), run.work) else { return nil }
             open.values[index].seats[count] = seat
             return seat
         }

@@ -109,20 +109,23 @@ final class SharedRuns<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
         while let run = state.withLock({ $0.machine.works.first }) { await end(of: run) }
     }
 
-    /// The caller's share, with its outcome, of the work of that key, which begins if it is not under way.
+    /// The caller's share, with its outcome, of the work of that key, which begins if it is not under way. Nil for a
+    /// caller that is itself part of the work under way, as where a plugin stands twice in one chain: it would wait for
+    /// itself.
     // Inlined, as is `begin`: else the work would go through two more asynchronous functions.
     @inline(__always)
-    func share(of key: Key, for call: Call, _ work: @escaping Work) async -> Share {
-        let (share, watchers) = state.withLock { state in
+    func share(of key: Key, for call: Call, _ work: @escaping Work) async -> Share? {
+        let (joined, watchers) = state.withLock { state in
             // With the place among those who wait, so that nobody else can be the last one to leave meanwhile.
             let share = state.machine.join(key) {
                 Run(isBehind: false)
             } seat: {
-                Share($0, $1, call, cancelled: cancelled)
+                !$0.isFirst && call.isWork(for: $1.chain) ? nil : Share($0, $1, call, cancelled: cancelled)
             }
             return (share, state.takeMetWatchers())
         }
         watchers.forEach { $0.resume() }
+        guard let share = joined else { return nil }
         // Urgent whichever call was first: others may wait for it, and nothing tells the system that they do.
         if share.isFirst { begin(share.run, share.ticket.run, key, priority: .userInitiated, work) }
         // Work that never waited has its outcome here already.

@@ -121,7 +121,8 @@ final class Recoverer: Sendable {
     private func start(
         _ recovery: Recovery, _ run: UInt64, _ clock: any PulseClock, _ next: PluginChain
     ) -> RunTasks {
-        let work = Task {
+        // Urgent whoever asks first: others may wait for it, and nothing tells the system that they do.
+        let work = Task(priority: .userInitiated) {
             let result: Result<Void, any Error>
             do {
                 try await WorkScope.run(self) { try await Self.perform(recovery, next) }
@@ -139,7 +140,7 @@ final class Recoverer: Sendable {
     private func alarm(
         _ name: String, _ run: UInt64, _ work: Task<Void, Never>, _ clock: any PulseClock
     ) -> Task<Void, Never> {
-        Task { [timeout] in
+        Task(priority: .userInitiated) { [timeout] in
             guard (try? await clock.sleep(timeout)) != nil else { return }
             // Not waited for: work that ignores its cancellation would hold up everybody.
             work.cancel()

@@ -75,6 +75,12 @@ extension DiskCacheStorage {
     func removeAll(_ selection: CacheSelection) throws -> Int {
         var count = 0
         var failure: (any Error)?
+        switch selection {
+        case .all, .partition:
+            // A killed process may have left a part of an answer, which tells nobody whose it is.
+            do { try DiskWriting.removeLeftovers(in: folder) } catch let error { failure = error }
+        case .url, .key, .prefix, .tag: break
+        }
         for partition in try partitions(of: selection) {
             var names: Set<DiskName> = []
             do {

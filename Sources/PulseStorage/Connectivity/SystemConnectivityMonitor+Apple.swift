@@ -5,7 +5,8 @@ import Network
 import PulseCore
 
 /// `NWPathMonitor`, as a source of statuses.
-final class PlatformConnectivitySource: ConnectivitySource {
+final class PlatformConnectivitySource: ConnectivitySource, @unchecked Sendable {
+    // Unchecked: the monitor is perhaps not Sendable in every SDK. Its handler is set once, before it starts.
     private let queue = DispatchQueue(label: "com.pulse.connectivity")
     private let monitor = NWPathMonitor()
 

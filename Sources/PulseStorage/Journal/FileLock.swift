@@ -64,7 +64,11 @@ final class FileLock: Sendable {
 
     private func opened() throws -> Int32 {
         try descriptor.withLock { descriptor in
-            if descriptor < 0 { descriptor = try SystemFile.open(path, O_RDWR | O_CREAT, using: disk) }
+            if descriptor < 0 {
+                descriptor = try SystemFile.open(path, O_RDWR | O_CREAT, using: disk)
+                // The folder may be an older one with another protection.
+                FileProtection.apply(to: path)
+            }
             return descriptor
         }
     }

@@ -122,7 +122,7 @@ final class LogFile {
             try readAll()
             mustReload = false
         } catch {
-            _ = SystemFile.close(descriptor)
+            if descriptor >= 0 { _ = SystemFile.close(descriptor) }
             descriptor = -1
             throw error
         }
@@ -169,6 +169,8 @@ final class LogFile {
             }
         }
         _ = SystemFile.close(descriptor)
+        // At once: the number may be another file's by now.
+        descriptor = -1
         descriptor = try SystemFile.open(path, O_RDWR, using: disk)
         try readAll()
     }

@@ -24,7 +24,7 @@ package actor MemoryLog: RecordLog {
         let all = try admission.map { try $0() + records } ?? records
         let items = all.map { keep($0) }
         apply(.appended(items))
-        for record in all where record.operation == QueueOperation.removed.byte { forget(record.id) }
+        for (record, item) in zip(all, items) { forget(replacedBy: record, at: item.location.offset) }
     }
 
     package func read(_ locate: @escaping @Sendable () -> LogLocation?) throws -> LogRecord? {
@@ -80,7 +80,20 @@ package actor MemoryLog: RecordLog {
             location: LogLocation(offset: nextPlace, length: 1), note: isNote ? record.payload : Data())
     }
 
-    private func forget(_ id: UUID) {
-        for place in places.removeValue(forKey: id) ?? [] { records[place] = nil }
+    /// Forgets the earlier records of the entry that are never asked for again.
+    private func forget(replacedBy record: LogRecord, at place: Int) {
+        let isPast: (UInt8) -> Bool
+        switch QueueOperation(byte: record.operation) {
+        case .removed: isPast = { _ in true }
+        case .updated: isPast = { $0 != QueueOperation.deadLettered.byte }
+        case .revived: isPast = { $0 == QueueOperation.deadLettered.byte }
+        default: return
+        }
+        let kept = (places[record.id] ?? []).filter { earlier in
+            guard earlier < place, let operation = records[earlier]?.operation, isPast(operation) else { return true }
+            records[earlier] = nil
+            return false
+        }
+        places[record.id] = kept.isEmpty ? nil : kept
     }
 }

@@ -41,6 +41,7 @@ extension OfflineQueue {
             switch turn {
             case .mine:
                 failures = 0
+                await compactIfNeeded()
                 await drainUntilIdle(ticks)
                 await yieldTurn()
             case .another:
@@ -216,30 +217,40 @@ extension OfflineQueue {
     private func perform(_ actions: [StateMachine.Action]) {
         for action in actions {
             switch action {
-            case .send(let id, let tag): begin { await self.replay(id, tag: tag) }
-            case .end(let id, let reason): begin { await self.end(id, reason) }
-            case .record(let id, let record, let tag): begin { await self.record(record, id, tag: tag) }
+            case .send(let id, let tag): begin(id) { await self.replay(id, tag: tag) }
+            case .end(let id, let reason): begin(id) { await self.end(id, reason) }
+            case .record(let id, let record, let tag): begin(id) { await self.record(record, id, tag: tag) }
             }
         }
     }
 
-    private func begin(_ body: @escaping @Sendable () async -> Void) {
+    private func begin(_ id: UUID, _ body: @escaping @Sendable () async -> Void) {
         work.withLock { work in
             work.nextReplay += 1
-            work.replays[work.nextReplay] = Task { [number = work.nextReplay] in
+            let task = Task { [number = work.nextReplay] in
                 await body()
                 self.work.withLock { _ = $0.replays.removeValue(forKey: number) }
                 self.core.tick()
             }
+            work.replays[work.nextReplay] = (id, task)
         }
     }
 
     private func endReplays() async {
-        let replays = work.withLock { Array($0.replays.values) }
+        let replays = work.withLock { $0.replays.values.map(\.task) }
         for replay in replays {
             replay.cancel()
             await replay.value
         }
+    }
+
+    /// Cancels what is on its way of entries that are no longer in the journal: a later attempt might go with the token
+    /// of whoever logs in next. Does not wait, since the caller may be part of such a replay.
+    func stopReplaysOfTheGone() {
+        let replays = work.withLock { Array($0.replays.values) }
+        // Asked afterwards: one that was queued since is among neither.
+        let gone = core.read { machine in replays.filter { machine.entries[$0.id] == nil } }
+        for replay in gone { replay.task.cancel() }
     }
 
     private func replay(_ id: UUID, tag: String?) async {
@@ -278,7 +289,7 @@ extension OfflineQueue {
     }
 
     private func attempt(_ id: UUID) async throws -> ReplayOutcome {
-        let record = try await log.read { [core] in core.read { $0.entries[id]?.location } }
+        let record = try await log.read { [core] in core.decide { $0.takeForm(of: id) } }
         guard let send = send.withLock({ $0 }) else { throw PulseError.cancelled }
         guard let record else { throw JournalFailure.damagedRecord }
         let stored = try StoredRequest(decoding: record.payload)
@@ -320,9 +331,13 @@ extension OfflineQueue {
         }
     }
 
-    private func end(_ id: UUID, _ reason: QueueRemoval) async {
+    func end(_ id: UUID, _ reason: QueueRemoval) async {
         do {
-            try await log.append([StateMachine.removal(id, reason)])
+            try await log.append([StateMachine.removal(id, reason)]) { [core] in
+                guard core.read({ $0.mayEnd(id, reason) }) else { throw OutdatedVerdict() }
+                return []
+            }
+            await compactIfNeeded()
         } catch {
             core.decide({ $0.keep(id, uptime: clock.uptime, now: clock.now.milliseconds) })
         }
@@ -333,7 +348,7 @@ extension OfflineQueue {
     }
 
     /// Compacts the journal when less than half of it counts.
-    private func compactIfNeeded() async {
+    func compactIfNeeded() async {
         let live = core.read { $0.liveBytes }
         if log.size > 256 << 10, live < log.size - live { await tidy() }
     }

@@ -38,11 +38,8 @@ extension OfflineQueue {
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id.
     public func retryDeadLetter(id: UUID) async throws {
         let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: expiry)
-        try await log.append([record]) { [core] in
-            try core.read { machine in
-                guard machine.entries[id]?.death != nil else { throw Self.unknown(id) }
-            }
-            return []
+        try await append(record) { machine in
+            guard machine.mayRevive(id) else { throw Self.unknown(id) }
         }
         startDraining()
     }
@@ -50,7 +47,7 @@ extension OfflineQueue {
     /// The size in bytes up to which a journal is compacted at once.
     private static let cheapToCompact = 128 << 10
 
-    /// Removes an entry or a dead letter. One that is on its way may arrive nevertheless.
+    /// Removes an entry or a dead letter. One that is on its way is cancelled, and may arrive nevertheless.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id. If it is removed, and its content
     /// cannot be taken out of the journal's file, it throws the ``JournalFailure``.
@@ -61,18 +58,21 @@ extension OfflineQueue {
             }
             return []
         }
+        stopReplaysOfTheGone()
         // Its content does not stay on the disk until a later compaction, unless there is much else to copy.
-        if log.size < Self.cheapToCompact { try await compact(always: true) }
+        if log.size < Self.cheapToCompact { try await compact(always: true) } else { await compactIfNeeded() }
     }
 
     /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Nothing of
-    /// them is left in the files.
+    /// them is left in the files. What this process is sending is cancelled, and not tried again with whatever token;
+    /// what another process is sending may be, until that has read the journal.
     ///
     /// If the files cannot be cleaned, it throws after they were removed from the queue: call it again later.
     public func removeAll() async throws {
         try await log.append([]) { [core] in
             core.read { machine in machine.entries.keys.map { StateMachine.removal($0, .removed) } }
         }
+        stopReplaysOfTheGone()
         try await forgetForGood()
     }
 
@@ -88,6 +88,7 @@ extension OfflineQueue {
                 ids.filter { machine.entries[$0] != nil }.map { StateMachine.removal($0, .removed) }
             }
         }
+        stopReplaysOfTheGone()
         try await forgetForGood()
     }
 
@@ -141,28 +142,42 @@ extension OfflineQueue {
         }
         let record = LogRecord(
             QueueOperation.updated.rawValue, id, tag: before.tag, expiry: before.expiry, payload: try updated.encoded())
-        let isAdmitted = Locked(false)
         do {
-            try await log.append([record]) { [core] in
-                try core.decide { machine in
-                    guard let entry = machine.entries[id], entry.death == nil else { throw Self.unknown(id) }
-                    guard !machine.isInFlight(id, entry) else {
-                        throw PulseError.invalidRequest(reason: "the entry is on its way")
-                    }
-                    // Changes that are written together have all seen the form before the first of them.
-                    guard entry.revision == before.revision, !entry.isChanging else { throw ChangedMeanwhile() }
-                    machine.entries[id]?.isChanging = true
+            try await append(record) { machine in
+                guard let entry = machine.entries[id], entry.death == nil else { throw Self.unknown(id) }
+                guard !machine.isInFlight(id, entry) else {
+                    throw PulseError.invalidRequest(reason: "the entry is on its way")
                 }
-                isAdmitted.withLock { $0 = true }
-                return []
+                // Changes that are written together have all seen the form before the first of them.
+                guard entry.revision == before.revision, !entry.isChanging else { throw ChangedMeanwhile() }
             }
         } catch {
-            if isAdmitted.withLock({ $0 }) { core.decide { $0.entries[id]?.isChanging = false } }
             if let newFile { files?.discard(newFile) }
             throw error
         }
         if let newFile { files?.letGo(newFile) }
         if let old = stored.file, old != updated.file { files?.remove(old) }
+        await compactIfNeeded()
+    }
+
+    /// Appends a record that changes its entry, which is marked from its admission until the record is applied.
+    private func append(
+        _ record: LogRecord, _ admission: @escaping @Sendable (StateMachine) throws -> Void
+    ) async throws {
+        let isAdmitted = Locked(false)
+        do {
+            try await log.append([record]) { [core] in
+                try core.decide { machine in
+                    try admission(machine)
+                    machine.entries[record.id]?.isChanging = true
+                }
+                isAdmitted.withLock { $0 = true }
+                return []
+            }
+        } catch {
+            if isAdmitted.withLock({ $0 }) { core.decide { $0.entries[record.id]?.isChanging = false } }
+            throw error
+        }
     }
 
     /// Waits for the answer to an entry, also after a relaunch if the entry is still in the queue then.

@@ -102,6 +102,27 @@ extension OfflineQueue.StateMachine {
         return nil
     }
 
+    /// The place of the form in which an entry is sent, perhaps a newer one than it had when it was handed out: the
+    /// verdict will be on this one.
+    mutating func takeForm(of id: UUID) -> LogLocation? {
+        guard let entry = entries[id] else { return nil }
+        lines[entry.tag]?.sentRevision = entry.revision
+        return entry.location
+    }
+
+    /// Whether a dead letter may be sent again; one that is about to make room for newer ones is as good as gone. To be
+    /// asked while nobody else changes the journal.
+    func mayRevive(_ id: UUID) -> Bool {
+        entries[id].map { $0.death != nil && !$0.isEnding } ?? false
+    }
+
+    /// Whether the record that ends an entry may be written: not if it is a dead letter too many that somebody has sent
+    /// again meanwhile. To be asked while nobody else changes the journal.
+    func mayEnd(_ id: UUID, _ reason: QueueRemoval) -> Bool {
+        guard reason == .surplus, let entry = entries[id] else { return true }
+        return entry.death != nil && !entry.isChanging
+    }
+
     mutating func list(_ tag: String?) {
         guard let line = lines[tag], !line.isListed, line.inFlight == nil, !backingOff.contains(tag) else { return }
         lines[tag]?.isListed = true
@@ -140,6 +161,8 @@ extension OfflineQueue.StateMachine {
             lines[tag]?.due = uptime + 60
             return nil
         case .stopped:
+            // It was cancelled because it is no longer there: its line goes on.
+            guard entries[id] != nil else { return nil }
             hold(tag, retryAfter: 0, isOfServer: false, uptime, randomness)
             return nil
         }

@@ -26,7 +26,7 @@ extension OfflineQueue {
             var isRevived = false
             /// Whether a record that ends it is about to be written.
             var isEnding = false
-            /// Whether a changed form of it is about to be written.
+            /// Whether a changed form of it, or its revival, is about to be written.
             var isChanging = false
 
             var isUpdated: Bool { revision > 0 }
@@ -139,7 +139,7 @@ extension OfflineQueue.StateMachine {
         case .revived:
             guard let death = entry.death else { return nil }
             (entry.death, entry.attempts, entry.expiry, entry.order) = (nil, 0, item.expiry, nextOrder)
-            entry.isRevived = true
+            (entry.isRevived, entry.isChanging) = (true, false)
             deadCount -= 1
             liveBytes -= death.length
         case .removed:

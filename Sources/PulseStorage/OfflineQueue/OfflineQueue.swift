@@ -35,7 +35,8 @@ public final class OfflineQueue: Sendable {
     /// The tasks that send.
     struct Work: Sendable {
         var drainer: Task<Void, Never>?
-        var replays: [Int: Task<Void, Never>] = [:]
+        /// With the entry that each is about.
+        var replays: [Int: (id: UUID, task: Task<Void, Never>)] = [:]
         var nextReplay = 0
         var isClosed = false
     }
@@ -155,6 +156,7 @@ public final class OfflineQueue: Sendable {
             throw error
         }
         if let file { files?.letGo(file) }
+        await compactIfNeeded()
     }
 
     /// When an entry queued now expires, in milliseconds since 1970; 0 for never. A `requestExpiry` of `.infinity`

@@ -14,7 +14,7 @@ extension Cassette {
     ) -> [Stub] {
         let capture = ExchangeCapture.cassette(secretHeaders: secretHeaders)
         var groups: [StubbedTracks] = []
-        for entry in document.log.entries {
+        for entry in playableEntries {
             let track = CassetteTrack(entry, capture.redaction)
             let request = track.requestForStubs
             // As in the transport, the first stub that matches answers.

@@ -39,6 +39,14 @@ public struct Cassette: Sendable {
         self.document = document
     }
 
+    /// What can be played. A request that its caller gave up, or whose answer was awaited, had no outcome.
+    var playableEntries: [HARDocument.Entry] {
+        document.log.entries.filter { entry in
+            let wasCancelled = entry._error?.kind == PulseError.Kind.cancelled.rawValue
+            return entry.response.status > 0 || !wasCancelled && entry.comment != HARDocument.underWay
+        }
+    }
+
     /// The number of recorded requests.
     public var count: Int { document.log.entries.count }
 

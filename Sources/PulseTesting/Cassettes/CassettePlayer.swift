@@ -7,8 +7,9 @@ internal import PulseObservability
 ///
 /// A request that is not on it fails with a ``CassetteMiss`` in a ``PulseError/custom(_:)``, which says what came.
 /// Secrets were masked when it was recorded: a mask on the cassette matches anything, and answers have masks where the
-/// server sent secrets. Recorded failures are played as well. Safe from any thread; in ``Cassette/Order/asRecorded``
-/// concurrent calls have no order to keep.
+/// server sent secrets. Recorded failures are played as well, but not the cancelled requests and those under way that
+/// the file of a `PulseRecorder` has. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent calls have no
+/// order to keep.
 public final class CassettePlayer: Transport {
     private struct State {
         var isPlayed: [Bool]
@@ -31,7 +32,7 @@ public final class CassettePlayer: Transport {
         secretHeaders: Set<String> = []
     ) {
         let capture = ExchangeCapture.cassette(secretHeaders: secretHeaders)
-        tracks = cassette.document.log.entries.map { CassetteTrack($0, capture.redaction) }
+        tracks = cassette.playableEntries.map { CassetteTrack($0, capture.redaction) }
         self.order = order
         self.matching = matching
         self.capture = capture
@@ -41,7 +42,7 @@ public final class CassettePlayer: Transport {
     /// Every policy is satisfied: there is no wire on which it could be broken.
     public var capabilities: TransportCapabilities { .simulated }
 
-    /// The number of recorded requests that have not been asked for.
+    /// The number of requests to play that have not been asked for.
     public var unplayedCount: Int {
         state.withLock { $0.isPlayed.count { !$0 } }
     }

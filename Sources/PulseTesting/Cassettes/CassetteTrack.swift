@@ -95,15 +95,25 @@ struct CassetteTrack: Sendable {
 
     private func failure(_ recorded: HARDocument.Failure) -> any Error {
         let cause = RecordedFailure(description: recorded.message)
-        guard let code = recorded.code else {
-            return recorded.kind == PulseError.Kind.sslPinningFailed.rawValue
-                ? PulseError.sslPinningFailed(host: URL(string: url)?.host ?? "") : cause
-        }
+        guard let code = recorded.code else { return refusal(recorded) ?? cause }
         let phases: [PulseError.Phase] = [.beforeSend, .maybeSent, .responseStarted]
         return TransportFailure(
             // Foundation's initializer is optional on Linux only.
             code: [code].compactMap(URLError.Code.init(rawValue:)).first ?? .unknown,
             phase: phases.first { "\($0)" == recorded.phase } ?? .maybeSent, underlying: cause)
+    }
+
+    /// What a transport itself refused; nil for the failures of other code.
+    private func refusal(_ recorded: HARDocument.Failure) -> PulseError? {
+        // The kind's own words are not said twice.
+        let reason = recorded.message.range(of: ": ").map { String(recorded.message[$0.upperBound...]) }
+        switch PulseError.Kind(rawValue: recorded.kind) {
+        case .sslPinningFailed: return .sslPinningFailed(host: URL(string: url)?.host ?? "")
+        case .responseTooLarge: return recorded.limit.map { .responseTooLarge(limit: $0) }
+        case .unsupported: return .unsupported(reason ?? recorded.message)
+        case .invalidRequest: return .invalidRequest(reason: reason ?? recorded.message)
+        default: return nil
+        }
     }
 }
 

@@ -65,7 +65,8 @@ struct ConnectionLoop {
         try await read(&request, head, match.reading)
         let response = try await response(to: request, by: match.respond)
         let script = ResponseScript(
-            response, to: head.method, closing: head.wantsClose, isBodyUnread: !request.isComplete)
+            response, to: head.method, isVersion10: head.isVersion10, closing: head.wantsClose,
+            isBodyUnread: !request.isComplete)
         try await perform(script.steps, pace: script.pace)
         guard script.keepsAlive else { throw Stop.gracefully }
     }
@@ -186,18 +187,21 @@ struct ConnectionLoop {
     }
 
     private func perform(_ steps: [MockServer.Step], pace: MockServer.Response.Pace? = nil) async throws {
+        let drip = pace.map { Drip(pace: $0) }
         for step in steps {
             switch step.action {
-            case .bytes(let bytes): try await send(bytes, pace)
+            case .bytes(let bytes): try await send(bytes, drip)
             case .repeating(let bytes, let times):
                 var count = 0
                 while !bytes.isEmpty, times.map({ count < $0 }) ?? true {
-                    try await send(bytes, pace)
+                    try await send(bytes, drip)
                     count += 1
                 }
-            case .stream(let stream, let isChunked): try await send(stream, isChunked, pace)
+            case .stream(let stream, let isChunked): try await send(stream, isChunked, drip)
             case .delay(let seconds): try await pause(seconds)
             case .stall:
+                // The client's end comes behind its bytes.
+                socket.discardInput()
                 await peerEnd()
                 throw Stop.now
             case .halfClose: throw Stop.gracefully
@@ -214,29 +218,27 @@ struct ConnectionLoop {
         }
     }
 
-    private func send(_ bytes: Data, _ pace: MockServer.Response.Pace? = nil) async throws {
-        guard let pace else {
+    private func send(_ bytes: Data, _ drip: Drip? = nil) async throws {
+        guard let drip else {
             try await socket.send(bytes)
             return core.log.sent(bytes.count, on: index)
         }
         var rest = bytes
         while !rest.isEmpty {
-            let piece = rest.prefix(max(1, pace.bytes))
+            let piece = rest.prefix(max(1, drip.pace.bytes))
             rest = rest.dropFirst(piece.count)
+            try await pause(drip.nextWait())
             try await send(piece)
-            try await pause(pace.seconds)
         }
     }
 
-    private func send(
-        _ stream: AsyncStream<Data>, _ isChunked: Bool, _ pace: MockServer.Response.Pace?
-    ) async throws {
+    private func send(_ stream: AsyncStream<Data>, _ isChunked: Bool, _ drip: Drip?) async throws {
         // A stream that is silent must not keep a connection whose client has gone.
         let loop = self
         try await whileClientStays {
             for await bytes in stream where !bytes.isEmpty {
                 let chunk = isChunked ? BodyLayout.chunkPrefix(bytes.count) + bytes + Data("\r\n".utf8) : bytes
-                try await loop.send(chunk, pace)
+                try await loop.send(chunk, drip)
             }
             try Task.checkCancellation()
         }
@@ -268,6 +270,24 @@ struct ConnectionLoop {
             try await task.value
         } onCancel: {
             task.cancel()
+        }
+    }
+}
+
+/// The pace of one answer. The wait is between two pieces: one behind the last would hold up the next request.
+private struct Drip: Sendable {
+    let pace: MockServer.Response.Pace
+    private let hasBegun = Locked(false)
+
+    init(pace: MockServer.Response.Pace) {
+        self.pace = pace
+    }
+
+    /// The seconds before the next piece.
+    func nextWait() -> TimeInterval {
+        hasBegun.withLock { hasBegun in
+            defer { hasBegun = true }
+            return hasBegun ? pace.seconds : 0
         }
     }
 }

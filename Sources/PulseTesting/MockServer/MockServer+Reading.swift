@@ -19,7 +19,7 @@ extension MockServer {
 
         /// Reads nothing of the body: the route is asked as soon as the head is in, and no `100 Continue` is sent. The
         /// connection ends with the answer, unless there is no body. A request with a body stays among the incomplete
-        /// ones.
+        /// ones. A client that has sent more than 64 KiB of it is not seen leaving during a handler or a delay.
         public static var headOnly: Reading { Reading(mode: .headOnly) }
 
         /// Reads that many bytes of the body, then performs these steps; the rest is read after them if they leave the

@@ -19,7 +19,7 @@ extension MockServer {
         public var body: Body
         /// How the end of the body is told; by its exact length by default.
         public var framing: Framing
-        /// The answers sent before the answer itself, such as 103 Early Hints.
+        /// The answers sent before the answer itself, such as 103 Early Hints. A client of HTTP/1.0 gets none.
         public var informational: [Informational]
         /// How fast it is sent; nil for as fast as the client reads.
         public var pace: Pace?
@@ -144,7 +144,8 @@ extension MockServer.Response {
     /// The way in which the end of the body is told (RFC 9112, section 6). An answer to HEAD and one of status 1xx, 204
     /// or 304 has no body whatever this says.
     public enum Framing: Sendable, Hashable {
-        /// The exact length; chunked for a body whose length is not known beforehand.
+        /// The exact length. A body whose length is not known beforehand is sent in chunks; to a client of HTTP/1.0, up
+        /// to the end of the connection; under a `Content-Length` among the headers, as it is.
         case contentLength
         /// This length, true or not. If it is too long, the connection is closed after the body.
         case claimedLength(Int)

@@ -38,7 +38,8 @@ extension MockServer {
         /// happens.
         public static func delay(_ seconds: TimeInterval) -> Step { Step(.delay(seconds)) }
 
-        /// Sends nothing more and keeps the connection open until the client leaves or the server is shut down.
+        /// Sends nothing more and keeps the connection open, dropping what comes, until the client leaves or the server
+        /// is shut down.
         public static var stall: Step { Step(.stall) }
 
         /// Ends the sending side with FIN and reads on, dropping what comes, until the client leaves.

@@ -20,7 +20,7 @@ public final class MockTransport: Transport {
         var isShutDown = false
     }
 
-    private let respond: @Sendable (URLRequest) async throws -> PulseResponse
+    private let respond: @Sendable (TransportRequest) async throws -> PulseResponse
     private let recordsRequests: Bool
     private let state = Locked(State())
 
@@ -33,15 +33,14 @@ public final class MockTransport: Transport {
         recordsRequests: Bool = true, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) {
         self.recordsRequests = recordsRequests
-        self.respond = respond
+        self.respond = { try await respond($0.urlRequest) }
     }
 
     /// Answers with the first stub that matches. A request that none matches fails with an ``UnmatchedRequest`` in a
     /// ``PulseError/custom(_:)``; its text says why each stub did not match.
-    public convenience init(stubs: [Stub]) {
-        self.init { request in
-            try await Stub.answer(request, from: stubs)
-        }
+    public init(stubs: [Stub]) {
+        recordsRequests = true
+        respond = { try await Stub.answer($0, from: stubs) }
     }
 
     /// Every policy is satisfied: there is no wire on which it could be broken.
@@ -69,7 +68,7 @@ public final class MockTransport: Transport {
             guard !state.isShutDown else { throw PulseError.cancelled }
             if recordsRequests { state.requests.append(request) }
         }
-        let response = try await respond(request.urlRequest)
+        let response = try await respond(request)
         try Task.checkCancellation()
         let delivery = MockDelivery(request)
         if let response = try delivery.deliverAtOnce(response) { return response }

@@ -152,7 +152,8 @@ public struct Stub: Sendable {
         return .success(Match(reply: reply, parameters: parameters))
     }
 
-    static func answer(_ request: URLRequest, from stubs: [Stub]) async throws -> PulseResponse {
+    static func answer(_ sent: TransportRequest, from stubs: [Stub]) async throws -> PulseResponse {
+        let request = sent.urlRequest
         var reasons: [String] = []
         for (index, stub) in stubs.enumerated() {
             switch stub.take(request) {
@@ -160,7 +161,7 @@ public struct Stub: Sendable {
             case .failure(let mismatch): reasons.append("\(index + 1). \(stub): \(mismatch.reason)")
             }
         }
-        throw PulseError.custom(UnmatchedRequest(request, reasons: reasons))
+        throw PulseError.custom(UnmatchedRequest(request, sent.redaction, reasons: reasons))
     }
 }
 

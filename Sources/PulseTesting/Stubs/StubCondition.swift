@@ -110,8 +110,8 @@ public struct UnmatchedRequest: Error, Sendable, CustomStringConvertible, Locali
 
     public var errorDescription: String? { description }
 
-    init(_ request: URLRequest, reasons: [String]) {
-        let url = request.url.map { Redaction.standard.url($0) } ?? "(no URL)"
+    init(_ request: URLRequest, _ redaction: Redaction, reasons: [String]) {
+        let url = request.url.map { redaction.url($0) } ?? "(no URL)"
         let came = "no stub for \(request.httpMethod ?? "GET") \(url)"
         description = reasons.isEmpty ? "\(came): there are none" : ([came] + reasons).joined(separator: "\n")
     }

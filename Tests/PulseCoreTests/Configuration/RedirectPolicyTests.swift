@@ -220,6 +220,19 @@ struct RedirectPolicyTests {
         #expect(policy.decision(for: try redirect(to: location), hop: 0, isBodyReplayable: true).isStop)
     }
 
+    /// Hosts whose escapes, undone by Foundation, hold what may not stand in a host: setting such a host traps.
+    @Test(arguments: [
+        "http://[%2Fx:]/", "http://[%41:]/", "http://[v1.x]/%20", "https://%EF%BC%8500/", "https://\u{FF05}00/",
+        "//a\u{FF05}2Fb.example/", "https://a%EF%BC%852Fb.example/", "https://\u{FE6A}40/", "https://\u{FF05}/",
+    ])
+    func aHostThatIsNoneIsNowhereToGo(location: String) throws {
+        let response = try redirect(to: location, from: "http://a.example/x")
+        for policy in [policy, .refuse, .custom { _, request in request }] {
+            #expect(policy.decision(for: response, hop: 0, isBodyReplayable: true).isStop, "\(location)")
+        }
+        if let url = URL(string: location) { #expect(url.withPlainHost == nil) }
+    }
+
     @Test
     func goesFromHttpToBoth() throws {
         for (location, target) in [

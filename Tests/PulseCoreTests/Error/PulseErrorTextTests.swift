@@ -16,6 +16,13 @@ struct PulseErrorTextTests {
         var errorDescription: String? { "see https://api.example.com/v1?access_token=hunter2" }
     }
 
+    private struct Refused: Error, CustomStringConvertible {
+        private let fields = ["X-API-Key": "hunter2", "Set-Cookie": "a=hunter2; Path=/", "X-Request-ID": "page"]
+
+        /// Prints them as `HTTPURLResponse` has them.
+        var description: String { "refused with \(fields as [AnyHashable: Any])" }
+    }
+
     private enum Key: String, CodingKey { case id, items }
 
     private static func secretRequest() -> URLRequest {
@@ -88,6 +95,7 @@ struct PulseErrorTextTests {
         .socketClosed(code: 1008, reason: "access_token=hunter2"),
         .custom(Quoting()),
         .custom(Named()),
+        .custom(Refused()),
         .custom(secretResponse(500).asError),
     ]
 
@@ -151,6 +159,16 @@ struct PulseErrorTextTests {
         let unencodable = #expect(throws: (any Error).self) { try JSONEncoder().encode(["hunter2": Double.nan]) }
         let error = PulseError.encodingFailed(underlying: try #require(unencodable))
         #expect(error.description == "the body could not be encoded: a Double at $.* is no valid value")
+    }
+
+    @Test
+    func ofAResponsesFieldsOnlyTheSecretOnesAreMasked() {
+        let text = PulseError.custom(Refused()).description
+        for (name, value) in [
+            ("X-API-Key", Redaction.mask), ("Set-Cookie", Redaction.mask), ("X-Request-ID", "page"),
+        ] {
+            #expect(text.contains("AnyHashable(\"\(name)\"): \"\(value)\""), "\(text)")
+        }
     }
 
     @Test

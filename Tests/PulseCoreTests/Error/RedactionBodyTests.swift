@@ -48,6 +48,93 @@ struct RedactionBodyTests {
         #expect(Redaction.standard.body(Data(expected.utf8), contentType: "application/json") == expected)
     }
 
+    /// `\u0022` is what System.Text.Json and PHP write for a quote within a string.
+    @Test(arguments: [
+        (
+            #"{"a":"{\u0022b\u0022:\u0022{\\u0022password\\u0022:\\u0022hunter2\\u0022}\u0022}"}"#,
+            #"{"a":"{\"b\":\"{\\u0022password\\u0022:\\u0022***\\u0022}\"}"}"#
+        ),
+        (
+            #"{"a":"{\"b\":\"{\\u0022password\\u0022:\\u0022hunter2\\u0022}\"}"}"#,
+            #"{"a":"{\"b\":\"{\\u0022password\\u0022:\\u0022***\\u0022}\"}"}"#
+        ),
+        (
+            #"{"a":"{\u0022b\u0022:\u0022{\\\u0022password\\\u0022:\\\u0022hunter2\\\u0022}\u0022}"}"#,
+            #"{"a":"{\"b\":\"{\\\"password\\\":\\\"***\\\"}\"}"}"#
+        ),
+        (
+            #"{"a":"{\u0022user\u0022:\u0022a\u0022,\u0022password\u0022:\u0022hun\\u0022ter2\u0022,\u0022b\u0022:1"#,
+            #"{"a":"{\u0022user\u0022:\u0022a\u0022,\u0022password\u0022:\u0022***\u0022,\u0022b\u0022:1"#
+        ),
+        (
+            #"{"a":"{\u0022user\u0022:\u0022a\u0022,\u0022password\u0022:\u0022hunt"#,
+            #"{"a":"{\u0022user\u0022:\u0022a\u0022,\u0022password\u0022:\u0022***"#
+        ),
+        (
+            #"{"query":"mutation { login(password: \"\"\"hunter2\"\"\") { id } }"}"#,
+            #"{"query":"mutation { login(password: \"\"\"***\"\"\") { id } }"}"#
+        ),
+        (
+            #"{"query":"mutation { login(password: \"\"\"hunter2\"\"\") { id } }","variables":"#,
+            #"{"query":"mutation { login(password: \"\"\"***\"\"\") { id } }","variables":"#
+        ),
+    ])
+    @HeavyWork func masksTextInJSONHoweverItsQuotesAreWritten(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        #expect(Redaction.standard.body(Data(text.utf8), contentType: "application/json") == expected)
+        #expect(Redaction.standard.body(Data(expected.utf8), contentType: "application/json") == expected)
+    }
+
+    @Test(arguments: [
+        (
+            "<p>&lt;Login&gt;&lt;Password&gt;hunter2&lt;/Password&gt;&lt;a&gt;b&lt;/a&gt;&lt;/Login&gt;</p>",
+            "<p>&lt;Login&gt;&lt;Password&gt;***&lt;/Password&gt;&lt;a&gt;b&lt;/a&gt;&lt;/Login&gt;</p>"
+        ),
+        ("<p>&lt;Password>hunter2&lt;/Password></p>", "<p>&lt;Password>***&lt;/Password></p>"),
+        ("<p>&#60;pin&#62;1&#60;/pin&#62;</p>", "<p>&#60;pin&#62;***&#60;/pin&#62;</p>"),
+        ("<p>&#x3C;pin&#x3E;1&#x3C;/pin&#x3E;</p>", "<p>&#x3C;pin&#x3E;***&#x3C;/pin&#x3E;</p>"),
+        (
+            "<p>&amp;lt;pin&amp;gt;1&amp;amp;lt;2&amp;lt;/pin&amp;gt;&lt;a&gt;</p>",
+            "<p>&amp;lt;pin&amp;gt;***&amp;lt;/pin&amp;gt;&lt;a&gt;</p>"
+        ),
+        (
+            "<p>&lt;n:secret&gt;&lt;n:secret/&gt;a&lt;n:secret&gt;b&lt;/n:secret&gt;c&lt;/n:secret&gt;d</p>",
+            "<p>&lt;n:secret&gt;***&lt;/n:secret&gt;d</p>"
+        ),
+        ("<p>&lt;pin&gt;&lt;![CDATA[a&lt;b]]&gt;&lt;/pin&gt;c</p>", "<p>&lt;pin&gt;***&lt;/pin&gt;c</p>"),
+        ("<p>&lt;pin&gt;&lt;a&gt;1</p><b>c</b>", "<p>&lt;pin&gt;***</p><b>c</b>"),
+        ("<p>&lt;pin/&gt;&lt;a&gt;b</p>", "<p>&lt;pin/&gt;&lt;a&gt;b</p>"),
+        ("<p>&lt;Login Password=&quot;hunter2&quot;/&gt;</p>", "<p>&lt;Login Password=&quot;***&quot;/&gt;</p>"),
+        (
+            "<p>&lt;a u=&quot;http://h/?x=1&quot; pin=&quot;a&amp;quot;b&quot;/&gt;</p>",
+            "<p>&lt;a u=&quot;http://h/?x=1&quot; pin=&quot;***&quot;/&gt;</p>"
+        ),
+        (
+            "<p>&lt;u&gt;http://h/?x=1&lt;/u&gt;&lt;pin&gt;1&lt;/pin&gt;</p>",
+            "<p>&lt;u&gt;http://h/?x=1&lt;/u&gt;&lt;pin&gt;***&lt;/pin&gt;</p>"
+        ),
+        (
+            "<p x=\"{&quot;u&quot;:&quot;//h/?a=1&quot;,&quot;pin&quot;:1,&quot;sid&quot;:&quot;a&quot;}\">b</p>",
+            "<p x=\"{&quot;u&quot;:&quot;//h/?a=1&quot;,&quot;pin&quot;:&quot;***&quot;,&quot;sid&quot;:&quot;***&quot;}\">b</p>"
+        ),
+        ("<token a=\"&lt;b&gt;\">c</token>", "<token a=\"&lt;b&gt;\">***</token>"),
+        (
+            "<p>the &lt;b&gt; of a &amp;&amp; b: &quot;c&quot; = d</p>",
+            "<p>the &lt;b&gt; of a &amp;&amp; b: &quot;c&quot; = d</p>"
+        ),
+        ("{&quot;password&quot;:&quot;hunter2&quot;}", "{&quot;password&quot;:&quot;***&quot;}"),
+        ("{&#34;password&#34;: &#34;hun\\&#34;ter2&#34;, a}", "{&#34;password&#34;: &#34;***&#34;, a}"),
+        ("{&#x22;password&#x22;:&#x22;hunter2&#x22;}", "{&#x22;password&#x22;:&#x22;***&#x22;}"),
+        ("{&#039;password&#039; =&gt; &#039;hunter2&#039;}", "{&#039;password&#039; =&gt; &#039;***&#039;}"),
+    ])
+    @HeavyWork func masksEscapedMarkupLikeAnyOther(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        for type in ["application/soap+xml; charset=utf-8", "text/html"] {
+            #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
+            #expect(Redaction.standard.body(Data(expected.utf8), contentType: type) == expected)
+        }
+    }
+
     @Test
     @HeavyWork func masksJSONHoweverDeep() {
         let deep =

@@ -112,6 +112,57 @@ struct RedactionTextTests {
     }
 
     @Test(arguments: [
+        (
+            #"error: {"body":"{\u0022password\u0022:\u0022a\u0022}"}"#,
+            #"error: {"body":"{\u0022password\u0022:\u0022***\u0022}"}"#
+        ),
+        (#"{\u0027pin\u0027 : \u0027a b\u0027, x}"#, #"{\u0027pin\u0027 : \u0027***\u0027, x}"#),
+        (#"\\u0022pin\\u0022:\\u0022a\\\\u0022b\\u0022,x"#, #"\\u0022pin\\u0022:\\u0022***\\u0022,x"#),
+        (#"\u0022pin\u0022:\u0022a\\u0022b\\\u0022c\u0022,x"#, #"\u0022pin\u0022:\u0022***\u0022,x"#),
+        (#"\\\u0022pin\\\u0022:\\\u0022a\\\u0022,x"#, #"\\\u0022pin\\\u0022:\\\u0022***\\\u0022,x"#),
+        (#"\u0022pin\u0022:1234,\u0022x\u0022:5"#, #"\u0022pin\u0022:\u0022***\u0022,\u0022x\u0022:5"#),
+        (#"\u0022pin\u0022=\u003e\u0022a\u0022,x"#, #"\u0022pin\u0022=\u003e\u0022***\u0022,x"#),
+        (
+            #"\u0022tokens\u0022:[\u0022a]\u0022,{}],\u0022x\u0022:5"#,
+            #"\u0022tokens\u0022:\u0022***\u0022,\u0022x\u0022:5"#
+        ),
+        (#"\u0022x\u0022:\u0022token=a\u0022,\u0022y\u0022"#, #"\u0022x\u0022:\u0022token=***\u0022,\u0022y\u0022"#),
+        ("token=a\\u0022b c", "token=*** c"),
+        (#"\u0022Bearer abc\u0022 a=1\u0026pin=2 x"#, #"\u0022Bearer ***\u0022 a=1\u0026pin=*** x"#),
+        (#"\u0022eyJhbGci.eyJzdWIi.c2ln\u0022"#, #"\u0022***\u0022"#),
+        (
+            #"\u0022u\u0022:\u0022https://h/?x=1\u0022,\u0022pin\u0022:\u0022a\u0022"#,
+            #"\u0022u\u0022:\u0022https://h/?x=1\u0022,\u0022pin\u0022:\u0022***\u0022"#
+        ),
+        (#"\u003cpin\u003ea\u003c/pin\u003e\u003cx\u003e"#, #"\u003cpin\u003e***\u003c/pin\u003e\u003cx\u003e"#),
+        (#"\u0022x\u0022:\u0022y\u0022 \u00e9=1 \u002"#, #"\u0022x\u0022:\u0022y\u0022 \u00e9=1 \u002"#),
+    ])
+    func findsQuotesAndBracketsThatAreWrittenAsEscapes(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        #expect(Redaction.standard.text(text) == expected)
+        #expect(Redaction.standard.text(expected) == expected)
+    }
+
+    @Test(arguments: [
+        (#"{ login(password: """a b""") { id } }"#, #"{ login(password: """***""") { id } }"#),
+        (#"(password: """a\"""b"c""", x: "y")"#, #"(password: """***""", x: "y")"#),
+        (#"(password: """""", x: "y")"#, #"(password: """***""", x: "y")"#),
+        (#"(password: \"\"\"a\\\"\"\"b\"\"\", x: \"y\")"#, #"(password: \"\"\"***\"\"\", x: \"y\")"#),
+        (
+            #"(password: \u0022\u0022\u0022a\u0022\u0022\u0022)"#,
+            #"(password: \u0022\u0022\u0022***\u0022\u0022\u0022)"#
+        ),
+        ("password = '''\na\n'''\nuser = 'b'", "password = '''***'''\nuser = 'b'"),
+        (#"(password: """a b"" c"#, #"(password: """***"#),
+        (#"(password: "", x: "", y: "")"#, #"(password: "***", x: "", y: "")"#),
+    ])
+    func masksTextInThreeQuotesAsAWhole(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        #expect(Redaction.standard.text(text) == expected)
+        #expect(Redaction.standard.text(expected) == expected)
+    }
+
+    @Test(arguments: [
         ("https://h/p?q=1", "https://h/p?q=1"),
         (
             "https://u:p@h/p?token=a%20b&q=1&token=c#token=d&e=f",
@@ -176,7 +227,10 @@ struct RedactionTextTests {
         "-----BEGIN ", "-",
         "https://", "a://?b=", "a://@", "%3D", "a%3D", "%25", "token%3D%26", "token=,", "token=(\"", "a", "a b ",
         "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----", "{\"token\":&", "a:b&",
-        "https://a?%3D=&",
+        "https://a?%3D=&", "\\u0022", "\\u0022token\\u0022:", "\\u0022token\\u0022:[\\u0022", "&lt;token&gt;&lt;a",
+        "&lt;",
+        "&quot;:", "&quot;token&quot;:&quot;", "&quot;token&quot;:{", "&amp;amp;", "https://a&lt;", "https://&quot;",
+        "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
     ])
     @HeavyWork func takesLinearTime(piece: String) {
         let text = String(repeating: piece, count: 30_000 / piece.utf8.count)
@@ -199,7 +253,8 @@ enum Hostile {
         "[", "]",
         "(", ")", "<", ">", "</", "<token>", "<![CDATA[", "]]>", "/", "//", "://", "https://", "@", "?", "#", "%",
         "%3D", "%3A",
-        "%20", "%26", "%2", "+", "-----BEGIN PRIVATE KEY-----", "-----END", ".", "*", "***REDACTED***", "\u{0}",
+        "%20", "%26", "%2", "\\u0022", "\\\\u0022", "\\u003c", "&lt;", "&gt;", "&quot;", "&amp;quot;", "\"\"\"", "\")",
+        "+", "-----BEGIN PRIVATE KEY-----", "-----END", ".", "*", "***REDACTED***", "\u{0}",
         "\u{E9}",
         "\u{1F511}", "--b", "Content-Disposition: form-data; name=\"token\"", "null", "1.5",
     ]

@@ -18,6 +18,9 @@ struct LogExcerptTests {
         Sample(type: "application/json", text: #"{"a":[1,{"\u0074oken":{"x":["s3cr3tV4lu3","s3cr3tV4lu3"]}}],"b":2}"#),
         Sample(
             type: nil, text: #"{"inner":"{\"token\":\"s3cr3tV4lu3\",\"c\":1}","url":"https:\/\/u:s3cr3tV4lu3@h\/"}"#),
+        Sample(
+            type: "application/json",
+            text: #"{"body":"{\u0022user\u0022:\u0022ada\u0022,\u0022password\u0022:\u0022s3cr3tV4lu3\u0022}","b":2}"#),
         Sample(type: "application/x-www-form-urlencoded", text: "user=ada&%70assword=s3cr3tV4lu3&next=%2Fa&b=2"),
         Sample(
             type: "application/x-www-form-urlencoded",
@@ -29,6 +32,8 @@ struct LogExcerptTests {
         Sample(type: "text/plain", text: "see https://ada:s3cr3tV4lu3@h.example/p and Basic YTpzM2NyM3RWNGx1Mw== so"),
         Sample(type: "text/plain", text: "Cookie: a=s3cr3tV4lu3; b=c\nX: y\nauthorization: bearer s3cr3tV4lu3\n"),
         Sample(type: "text/xml", text: "<a>1</a><Password type=\"x\">s3cr3tV4lu3</Password><b>2</b>"),
+        Sample(type: "text/xml", text: "<a>&lt;Password a=&quot;1&quot;&gt;s3cr3tV4lu3&lt;/Password&gt;&lt;b&gt;2</a>"),
+        Sample(type: "text/html", text: "<a b='{&quot;x&quot;:1,&quot;password&quot;:&quot;s3cr3tV4lu3&quot;}'>c</a>"),
         Sample(type: "text/plain", text: "jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzM2NyM3QifQ.s3cr3tV4lu3 end"),
     ]
 
@@ -69,6 +74,14 @@ struct LogExcerptTests {
                 #expect(!Self.shows(shown), "\(length): \(shown)")
             }
         }
+    }
+
+    @Test func norWhereTheBodyGoesOnFarBehindJSONWithinJSON() {
+        let start = #"{"body":"{\u0022user\u0022:\u0022ada\u0022,\u0022password\u0022:\u0022s3cr3tV4lu3\u0022,"#
+        let text = start + #"\u0022note\u0022:\u0022"# + String(repeating: "0123456789 ", count: 3000) + #"\u0022}"}"#
+        let shown = LogExcerpt(.standard, limit: 4096).body(Data(text.utf8), contentType: "application/json")
+        let masked = start.replacingOccurrences(of: Self.secret, with: Redaction.mask)
+        #expect(shown.hasPrefix(masked + #"\u0022note\u0022:\u00220123456789 "#))
     }
 
     @Test func neverCutsWithinAScalar() {

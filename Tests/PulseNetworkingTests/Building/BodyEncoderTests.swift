@@ -71,8 +71,25 @@ struct BodyEncoderTests {
         try await Self.withFile(Data(repeating: 1, count: 1000)) { file in
             let request = try await Self.sent(.multipart(MultipartFormData(parts: [.init(name: "f", file: file)])))
             try Data(repeating: 1, count: length).write(to: file)
-            await #expect(throws: PulseError.self) { try await Self.bytes(of: request) }
+            try await Self.failsAsExhausted(request)
         }
+    }
+
+    @Test func aFileThatIsGoneWhenItIsSentFailsTheBody() async throws {
+        try await Self.withFile(Data(repeating: 1, count: 1000)) { file in
+            let request = try await Self.sent(.multipart(MultipartFormData(parts: [.init(name: "f", file: file)])))
+            try FileManager.default.removeItem(at: file)
+            try await Self.failsAsExhausted(request)
+        }
+    }
+
+    private static func failsAsExhausted(_ request: TransportRequest) async throws {
+        let error = await #expect(throws: PulseError.self) { try await bytes(of: request) }
+        guard case .transport(.requestBodyStreamExhausted, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(error?.phase == .maybeSent)
     }
 
     @Test func aFileStandsBesideTheRequestAndIsNotLoaded() async throws {

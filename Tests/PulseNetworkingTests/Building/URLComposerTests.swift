@@ -119,7 +119,8 @@ struct URLComposerTests {
         "https://a b/", "https://a\\b/", "https://a\u{0}b/", "https://a\r\nb/", "https://a<b/", "https://h%2ftest/",
         "https://h%00/", "https://h%zz/", "https://h:8a/", "https://h:65536/", "https://h:-1/", "https://a:b:c/",
         "https://[::1/", "https://[zz]/", "https://[::1]x/", "https://[::1]:x/", "https://a\u{FF0F}b.test/",
-        "https://\u{202E}x/", "https://[]/", "https://]/",
+        "https://\u{202E}x/", "https://[]/", "https://]/", "https://\u{FF05}00/", "https://a\u{FF05}2Fb.test/",
+        "https://\u{FF05}2F/",
     ])
     func whatMakesNoSafeURLIsAnInvalidURL(path: String) {
         for base in ["https://h.test/v1", nil] {

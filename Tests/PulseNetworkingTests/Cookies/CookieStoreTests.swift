@@ -139,6 +139,29 @@ struct CookieStoreTests {
         }
     }
 
+    /// Trap: a process that began while the device was locked has no cookies for the rest of its life.
+    @Test func readsAFileAsSoonAsItCan() async throws {
+        try await Self.withFile { file in
+            let lines = ["a=1; Max-Age=60", "gone=1; Max-Age=60", "changed=1; Max-Age=60"]
+            await FileCookieStore(file: file).store(setCookie: lines, from: Self.url, now: Self.now)
+            let aside = file.appendingPathExtension("aside")
+            try FileManager.default.moveItem(at: file, to: aside)
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+            let store = FileCookieStore(file: file)
+            for lines in [["b=2; Max-Age=60", "changed=2; Max-Age=60"], ["gone=; Max-Age=0"]] {
+                await store.store(setCookie: lines, from: Self.url, now: Self.now)
+            }
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "b=2; changed=2")
+            #expect(await store.failure != nil)
+            try FileManager.default.removeItem(at: file)
+            try FileManager.default.moveItem(at: aside, to: file)
+            for store in [store, FileCookieStore(file: file)] {
+                #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "a=1; b=2; changed=2")
+                #expect(await store.failure == nil)
+            }
+        }
+    }
+
     @Test func tellsWhyItCouldNotWrite() async throws {
         let store = FileCookieStore(file: URL(fileURLWithPath: "/dev/null/cookies.json"))
         await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)

@@ -79,6 +79,82 @@ struct URLSessionTransportTests {
         }
     }
 
+    /// Trap: iOS takes sockets away in the background; as an error of anybody's, nobody would repeat the call.
+    @Test(
+        arguments: [
+            (NSPOSIXErrorDomain, 53, false, .networkConnectionLost),
+            ("kCFErrorDomainCFNetwork", 310, false, .cannotConnectToHost),
+            ("kCFErrorDomainCFNetwork", 310, true, .networkConnectionLost),
+        ] as [(String, Int, Bool, URLError.Code)])
+    func countsErrorsOfOtherDomainsAsThoseOfTheWire(
+        _ domain: String, _ code: Int, _ hasSent: Bool, _ expected: URLError.Code
+    ) {
+        let cause = NSError(domain: domain, code: code)
+        for hasAnswer in [false, true] {
+            let error = PulseError(
+                wrapping: TransportFailure.meaning(of: cause, hasSent: hasSent || hasAnswer, hasAnswer: hasAnswer))
+            guard case .transport(let code, _) = error else {
+                Issue.record("\(error)")
+                continue
+            }
+            #expect(code == (hasAnswer ? .networkConnectionLost : expected))
+            #expect(error.phase == (hasAnswer ? .responseStarted : .maybeSent))
+            #expect(error.isRetryable)
+        }
+    }
+
+    @Test(arguments: [
+        NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNTLM,
+        NSURLAuthenticationMethodNegotiate,
+    ])
+    func leavesChallengesOfServersForCredentialsAlone(_ method: String) {
+        #expect(SessionDelegate.disposition(of: method, isProxy: false) == .rejectProtectionSpace)
+        #expect(SessionDelegate.disposition(of: method, isProxy: true) == .performDefaultHandling)
+        let trust = "NSURLAuthenticationMethodServerTrust"
+        #expect(SessionDelegate.disposition(of: trust, isProxy: false) == .performDefaultHandling)
+    }
+
+    /// Trap: a connection died under a body that can be made again, and no policy repeats the call.
+    @Test func aBodyThatIsAskedForTwiceMeansALostConnection() throws {
+        let error = TransportFailure.meaning(of: URLError(.requestBodyStreamExhausted), hasSent: true, hasAnswer: false)
+        let failure = try #require(error as? TransportFailure)
+        #expect(failure.code == .networkConnectionLost)
+        #expect(failure.phase == .maybeSent)
+    }
+
+    @Test(
+        arguments: [
+            ("http://a.test/x?y=1", nil, "http://a.test/x?y=1", nil),
+            ("http://ada:a%3Ab@a.test:80/%2Fx?y=%20#z", nil, "http://a.test:80/%2Fx?y=%20#z", "Basic YWRhOmE6Yg=="),
+            ("http://ada@a.test", nil, "http://a.test", "Basic YWRhOg=="),
+            ("http://ada:b@[::1]/", "Bearer c", "http://[::1]/", "Bearer c"),
+        ] as [(String, String?, String, String?)])
+    func turnsUserInfoIntoBasicCredentials(
+        _ address: String, _ own: String?, _ expected: String, _ authorization: String?
+    ) throws {
+        var request = URLRequest(url: try #require(URL(string: address)))
+        request.setValue(own, forHTTPHeaderField: "Authorization")
+        request.sendUserInfo()
+        #expect(request.url?.absoluteString == expected)
+        #expect(request.value(forHTTPHeaderField: "Authorization") == authorization)
+    }
+
+    /// Trap: a call without a way to its host is not queued.
+    @Test(
+        arguments: [
+            (1, ENETUNREACH, true), (1, EHOSTUNREACH, true), (1, ENETDOWN, true), (1, EHOSTDOWN, true),
+            (1, ECONNREFUSED, false), (1, ETIMEDOUT, false), (4, EHOSTUNREACH, false),
+        ] as [(Int, Int32, Bool)])
+    func tellsNoRouteFromARefusal(_ domain: Int, _ number: Int32, _ expected: Bool) {
+        let info = [
+            "_kCFStreamErrorDomainKey": NSNumber(value: domain), "_kCFStreamErrorCodeKey": NSNumber(value: number),
+        ]
+        #expect(URLError.tellsOfNoRoute(info) == expected)
+        let cause = NSError(domain: "kCFErrorDomainCFNetwork", code: -1004, userInfo: info)
+        #expect(URLError.tellsOfNoRoute([NSUnderlyingErrorKey: cause]) == expected)
+        #expect(!URLError.tellsOfNoRoute([:]))
+    }
+
     #if canImport(FoundationNetworking)
     @Test(
         arguments: [

@@ -52,6 +52,15 @@ struct MetricsOutputSinkTests {
         #expect(lines.allSatisfy { $0.utf8.count < 300 })
     }
 
+    /// A breaker of one's own may be kept for each path, or for each user.
+    @Test func circuitsAreBounded() {
+        let lines = Self.lines(
+            { MetricsOutputSink(output: $0) }, (0..<1000).map { .circuitBreakerOpened(endpoint: "circuit \($0)") })
+        #expect(lines.count == 1000)
+        #expect(Set(lines).count == 201)
+        #expect(lines.last == "pulse.circuit.openings 1 circuit=other")
+    }
+
     @Test(arguments: [TimeInterval.nan, -1, .infinity, -.infinity, 1e300])
     func noTimeIsOneThatAMetricsSystemTrapsOn(latency: TimeInterval) {
         let lines = Self.lines(

@@ -34,6 +34,17 @@ struct EventSubscriptionTests {
         #expect(bus.droppedEventCount == 1)
     }
 
+    @Test func itEndsWhenItsReaderLeavesAlsoWhileItIsKept() async {
+        let bus = PulseEventBus()
+        let subscription = bus.subscribe(bufferingNewest: 1)
+        bus.emit(.warning("1"))
+        for await _ in subscription { break }
+        #expect(!bus.isActive)
+        bus.emit(.warning("2"))
+        bus.emit(.warning("3"))
+        #expect(subscription.droppedEventCount == 0)
+    }
+
     @Test func cancellingEndsItAfterWhatIsInTheBuffer() async {
         let bus = PulseEventBus()
         let subscription = bus.subscribe()

@@ -72,6 +72,10 @@ struct OTLPTests {
         let buffer = CallTraceBuffer()
         let tracer = CallTracer(output: buffer, clock: clock)
         for result in results { tracer.emitCall(call, result) }
+        return try spans(of: buffer)
+    }
+
+    private func spans(of buffer: CallTraceBuffer) throws -> [JSONValue] {
         let value = try JSONDecoder().decode(
             JSONValue.self, from: OTLPTraces(resource: resource).json(of: buffer.takeAll()))
         let resource = Self.attributes(value["resourceSpans"]?[0]?["resource"]?["attributes"])
@@ -102,6 +106,23 @@ struct OTLPTests {
         #expect(attributes["error.type"] == ["stringValue": "http"])
         #expect(attributes["http.response.status_code"] == ["intValue": "503"])
         #expect(!"\(spans)".contains("hunter2") && "\(spans)".contains("REDACTED"))
+    }
+
+    /// A POST that a 303 has sent elsewhere goes on as a GET.
+    @Test func theSpanOfAnAttemptHasItsOwnMethod() throws {
+        let call = CallSummary.sample(method: .post)
+        let buffer = CallTraceBuffer()
+        let tracer = CallTracer(output: buffer, clock: clock)
+        tracer.emit(.requestStarted(call))
+        tracer.emit(.attemptStarted(call))
+        tracer.emit(.responseReceived(call, status: 303, byteCount: 0))
+        tracer.emit(.attemptStarted(.sample(host: "b.example", id: call.id)))
+        tracer.emit(.requestCompleted(.ok(), call, latency: 1))
+        let spans = try spans(of: buffer)
+        #expect(spans.map { $0["name"] } == ["POST GetUser", "POST GetUser", "GET GetUser"])
+        #expect(
+            spans.map { Self.attributes($0["attributes"])["http.request.method"]?["stringValue"] }
+                == ["POST", "POST", "GET"])
     }
 
     @Test func aPathIsInNoSpan() throws {

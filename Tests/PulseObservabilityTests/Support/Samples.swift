@@ -6,10 +6,11 @@ import PulseObservability
 extension CallSummary {
     static func sample(
         _ route: String = "GetUser", host: String = "api.example.com", id: UUID = UUID(), attempt: Int = 1,
-        retryDelay: TimeInterval = 0, traceID: String? = nil, parentSpanID: String? = nil, spanID: String? = nil
+        retryDelay: TimeInterval = 0, method: HTTPMethod = .get, traceID: String? = nil, parentSpanID: String? = nil,
+        spanID: String? = nil
     ) -> CallSummary {
         CallSummary(
-            id: id, endpointPath: "/users/42", route: route, method: .get, host: host, attempt: attempt,
+            id: id, endpointPath: "/users/42", route: route, method: method, host: host, attempt: attempt,
             retryDelay: retryDelay, traceID: traceID, parentSpanID: parentSpanID, spanID: spanID)
     }
 }

@@ -18,6 +18,16 @@ struct AuthWaitingTests {
             })
     }
 
+    /// The same, where the refresh heeds its cancellation in the end.
+    private static func heldUntilHeeded(_ gate: Gate) -> AuthStage {
+        AuthStage(
+            FakeSession { session in
+                await gate.pass()
+                try Task.checkCancellation()
+                return session.takeNextToken()
+            })
+    }
+
     @Test func aCancelledWaiterLeavesAloneAndAtOnce() async throws {
         let gate = Gate()
         let stage = Self.held(gate)
@@ -147,12 +157,7 @@ struct AuthWaitingTests {
 
     @Test func theProviderIsAskedAgainIfTheRefreshHeedsItsCancellationInTheEnd() async {
         let gate = Gate()
-        let stage = AuthStage(
-            FakeSession { session in
-                await gate.pass()
-                try Task.checkCancellation()
-                return session.takeNextToken()
-            })
+        let stage = Self.heldUntilHeeded(gate)
         let second = await Self.takeOver(stage, gate)
         gate.open()
         #expect(await second.value == nil)
@@ -190,12 +195,7 @@ struct AuthWaitingTests {
 
     @Test func theEndOfOneClientDoesNotEndTheRefreshThatAnotherWaitsFor() async throws {
         let gate = Gate()
-        let stage = AuthStage(
-            FakeSession { session in
-                await gate.pass()
-                try Task.checkCancellation()
-                return session.takeNextToken()
-            })
+        let stage = Self.heldUntilHeeded(gate)
         let other = PulseClient(
             configuration: stage.client.configuration, plugins: [stage.plugin], transport: stage.transport)
         let call = Task { try await stage.get() }

@@ -96,6 +96,25 @@ struct CacheFlightsWireTests {
 
     // MARK: Terms
 
+    /// Those who hold up the other request may wait for the refresh.
+    @Test func aCallWithinARefreshGoesAlone() async throws {
+        try await CacheStage.run { stage in
+            stage.server.on(.get, "/a") { _ in .raw([.stall]) }
+            let call = Task { try await Self.call(stage) }
+            await stage.cache.keeper.flights.waitUntil(waiters: 1)
+            let refresh = try await WorkScope.run(TokenRefresh(FakeSession())) {
+                let task = Task { try await Self.call(stage) }
+                _ = try await stage.server.requests(atLeast: 2)
+                return task
+            }
+            #expect(stage.cache.keeper.flights.waiterCount == 1)
+            for call in [call, refresh] {
+                call.cancel()
+                _ = await call.result
+            }
+        }
+    }
+
     @Test func callsWhoseEndpointBringsPluginsGoAlone() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }

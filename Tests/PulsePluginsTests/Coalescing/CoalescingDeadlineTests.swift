@@ -3,6 +3,7 @@
 import PulseCore
 import PulseNetworking
 import PulseObservability
+import PulseStorage
 import PulseTesting
 import Testing
 
@@ -119,6 +120,82 @@ struct CoalescingDeadlineTests {
         #expect(await Self.failure(calls[1])?.kind == .deadlineExceeded)
         await stage.client.shutdown()
         #expect(stage.breaker.state(for: "https://api.example.com") == .open)
+    }
+
+    // MARK: Who joins during a wait
+
+    private static let settings = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+        .with(\.retryPolicy, value: .none)
+
+    private static func start(_ client: PulseClient, deadline: TimeInterval?) -> Task<PulseResponse, any Error> {
+        let options = RequestOptions().with(\.deadline, value: deadline).with(\.waitsForConnectivity, value: true)
+        return Task.startingNow { try await client.rawRequest(Plain(), options: options) }
+    }
+
+    /// Moves time, whenever somebody waits for it, until the task has ended.
+    private static func outcome(
+        of task: Task<PulseResponse, any Error>, _ clock: TestClock
+    ) async -> Result<PulseResponse, any Error> {
+        let mover = Task {
+            while !Task.isCancelled {
+                await clock.sleepers(atLeast: 1)
+                await clock.advance(by: 10)
+            }
+        }
+        defer { mover.cancel() }
+        return await task.result
+    }
+
+    @Test func aWaitForAConnectionLastsAsLongAsWhoJoinsItHasTime() async throws {
+        let (clock, plugin, monitor) = (TestClock(), CoalescingPlugin(), ManualConnectivityMonitor.manual())
+        monitor.set(.unsatisfied)
+        let isUp = Locked(false)
+        let transport = MockTransport { request in
+            guard isUp.withLock({ $0 }) else { throw URLError(.notConnectedToInternet) }
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let client = PulseClient(
+            configuration: Self.settings.with(\.clock, value: clock).with(\.connectivity, value: monitor),
+            plugins: [plugin], transport: transport, events: PulseEventBus())
+        let hasty = Self.start(client, deadline: 5)
+        // The deadline's and the wait's own.
+        await clock.sleepers(atLeast: 2)
+        await clock.advance(by: 1)
+        let patient = Self.start(client, deadline: nil)
+        #expect(plugin.waiterCount == 2)
+        await clock.advance(by: 4)
+        #expect(await Self.failure(hasty) != nil)
+        isUp.withLock { $0 = true }
+        #expect(try await Self.outcome(of: patient, clock).get().statusCode == 200)
+        await client.shutdown()
+    }
+
+    @Test func aPlaceInTheRateLimitsLineIsKeptForWhoJoinsAndHasTime() async throws {
+        let (clock, plugin, gate) = (TestClock(), CoalescingPlugin(), Gate())
+        let transport = MockTransport { request in
+            guard request.url?.path == "/pausing" else { return PulseResponse(statusCode: 200, request: request) }
+            await gate.pass()
+            return PulseResponse(statusCode: 429, headers: ["Retry-After": "30"], request: request)
+        }
+        let client = PulseClient(
+            configuration: Self.settings.with(\.clock, value: clock),
+            plugins: [plugin, .rateLimit(requests: 1, per: 10)], transport: transport, events: PulseEventBus())
+        let pausing = Task { try await client.rawRequest(Request<EmptyResponse>(.get, "/pausing")) }
+        await gate.arrivals(atLeast: 1)
+        let hasty = Self.start(client, deadline: 12)
+        await clock.sleepers(atLeast: 2)
+        await clock.advance(by: 1)
+        let patient = Self.start(client, deadline: nil)
+        // With the one that is held.
+        #expect(plugin.waiterCount == 3)
+        await clock.advance(by: 1)
+        // Its answer holds the line until 32.
+        gate.open()
+        _ = await pausing.result
+        #expect(try await Self.outcome(of: patient, clock).get().statusCode == 200)
+        #expect(clock.uptime >= 32)
+        #expect(await Self.failure(hasty)?.kind == .deadlineExceeded)
+        await client.shutdown()
     }
 
     @Test func callsThatAreCancelledSayNothingOfTheHost() async {

@@ -125,6 +125,58 @@ struct CoalescingPluginTests {
         #expect((priority.withLock { $0 } ?? .background) >= .userInitiated)
     }
 
+    /// Answers a PUT at once.
+    private struct Writing: PulsePlugin {
+        let identifier = "com.pulse.tests.writing"
+        let status: Int?
+
+        func intercept(
+            _ request: URLRequest, for context: PluginContext, next: PluginChain
+        ) async throws -> PulseResponse {
+            guard request.httpMethod == "PUT" else { return try await next(request) }
+            guard let status else { throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent) }
+            return PulseResponse(statusCode: status, request: request)
+        }
+    }
+
+    @Test(arguments: [200, 303, 400, nil], ["/a", "/b"])
+    func aReadAfterAWriteJoinsNoneFromBefore(status: Int?, path: String) async throws {
+        let stage = Stage(inner: [Writing(status: status)])
+        let before = stage.start(Plain())
+        _ = try? await stage.client.rawRequest(Plain(path: path, method: .put))
+        let after = stage.start(Plain())
+        stage.gate.open()
+        _ = try await before.value
+        let isShared = path != "/a" || status == 400
+        #expect(try await after.value.origin == (isShared ? PulseResponse.Origin.coalesced : .mock))
+        #expect(stage.transport.requests.count == (isShared ? 1 : 2))
+    }
+
+    /// It would wait for itself.
+    @Test(arguments: [false, true])
+    func aPluginThatStandsTwiceInAChainDoesNotWaitForItself(isCache: Bool) async throws {
+        let (coalescing, cache) = (CoalescingPlugin(), CachePlugin(policy: .rfc9111))
+        let plugin: any PulsePlugin = isCache ? cache : coalescing
+        let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
+        let client = PulseClient(
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            plugins: [plugin, plugin], transport: transport, events: PulseEventBus())
+        for _ in 0..<2 { #expect(try await client.rawRequest(Plain()).statusCode == 200) }
+        #expect(transport.requests.count == 2)
+        #expect(coalescing.runCount + cache.keeper.flights.runCount == 0)
+    }
+
+    /// Those who hold up the other request may wait for the refresh.
+    @Test func aCallWithinARefreshGoesAlone() async throws {
+        let stage = Stage()
+        let first = stage.start(Plain())
+        let refresh = await WorkScope.run(TokenRefresh(FakeSession())) { stage.start(Plain()) }
+        #expect(stage.plugin.waiterCount == 1)
+        stage.gate.open()
+        for call in [first, refresh] { _ = try await call.value }
+        #expect(stage.transport.requests.count == 2)
+    }
+
     @Test func aCallWithinTheWorkOfAnotherGoesAlone() async throws {
         let sent = Locked(0)
         let client = Locked<PulseClient?>(nil)

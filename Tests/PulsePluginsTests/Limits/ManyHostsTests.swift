@@ -71,7 +71,7 @@ struct ManyHostsTests {
         typealias Runs = SharedRuns<String, Never>
         var machine = Runs.StateMachine<Void, Runs.Ticket>()
         let growth = await Self.growth { host in
-            let ticket = machine.join(host, {}) { ticket, _ in ticket }
+            guard let ticket = machine.join(host, {}, seat: { ticket, _ in ticket }) else { return }
             if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) }
             _ = machine.finish(ticket.run, host)
         }

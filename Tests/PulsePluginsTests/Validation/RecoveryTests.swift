@@ -41,6 +41,17 @@ struct RecoveryTests {
         return ValidatorPlugin([validator], maxRepeats: maxRepeats, recoveryTimeout: timeout)
     }
 
+    /// A plugin whose recovery waits at a gate, until it is cancelled.
+    private static func held() -> (session: Session, gate: Turnstile, plugin: ValidatorPlugin) {
+        let (session, gate) = (Session(), Turnstile())
+        let plugin = plugin(
+            .task("login") {
+                try await gate.pass("login")
+                session.isGood.withLock { $0 = true }
+            })
+        return (session, gate, plugin)
+    }
+
     private static func cause(_ task: Task<PulseResponse, any Error>) async -> (any Error)? {
         do {
             _ = try await task.value
@@ -115,6 +126,20 @@ struct RecoveryTests {
         #expect(runs.withLock { $0 } == 1)
     }
 
+    @Test func itIsUrgentWhoeverIsFirstToAsk() async throws {
+        let (session, priority) = (Session(), Locked<TaskPriority?>(nil))
+        let plugin = Self.plugin(
+            .task("login") {
+                priority.withLock { $0 = Task.currentPriority }
+                session.isGood.withLock { $0 = true }
+            })
+        let call = Task(priority: .background) { try await plugin.run { session.answer($0) } }
+        // Waiting for the task itself would make it urgent.
+        while priority.withLock({ $0 == nil }) { await Task.yield() }
+        _ = try await call.value
+        #expect((priority.withLock { $0 } ?? .background) >= .userInitiated)
+    }
+
     @Test func aLateAnswerToARequestSentBeforeTheRecoveryDoesNotAskForAnother() async throws {
         let (session, gate, runs) = (Session(), Turnstile(), Locked(0))
         let plugin = Self.plugin(
@@ -154,12 +179,7 @@ struct RecoveryTests {
     }
 
     @Test func aCancelledCallLeavesAloneAndTheWorkGoesOn() async throws {
-        let (session, gate) = (Session(), Turnstile())
-        let plugin = Self.plugin(
-            .task("login") {
-                try await gate.pass("login")
-                session.isGood.withLock { $0 = true }
-            })
+        let (session, gate, plugin) = Self.held()
         let first = Task { try await plugin.run { session.answer($0) } }
         await gate.arrived(1)
         let second = Task.startingNow { try await plugin.run { session.answer($0) } }
@@ -421,12 +441,7 @@ struct RecoveryTests {
     }
 
     @Test func aShutdownEndsTheRecoveryThatNobodyWaitsForAndThePluginStaysUsable() async throws {
-        let (session, gate) = (Session(), Turnstile())
-        let plugin = Self.plugin(
-            .task("login") {
-                try await gate.pass("login")
-                session.isGood.withLock { $0 = true }
-            })
+        let (session, gate, plugin) = Self.held()
         let call = Task { try await plugin.run { session.answer($0) } }
         await gate.arrived(1)
         call.cancel()
@@ -439,12 +454,7 @@ struct RecoveryTests {
     }
 
     @Test func aShutdownLeavesARecoveryThatCallsWaitFor() async throws {
-        let (session, gate) = (Session(), Turnstile())
-        let plugin = Self.plugin(
-            .task("login") {
-                try await gate.pass("login")
-                session.isGood.withLock { $0 = true }
-            })
+        let (session, gate, plugin) = Self.held()
         let call = Task { try await plugin.run { session.answer($0) } }
         await gate.arrived(1)
         await plugin.shutdown()

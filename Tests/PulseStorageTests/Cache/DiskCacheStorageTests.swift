@@ -36,6 +36,33 @@ struct DiskCacheStorageTests {
         }
     }
 
+    /// It tells nobody whose it is.
+    @Test(arguments: [CacheSelection.all, .partition("account:alice")])
+    func whatAKilledProcessWasWritingGoesWithEverything(selection: CacheSelection) async throws {
+        try await TestFolder.run { folder in
+            let rest = folder.url.appendingPathComponent("v1/tmp/0-killed")
+            try FileManager.default.createDirectory(
+                at: rest.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data("half an answer".utf8).write(to: rest)
+            _ = try await folder.store().remove(selection)
+            #expect(!FileManager.default.fileExists(atPath: rest.path))
+        }
+    }
+
+    @Test func theFolderIsProtectedBeforeAnythingIsInIt() async throws {
+        try await TestFolder.run { folder in
+            let contents = Locked<[String]?>(nil)
+            let cache = DiskFolder(
+                folder.url,
+                protect: { path in
+                    contents.withLock { $0 = try? FileManager.default.contentsOfDirectory(atPath: path) }
+                })
+            try cache.makeFolders(cache.temporaryPath)
+            #expect(contents.withLock { $0 } == [])
+            #expect(FileManager.default.fileExists(atPath: cache.temporaryPath))
+        }
+    }
+
     @Test func anotherProcessFindsWhatThisOneKept() async throws {
         try await TestFolder.run { folder in
             try await folder.store().put("hello", .test("/a", partition: "p"))

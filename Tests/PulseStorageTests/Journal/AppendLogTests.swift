@@ -44,6 +44,29 @@ struct AppendLogTests {
         await log.close()
     }
 
+    /// Its number may be another file's by then; without room for one more file it certainly is.
+    @Test func aMendThatCannotOpenTheFileAgainClosesNoOtherFile() async throws {
+        try await write(3)
+        var bytes = try Data(contentsOf: url)
+        bytes[LogHeader.line.count + 20] ^= 0xFF
+        try bytes.write(to: url)
+        let (opened, other) = (Locked(0), Locked<Int32>(-1))
+        var disk = Disk.system
+        disk.open = { [path = url.path] file, flags in
+            if file == path { opened.withLock { $0 += 1 } }
+            guard file == path, opened.withLock({ $0 }) == 2 else { return systemOpen(file, flags) }
+            other.withLock { $0 = systemOpen("/dev/null", O_RDONLY) }
+            errno = EMFILE
+            return -1
+        }
+        let file = LogFile(url, disk: disk) { _ in }
+        #expect(throws: JournalFailure.self) { try file.exclusively {} }
+        file.close()
+        let number = other.withLock { $0 }
+        #expect(number >= 0 && fcntl(number, F_GETFD) != -1)
+        _ = SystemFile.close(number)
+    }
+
     // MARK: Records
 
     @Test func keepsWhatWasAppendedInItsOrder() async throws {

@@ -23,6 +23,23 @@ struct MemoryLogTests {
         #expect(try await log.read { location } == first)
     }
 
+    @Test func keepsNoEarlierFormAndNoReasonOfWhatLivesAgain() async throws {
+        let mirror = LogMirror()
+        let log = MemoryLog { mirror.apply($0) }
+        let id = UUID(number: 1)
+        try await log.append([LogRecord.sample(1), LogRecord.sample(2)])
+        for number in 0..<100 { try await log.append([LogRecord("U", id, payload: Data("\(number)".utf8))]) }
+        #expect(await log.count == 2)
+        try await log.append([LogRecord("D", id), LogRecord("U", id, payload: Data("last".utf8))])
+        #expect(await log.count == 3)
+        let last = mirror.location(of: id)
+        #expect(try await log.read { last }?.payload == Data("last".utf8))
+        try await log.append([LogRecord("q", id)])
+        #expect(await log.count == 2)
+        try await log.append([LogRecord("r", id)])
+        #expect(await log.count == 1)
+    }
+
     @Test func aCompactedOneHoldsWhatItWasGiven() async throws {
         let mirror = LogMirror()
         let log = MemoryLog { mirror.apply($0) }

@@ -372,6 +372,97 @@ struct OfflineQueueTests {
         #expect(try await found().isEmpty)
     }
 
+    /// A later attempt might go with the token of whoever logs in next.
+    @Test(arguments: ["one", "all", "account"])
+    func whatIsRemovedOnItsWayIsCancelledAndHoldsNobodyUp(removing: String) async throws {
+        let queue = queue()
+        let (isOnItsWay, replays) = AsyncStream.makeStream(of: Void.self)
+        queue.answer { [clock = queue.clock] replay in
+            guard replay.request.url?.path == "/1" else { return .status(200) }
+            replays.yield()
+            // Until it is cancelled.
+            try? await clock.sleep(.greatestFiniteMagnitude)
+            return .failure(.cancelled)
+        }
+        let id = try await queue.enqueue("/1", account: "a", isOffline: false)
+        for await _ in isOnItsWay { break }
+        switch removing {
+        case "one": try await queue.queue.remove(id: id)
+        case "all": try await queue.queue.removeAll()
+        default: try await queue.queue.removeAll(account: "a")
+        }
+        let next = try await queue.enqueue("/2", isOffline: false)
+        await queue.event { $0.isCompletion(of: next) }
+        #expect(queue.sent == ["/1", "/2"])
+        #expect(queue.clock.uptime == 0)
+        await queue.queue.close()
+    }
+
+    @Test(arguments: [false, true])
+    func aRemovalCancelsNoOtherReplay(isOfAccount: Bool) async throws {
+        let queue = queue()
+        let (areOnTheirWay, replays) = AsyncStream.makeStream(of: Void.self)
+        let cancelled = Locked<[String]>([])
+        queue.answer { [clock = queue.clock] replay in
+            replays.yield()
+            do {
+                try await clock.sleep(1)
+                return .status(200)
+            } catch {
+                cancelled.withLock { $0.append(replay.request.url?.path ?? "") }
+                return .failure(.cancelled)
+            }
+        }
+        let removed = try await queue.enqueue("/1", tag: "a", account: "a", isOffline: false)
+        let kept = try await queue.enqueue("/2", tag: "b", account: "b", isOffline: false)
+        var started = areOnTheirWay.makeAsyncIterator()
+        for _ in 0..<2 { await started.next() }
+        if isOfAccount {
+            try await queue.queue.removeAll(account: "a")
+        } else {
+            try await queue.queue.remove(id: removed)
+        }
+        await queue.event(movingBy: 1) { $0.isCompletion(of: kept) }
+        #expect(cancelled.withLock { $0 } == ["/1"])
+        #expect(queue.sent.count == 2)
+        await queue.queue.close()
+    }
+
+    /// As on a device without a network: there is no verdict that would be written down.
+    @Test(arguments: [false, true])
+    func aJournalWithoutVerdictsDoesNotGrow(isUpdated: Bool) async throws {
+        let policy = OfflineQueuePolicy(maxQueueSize: 2, requestExpiry: .infinity, whenFull: .dropOldest)
+        let queue = queue(policy: policy, answer: { _ in .failure(.noConnection) })
+        let body = Data(repeating: 1, count: 10_000)
+        let id = try await queue.enqueue("/1")
+        for number in 0..<100 {
+            if isUpdated {
+                try await queue.queue.update(id: id) { $0.body = body + Data("\(number)".utf8) }
+            } else {
+                try await queue.enqueue("/\(number)", body: .data(body))
+            }
+        }
+        let attributes = try FileManager.default.attributesOfItem(atPath: directory.file("journal").path)
+        #expect(try #require(attributes[.size] as? Int) <= 384 << 10)
+        await queue.queue.close()
+        #expect(try await found().count == (isUpdated ? 1 : 2))
+    }
+
+    @Test func aDeadLetterThatIsAboutToGoCannotBeSentAgainAndARevivedOneDoesNotGo() async throws {
+        let queue = queue(answer: { _ in .status(422) })
+        let id = try await queue.enqueue("/1", isOffline: false)
+        try await queue.queue.drain()
+        queue.queue.core.decide { $0.entries[id]?.isEnding = true }
+        let error = await #expect(throws: PulseError.self) { try await queue.queue.retryDeadLetter(id: id) }
+        #expect(error?.kind == .invalidRequest)
+        queue.queue.core.decide { $0.entries[id]?.isEnding = false }
+        queue.answer { _ in .failure(.noConnection) }
+        try await queue.queue.retryDeadLetter(id: id)
+        await queue.queue.end(id, .surplus)
+        #expect(try await queue.queue.pending().map(\.id) == [id])
+        await queue.queue.close()
+    }
+
     @Test func anUpdateChangesTheRequestAndKeepsItsPlaceAndKey() async throws {
         let queue = queue(answer: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1", body: .data(Data("old".utf8)))

@@ -396,6 +396,16 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
+    /// Its record was under way to the disk when the entry was handed out.
+    @Test func theVerdictIsOnTheFormThatWasRead() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        #expect(queue.sent() == [id])
+        queue.write(LogRecord("U", id, payload: Data("new".utf8)))
+        #expect(queue.machine.takeForm(of: id)?.offset == 1)
+        #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: true))
+    }
+
     /// Another process compacts before this one has seen the new form.
     @Test func aVerdictOnAFormThatACompactionTookOutDoesNotEndTheEntry() {
         var queue = MachineUnderTest()
@@ -423,6 +433,35 @@ struct QueueStateMachineTests {
         for id in ids(1, 2, 3) { queue.write(OfflineQueue.StateMachine.removal(id, .surplus)) }
         #expect(queue.machine.deadCount == 2)
         #expect(queue.next() == [])
+    }
+
+    @Test func aDeadLetterTooManyIsEitherGoneOrSentAgain() {
+        var queue = MachineUnderTest(capacity: 1)
+        for number in 1...2 {
+            let id = queue.enqueue(number)
+            queue.write(LogRecord("D", id))
+        }
+        let id = UUID(number: 1)
+        #expect(queue.machine.mayRevive(id))
+        #expect(queue.next() == [.end(id, .surplus)])
+        #expect(!queue.machine.mayRevive(id) && queue.machine.mayEnd(id, .surplus))
+        // Its revival was admitted first, and is written in the same turn.
+        queue.machine.entries[id]?.isChanging = true
+        #expect(!queue.machine.mayEnd(id, .surplus))
+        queue.write(LogRecord("q", id, expiry: 0))
+        #expect(!queue.machine.mayEnd(id, .surplus) && queue.machine.mayEnd(id, .expired))
+        queue.machine.keep(id, uptime: 0, now: 0)
+        #expect(queue.sent() == [id])
+    }
+
+    @Test func whatIsCancelledSinceItIsGoneHoldsNobodyUp() {
+        var queue = MachineUnderTest()
+        let id = queue.enqueue(1)
+        #expect(queue.sent() == [id])
+        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        queue.finish(id, .stopped)
+        queue.enqueue(2)
+        #expect(queue.sent() == ids(2))
     }
 
     @Test func aPauseEndsWithItsDrainerWhichGoesOnlyWhenNothingIsLeft() {

@@ -210,6 +210,22 @@ struct CassetteTests {
         await client.shutdown()
     }
 
+    @Test(arguments: [
+        PulseError.responseTooLarge(limit: 7), .unsupported("upgrades"), .invalidRequest(reason: "no method"),
+        .sslPinningFailed(host: "api.example.com"),
+    ])
+    func failuresOfTheTransportArePlayedAsWhatTheyWere(failure: PulseError) async throws {
+        let cassette = try await record([Request<String>(.get, "/a")]) { _ in throw failure }
+        let client = client(CassettePlayer(cassette))
+        guard case .failure(let error) = await client.result(of: Request<String>(.get, "/a")) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(error.kind == failure.kind)
+        #expect(error.localizedDescription == failure.localizedDescription)
+        await client.shutdown()
+    }
+
     @Test func bytesThatAreNoTextComeBackAsTheyWere() async throws {
         let bytes = Data((0...255).map { UInt8($0) })
         let cassette = try await record([Request<String>(.get, "/a")]) { request in
@@ -433,6 +449,38 @@ struct CassetteTests {
         }
         #expect(error.localizedDescription.contains("only its beginning was kept"))
         await client.shutdown()
+    }
+
+    /// The recorder of an app keeps them: the copy that hedging gave up, the request of a closed screen.
+    @Test func requestsThatWereCancelledOrUnderWayAreNotPlayed() async throws {
+        let recorder = PulseRecorder(clock: TestClock())
+        let count = Locked(0)
+        let har = Locked(Data())
+        let recorded = PulseClient(
+            configuration: PulseConfiguration(baseURL: Self.home), plugins: [recorder],
+            transport: MockTransport { request in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == 1 { throw CancellationError() }
+                if number == 3 { har.withLock { $0 = recorder.recording().har() } }
+                return PulseResponse(statusCode: 200, data: Data("answer".utf8), request: request)
+            })
+        for _ in 0..<3 { _ = await recorded.result(of: Request<String>(.get, "/a")) }
+        await recorded.shutdown()
+        let cassette = try Cassette(har: har.withLock { $0 })
+        #expect(cassette.count == 3)
+        let players: [any Transport] = [
+            CassettePlayer(cassette), CassettePlayer(cassette, order: .asRecorded),
+            MockTransport(stubs: cassette.stubs()),
+        ]
+        for player in players {
+            let client = client(player)
+            #expect(try await client.request(Request<String>(.get, "/a")) == "answer")
+            #expect((player as? CassettePlayer)?.unplayedCount ?? 0 == 0)
+            await client.shutdown()
+        }
     }
 
     @Test func theFileOfABrowserIsPlayedThoughItHasSecrets() async throws {

@@ -106,6 +106,21 @@ struct MockServerFaultTests {
         }
     }
 
+    /// A socket that nobody reads does not tell that its client has left.
+    @Test(arguments: [MockServer.Reading.headOnly, .interrupted(after: 1000, .stall)])
+    func noticesThatAClientLeavesAStallWithItsBodyUnread(_ reading: MockServer.Reading) async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/", reading: reading) { _ in .raw([.stall]) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(
+                "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"
+                    + String(repeating: "a", count: 1_000_000))
+            client.close()
+            let activity = try await server.wait { $0.openConnectionCount == 0 }
+            #expect(activity.connectionsClosedByClient.count == 1)
+        }
+    }
+
     // MARK: Instead of an answer
 
     @Test func closesAKeptAliveConnectionAfterTheRequestWasRead() async throws {
@@ -201,9 +216,35 @@ struct MockServerFaultTests {
             let answer = try await client.exchange(get("/"))
             #expect(answer.body == "0123456789")
             // 39 bytes of head in 4 pieces, 10 of body in one; the head and the body are pieces of their own.
-            try await server.wait { $0.connections[0].sentByteCount == 49 }
-            #expect(clock.sleeps.allSatisfy { $0 == 0.5 })
-            #expect(clock.sleeps.count >= 4)
+            #expect(clock.sleeps == [0.5, 0.5, 0.5, 0.5])
+        }
+    }
+
+    @Test func readsTheNextRequestAsSoonAsTheLastDropIsSent() async throws {
+        let clock = TestClock()
+        try await MockServer.run(clock: clock) { server in
+            server.on(.get, "/") { _ in Response.status(200).dripping(4096, every: 1) }
+            let client = try WireClient.connect(to: server.port)
+            for _ in 0..<2 {
+                #expect(try await client.exchange(get("/")).status == 200)
+            }
+            #expect(clock.sleeps.isEmpty)
+        }
+    }
+
+    @Test func dripsAStreamAsItsOtherBytes() async throws {
+        let clock = TestClock(autoAdvances: true)
+        try await MockServer.run(clock: clock) { server in
+            let (stream, source) = AsyncStream<Data>.makeStream()
+            source.yield(Data("ab".utf8))
+            source.yield(Data("cd".utf8))
+            source.finish()
+            server.on(.get, "/") { _ in Response(body: .stream(stream), framing: .untilClose).dripping(4096, every: 2) }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(get("/"))
+            #expect(try await client.receiveToEnd().text.hasSuffix("\r\n\r\nabcd"))
+            // The head is a piece of its own.
+            #expect(clock.sleeps == [2, 2])
         }
     }
 

@@ -80,6 +80,29 @@ struct MockServerTests {
         }
     }
 
+    /// RFC 9110, section 15.2, and RFC 9112, section 6.1.
+    @Test func sendsAClientOfHTTP10NothingThatItDoesNotKnow() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in
+                var response = MockServer.Response(body: .repeating(Data("ab".utf8), times: 2))
+                response.informational = [.init(status: 103)]
+                return response
+            }
+            server.on(.get, "/stream") { _ in
+                let (stream, source) = AsyncStream<Data>.makeStream()
+                source.yield(Data("abc".utf8))
+                source.finish()
+                return MockServer.Response(body: .stream(stream))
+            }
+            let client = try WireClient.connect(to: server.port)
+            let answer = try await client.exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            #expect(answer == .init(head: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", body: "abab"))
+            try await client.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            let text = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"
+            #expect(try await client.receiveToEnd() == (text, .finished))
+        }
+    }
+
     @Test func answersPipelinedRequestsInTheirOrder() async throws {
         try await MockServer.run { server in
             server.on(.get, "/{name}") { .text($0.parameters["name"] ?? "") }

@@ -16,7 +16,7 @@ struct ResponseScriptTests {
             case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
             case .repeating(let bytes, let times):
                 "<\(times.map(String.init) ?? "∞") x \(String(decoding: bytes, as: UTF8.self))>"
-            case .stream: "<stream>"
+            case .stream(_, let isChunked): isChunked ? "<chunked stream>" : "<stream>"
             case .delay(let seconds): "<\(seconds)>"
             case .stall: "<stall>"
             case .halfClose: "<half>"
@@ -73,6 +73,23 @@ struct ResponseScriptTests {
         #expect(
             Self.text(of: Self.plain.header("content-length", "4"))
                 == "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n0123456789")
+    }
+
+    @Test(
+        arguments: [
+            (nil, "Transfer-Encoding: chunked\r\n\r\n<chunked stream>0\r\n\r\n"),
+            (("Content-Length", "10"), "Content-Length: 10\r\n\r\n<stream>"),
+            (
+                ("transfer-encoding", "chunked"),
+                "transfer-encoding: chunked\r\n\r\n<chunked stream>0\r\n\r\n"
+            ),
+        ] as [((String, String)?, String)])
+    func sendsABodyOfUnknownLengthAsTheHeadersSay(_ header: (String, String)?, expected: String) {
+        let (stream, source) = AsyncStream<Data>.makeStream()
+        source.finish()
+        var response = Response(body: .stream(stream))
+        if let (name, value) = header { response = response.header(name, value) }
+        #expect(Self.text(of: response) == "HTTP/1.1 200 OK\r\n" + expected)
     }
 
     @Test func keepsHeadersInTheirOrderAndSendsAnUnknownStatus() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseNetworking
 import PulseTesting
 import Testing
 
@@ -87,6 +88,21 @@ struct StubTests {
             }
             #expect(stubs.allSatisfy { $0.count == 0 })
         }
+    }
+
+    @Test func showsNoSecretThatItsClientKnows() async throws {
+        let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            .with(\.secretHeaders, value: ["badge"])
+        let client = PulseClient(configuration: configuration, transport: MockTransport(stubs: []))
+        let result = await client.result(of: Request<String>(.get, "/a").query("badge", "hunter2"))
+        guard case .failure(.custom(let unmatched as UnmatchedRequest)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(
+            unmatched.description
+                == "no stub for GET https://api.example.com/a?badge=\(Redaction.mask): there are none")
+        await client.shutdown()
     }
 
     @Test func saysThatThereAreNoStubs() async {

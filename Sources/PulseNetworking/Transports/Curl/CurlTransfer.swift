@@ -245,6 +245,15 @@ final class CurlTransfer: @unchecked Sendable {
         return pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T)) < length
     }
 
+    /// Whether its connection may serve others too, so that what happens there tells nothing about this transfer.
+    ///
+    /// The version is known from the answer's first line on, and before that the TLS knows what was agreed on; the
+    /// version alone where there is another TLS than OpenSSL.
+    private var sharesConnection: Bool {
+        pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_HTTP_VERSION)) >= PULSE_CURL_HTTP_VERSION_2_0
+            || pulse_tls_state(easy) == PULSE_TLS_MULTIPLEXED
+    }
+
     func timeout(now: TimeInterval) -> TimeoutCheck {
         if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
             // When, not that: this may be the first look for as long as the timeout is.
@@ -263,8 +272,7 @@ final class CurlTransfer: @unchecked Sendable {
         }
         var latest = max(way.lastActivity, connectedAt)
         if now >= latest + request.idleTimeout {
-            // A connection that serves other transfers too tells nothing about this one.
-            if pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_HTTP_VERSION)) < PULSE_CURL_HTTP_VERSION_2_0 {
+            if !sharesConnection {
                 way.lastActivity = max(way.lastActivity, pulse_loop_last_activity(poller, easy))
             }
             latest = max(way.lastActivity, latest)

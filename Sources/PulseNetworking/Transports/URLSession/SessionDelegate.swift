@@ -7,6 +7,8 @@ import PulseCore
 final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     private struct State {
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
+        /// Bodies that were not sent whole, until their tasks are over.
+        var aborted: [ObjectIdentifier: SessionUpload] = [:]
         var isShutDown = false
     }
 
@@ -17,13 +19,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
 
     /// Runs a task to its end, or to the head of an answer whose body goes to a pipe. Cancelling ends the wait at once,
     /// whenever the session reports it.
+    ///
+    /// - Parameter timings: gets what was measured, before the end of the answer's body.
     func run(
-        _ task: URLSessionTask, into sink: SessionExchange.Sink,
+        _ task: URLSessionTask, into sink: SessionExchange.Sink, timings: Locked<TransferTimings?> = Locked(nil),
         progress: (@Sendable (TransferProgress) -> Void)? = nil, sending body: TransportRequest.Body = .none
     ) async throws -> PulseResponse {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                var exchange = SessionExchange(task, sink, progress, continuation)
+                var exchange = SessionExchange(task, sink, timings, progress, continuation)
                 switch body {
                 case .none: break
                 case .bytes, .file: exchange.reportsUpload = true
@@ -71,7 +75,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
 
     /// Hands over the outcome and stops the task, once; what the session reports later finds no exchange.
     private func end(_ task: URLSessionTask, with result: Result<PulseResponse, any Error>) {
-        let exchange = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(task)) }
+        let exchange = state.withLock { state in
+            let exchange = state.exchanges.removeValue(forKey: ObjectIdentifier(task))
+            // The session still has to report the end of the task.
+            if let exchange, exchange.end == nil { state.aborted[ObjectIdentifier(task)] = exchange.upload }
+            return exchange
+        }
         guard let exchange else { return }
         exchange.upload?.end()
         if let continuation = exchange.continuation {
@@ -136,8 +145,19 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
             finish(task)
             cancellations.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         } else {
-            completionHandler(.performDefaultHandling, nil)
+            let space = challenge.protectionSpace
+            completionHandler(Self.disposition(of: space.authenticationMethod, isProxy: space.proxyType != nil), nil)
         }
+    }
+
+    /// Who is asked for credentials, as by Kerberos, would send the request again. What the system knows about servers,
+    /// certificates and proxies stays its business.
+    static func disposition(of method: String, isProxy: Bool) -> URLSession.AuthChallengeDisposition {
+        let credentials = [
+            NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
+            NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate, NSURLAuthenticationMethodHTMLForm,
+        ]
+        return !isProxy && credentials.contains(method) ? .rejectProtectionSpace : .performDefaultHandling
     }
 
     func urlSession(
@@ -161,17 +181,19 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
         guard let last = metrics.transactionMetrics.last else { return }
         let hasSent = metrics.transactionMetrics.contains { $0.requestStartDate != nil }
-        state.withLock { state in
-            state.exchanges[ObjectIdentifier(task)]?.timings = TransferTimings(last)
+        let exchange = state.withLock { state in
             state.exchanges[ObjectIdentifier(task)]?.hasSent = hasSent
+            return state.exchanges[ObjectIdentifier(task)]
         }
+        exchange?.timings.withLock { $0 = TransferTimings(last) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        _ = state.withLock { $0.aborted.removeValue(forKey: ObjectIdentifier(task)) }
         let result: Result<Void, any Error>? = state.withLock { state in
             guard let exchange = state.exchanges[ObjectIdentifier(task)] else { return nil }
             let result: Result<Void, any Error> =
-                error.map { .failure(Self.failure($0, of: exchange)) } ?? .success(())
+                error.map { .failure(exchange.meaning(of: $0)) } ?? .success(())
             state.exchanges[ObjectIdentifier(task)]?.end = result
             return exchange.continuation == nil ? nil : result
         }
@@ -187,16 +209,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(task)] }) else { return }
         let failure = TransportFailure(code: .badServerResponse, phase: .maybeSent)
         end(task, with: exchange.answer.map { .success($0) } ?? .failure(failure))
-    }
-
-    private static func failure(_ error: any Error, of exchange: SessionExchange) -> any Error {
-        guard let error = error as? URLError else { return error }
-        if error.code == .cancelled { return CancellationError() }
-        let (code, isBeforeSend) = error.meaning
-        // The code alone may mislead: an error of TLS can also come in the middle of an answer.
-        let phase: PulseError.Phase =
-            exchange.response != nil ? .responseStarted : isBeforeSend && !exchange.hasSent ? .beforeSend : .maybeSent
-        return TransportFailure(code: code, phase: phase, underlying: error)
     }
 }
 

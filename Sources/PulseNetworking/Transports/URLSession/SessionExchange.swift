@@ -32,8 +32,9 @@ struct SessionExchange: Sendable {
     var upload: SessionUpload?
     /// Whether progress is that of the upload, which the session reports.
     var reportsUpload = false
-    /// The timings of its last transaction; only Apple's Foundation measures them.
-    var timings: TransferTimings?
+    /// The timings of its last transaction, which come at its end, when the reader of a stream has its answer long
+    /// since; only Apple's Foundation measures them.
+    let timings: Locked<TransferTimings?>
     /// Whether a transaction has begun to send, by the same measurement.
     var hasSent = false
 
@@ -43,11 +44,13 @@ struct SessionExchange: Sendable {
     var end: Result<Void, any Error>?
 
     init(
-        _ task: URLSessionTask, _ sink: Sink, _ progress: (@Sendable (TransferProgress) -> Void)?,
+        _ task: URLSessionTask, _ sink: Sink, _ timings: Locked<TransferTimings?>,
+        _ progress: (@Sendable (TransferProgress) -> Void)?,
         _ continuation: CheckedContinuation<PulseResponse, any Error>
     ) {
         self.task = task
         self.sink = sink
+        self.timings = timings
         self.progress = progress
         self.continuation = continuation
     }
@@ -86,6 +89,10 @@ struct SessionExchange: Sendable {
         return limit
     }
 
+    func meaning(of error: any Error) -> any Error {
+        TransportFailure.meaning(of: error, hasSent: hasSent, hasAnswer: response != nil)
+    }
+
     /// Nil without a head.
     var answer: PulseResponse? {
         guard let response = response ?? task.response as? HTTPURLResponse, let request = task.originalRequest else {
@@ -96,7 +103,7 @@ struct SessionExchange: Sendable {
         answer.headers.separateCookies()
         if isTruncated { answer.isTruncated = true }
         answer.file = file
-        answer.timings = timings
+        answer.timings = timings.withLock { $0 }
         return answer
     }
 }

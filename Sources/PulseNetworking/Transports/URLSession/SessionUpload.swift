@@ -55,7 +55,8 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
         queue.sync { hasEnded || pipe != nil ? nil : begin() }
     }
 
-    /// Ends the upload: nobody reads any more.
+    /// Stops feeding. Closed here, the stream would end like a whole body, for which a server would take what has come
+    /// of it: it closes with this object, which has to stay until its task is over.
     func end() {
         queue.async { self.stop() }
     }
@@ -90,12 +91,14 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     }
 
     private func pump() {
-        while let output, output.hasSpaceAvailable {
+        while !hasEnded, let output, output.hasSpaceAvailable {
             if rest.isEmpty {
                 switch fill() {
                 case .bytes: break
                 case .nothingYet: return
-                case .end: return stop()
+                case .end:
+                    stop()
+                    return output.close()
                 case .failed(let error):
                     stop()
                     return onFailure(error)
@@ -126,8 +129,10 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
         guard let output else { return }
         output.delegate = nil
         CFWriteStreamSetDispatchQueue(output, nil)
-        output.close()
-        self.output = nil
+    }
+
+    deinit {
+        output?.close()
     }
 }
 

@@ -94,10 +94,13 @@ extension URLError {
     /// connecting, which cannot be told.
     var meaning: (code: Code, isBeforeSend: Bool) {
         switch code {
+        case .cannotConnectToHost where Self.tellsOfNoRoute(errorUserInfo): (.notConnectedToInternet, true)
         case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet, .dataNotAllowed,
             .internationalRoamingOff, .callIsActive, .secureConnectionFailed, .serverCertificateUntrusted,
             .serverCertificateHasBadDate, .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot,
-            .clientCertificateRejected, .clientCertificateRequired, .badURL, .unsupportedURL:
+            .clientCertificateRejected, .clientCertificateRequired, .badURL, .unsupportedURL,
+            .appTransportSecurityRequiresSecureConnection, .fileDoesNotExist, .fileIsDirectory, .cannotOpenFile,
+            .noPermissionsToReadFile:
             (code, true)
         default: (code, false)
         }

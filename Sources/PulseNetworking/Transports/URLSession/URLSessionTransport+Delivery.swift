@@ -14,8 +14,10 @@ extension URLSessionTransport {
         }
         // With a body to send, progress is that of the upload.
         let hasBody = request.body.isPresent
+        let timings = Locked<TransferTimings?>(nil)
         var response = try await exchanges.run(
-            task, into: .pipe(pipe), progress: hasBody ? request.progress : nil, sending: request.body)
+            task, into: .pipe(pipe), timings: timings, progress: hasBody ? request.progress : nil, sending: request.body
+        )
         guard (200..<300).contains(response.statusCode) else { return response }
         let stream = ByteStream {
             try await pipe.read()
@@ -23,6 +25,7 @@ extension URLSessionTransport {
             pipe.finish(CancellationError())
             exchanges.cancel(task)
         }
+        stream.timingsAtEnd = { timings.withLock { $0 } }
         stream.onEnd { _ in
             withExtendedLifetime((session, slot)) {}
         }
@@ -34,6 +37,7 @@ extension URLSessionTransport {
         try await FileSink(file, offset: start).take(
             stream, total: response.bodyLength, hasBody ? nil : request.progress)
         response.file = file
+        response.timings = timings.withLock { $0 }
         return response
     }
 

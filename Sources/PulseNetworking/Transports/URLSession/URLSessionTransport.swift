@@ -65,6 +65,8 @@ public final class URLSessionTransport: Transport {
         defer { withExtendedLifetime(slot) {} }
         try Task.checkCancellation()
         guard !exchanges.isShutDown else { throw CancellationError() }
+        // Foundation may end the process for a file that it cannot open, or say that it may have been sent.
+        if case .file(let file) = request.body { _ = try FileSource(file) }
         let session = session(for: request)
         let start = SystemClock().uptime
         var response: PulseResponse
@@ -115,6 +117,7 @@ public final class URLSessionTransport: Transport {
         urlRequest.timeoutInterval = Self.timeoutInterval(request.idleTimeout)
         urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
         urlRequest.httpShouldHandleCookies = false
+        urlRequest.sendUserInfo()
         return urlRequest
     }
 
@@ -169,6 +172,22 @@ final class SessionLease: Sendable {
 
     deinit {
         owner.dispose(session)
+    }
+}
+
+extension URLRequest {
+    /// Turns user info in the URL into Basic credentials, unless there are others, as libcurl does: Foundation would
+    /// keep it back until a challenge, and send the request again for that.
+    mutating func sendUserInfo() {
+        guard let url, url.user != nil || url.password != nil,
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return }
+        if value(forHTTPHeaderField: "Authorization") == nil {
+            let field = HTTPHeaders.Field.authorization(username: parts.user ?? "", password: parts.password ?? "")
+            setValue(field.value, forHTTPHeaderField: field.name)
+        }
+        (parts.user, parts.password) = (nil, nil)
+        self.url = parts.url ?? url
     }
 }
 

@@ -14,11 +14,17 @@ struct DiskFolder: Sendable {
 
     let path: String
     private let refusesToOpen: (@Sendable () -> Int32?)?
+    private let protect: @Sendable (String) -> Void
 
     /// - Parameter refusesToOpen: for tests: what the system says where it should not open a file.
-    init(_ directory: URL, refusesToOpen: (@Sendable () -> Int32?)? = nil) {
+    /// - Parameter protect: gives the folder its protection.
+    init(
+        _ directory: URL, refusesToOpen: (@Sendable () -> Int32?)? = nil,
+        protect: @escaping @Sendable (String) -> Void = { FileProtection.apply(to: $0) }
+    ) {
         path = directory.path + "/" + Self.version
         self.refusesToOpen = refusesToOpen
+        self.protect = protect
     }
 
     var temporaryPath: String { path + "/tmp" }
@@ -94,10 +100,12 @@ struct DiskFolder: Sendable {
     }
 
     func makeFolders(_ path: String) throws {
-        let isFirst = access(self.path, F_OK) != 0
+        if access(self.path, F_OK) != 0 {
+            try makeFolder(self.path)
+            // Before anything is in it: what is made in it later is protected in the same way.
+            protect(self.path)
+        }
         try makeFolder(path)
-        // What is made in it later is protected in the same way.
-        if isFirst { FileProtection.apply(to: self.path) }
     }
 
     private func makeFolder(_ path: String) throws {

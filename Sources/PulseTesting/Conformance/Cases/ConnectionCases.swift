@@ -21,12 +21,14 @@ extension TransportConformance.Case {
             let request = try stage.request(at: "http://\(name)/")
             try await stage.expect(.transport(.cannotFindHost, .beforeSend), of: request)
         },
-        .wire("a body whose file is missing fails, and nothing is sent") { _ in
+        .wire("a body whose file is missing or a folder fails, and nothing is sent") { _ in
             .status(200)
         } play: { stage in
-            let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
-            let error = try await stage.failure(of: stage.request(.put, body: .file(file)))
-            try Check.equal(error.phase, .beforeSend, "the phase of \(error)")
+            let folder = FileManager.default.temporaryDirectory
+            for file in [folder.appendingPathComponent("pulse-\(UUID().uuidString)"), folder] {
+                let request = try stage.request(.put, body: .file(file))
+                try await stage.expect(.transport(.cannotOpenFile, .beforeSend), of: request)
+            }
             try Check.equal(stage.requests.count, 0, "the number of requests that came")
         },
         .wire("a connection that hangs ends with a timeout") { _ in

@@ -177,22 +177,62 @@ extension TransportConformance.Case {
         .wire("a body stream that fails fails the request with its error") { _ in
             .text("taken")
         } play: { stage in
-            struct Broken: Error {}
-            let stream = BodyStream(length: 512) {
-                let parts = Locked([Data.everyByte])
-                return ByteStream(next: {
-                    guard let part = parts.withLock({ $0.popLast() }) else { throw Broken() }
-                    return part
-                })
-            }
-            let request = try stage.request(.put, body: .stream(stream))
-            let error = try await stage.failure(of: request)
-            if error.kind == .unsupported { return }
-            guard case .custom(let cause) = error, cause is Broken else {
-                throw Check.Failure(reason: "the error is \(error), not the stream's")
+            for length in [512, nil] as [Int64?] {
+                let request = try stage.request(.put, body: .stream(.of(.everyByte, length: length) { throw Broken() }))
+                let error = try await stage.failure(of: request)
+                if error.kind == .unsupported { return }
+                try Check.that(error.isBroken, "the error is \(error), not the stream's")
             }
         },
+        .wire("a body stream without a length that fails or is cancelled half-way is no whole request") { _ in
+            .text("taken")
+        } play: { stage in
+            // More than can wait on this side, so that a part has left.
+            let parts = Data.megabyte + Data.megabyte
+            let failing = try stage.request(.post, body: .stream(.of(parts, length: nil) { throw Broken() }))
+            let error = try await stage.failure(of: failing)
+            if error.kind == .unsupported { return }
+            try Check.that(error.isBroken, "the error is \(error), not the stream's")
+            try await stage.departures(atLeast: 1)
+
+            let (reached, reach) = AsyncStream<Void>.makeStream()
+            let body = BodyStream.of(parts, length: nil) {
+                reach.finish()
+                try await Task.sleep(nanoseconds: 60_000_000_000)
+            }
+            let request = try stage.request(.post, body: .stream(body))
+            let task = stage.start(request)
+            for await _ in reached {}
+            task.cancel()
+            try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
+            try await stage.departures(atLeast: 2)
+            try Check.equal(stage.requests.count, 0, "the number of requests that came whole")
+        },
     ]
+}
+
+private struct Broken: Error {}
+
+extension PulseError {
+    fileprivate var isBroken: Bool {
+        if case .custom(let cause) = self { cause is Broken } else { false }
+    }
+}
+
+extension BodyStream {
+    /// A body of those bytes, before whose end something happens.
+    fileprivate static func of(
+        _ bytes: Data, length: Int64?, end: @escaping @Sendable () async throws -> Void
+    ) -> BodyStream {
+        BodyStream(length: length) {
+            let parts = Locked([bytes])
+            return ByteStream(next: {
+                if let part = parts.withLock({ $0.popLast() }) { return part }
+                try await end()
+                return nil
+            })
+        }
+    }
 }
 
 extension ConformanceStage {

@@ -66,6 +66,21 @@ extension TransportConformance.Case {
         }
     }
 
+    static let userInfo: [Self] = [
+        .wire("user info in the URL is sent as Basic credentials, unless there are others, and asked once") { _ in
+            .text("who are you?", status: 401, headers: ["WWW-Authenticate": #"Basic realm="a""#])
+        } play: { stage in
+            let address = stage.baseURL.absoluteString.replacingOccurrences(of: "://", with: "://ada:a%3Ab@") + "/"
+            for headers in [[:], ["Authorization": "Bearer c"]] {
+                try await stage.expect(
+                    status: 401, body: Data("who are you?".utf8), of: stage.request(at: address, headers: headers))
+            }
+            try Check.equal(
+                stage.requests.map { $0.headers["Authorization"] }, ["Basic YWRhOmE6Yg==", "Bearer c"],
+                "the Authorization that arrived")
+        }
+    ]
+
     private static let bodiless = [204, 205, 304]
 
     /// Redirects have cases of their own.

@@ -16,7 +16,7 @@ struct BodyLayout: Sendable {
     private let terminator: Data
     private let isSent: Bool
 
-    init(_ response: MockServer.Response, isHead: Bool) {
+    init(_ response: MockServer.Response, isHead: Bool, isVersion10: Bool = false) {
         let status = response.status
         let forbidsBody = status < 200 || status == 204 || status == 304
         body = response.body
@@ -25,7 +25,9 @@ struct BodyLayout: Sendable {
         let forbidsFraming = forbidsBody
         let length = Self.length(of: response.body)
         var framing = response.framing
-        if framing == .contentLength, length == nil { framing = .chunked() }
+        if framing == .contentLength, length == nil {
+            framing = Self.framingWithoutLength(under: response.headers, isVersion10: isVersion10)
+        }
 
         var fields: [HTTPHeaders.Field] = []
         var endsWithConnection = false
@@ -145,6 +147,13 @@ struct BodyLayout: Sendable {
 
     private static func contentLength(_ length: Int) -> HTTPHeaders.Field {
         HTTPHeaders.Field(name: "Content-Length", value: String(length))
+    }
+
+    private static func framingWithoutLength(under headers: HTTPHeaders, isVersion10: Bool) -> Framing {
+        if headers.contains("Transfer-Encoding") { return .chunked() }
+        if headers.contains("Content-Length") { return .asGiven }
+        // Such a client knows no transfer coding (RFC 9112, section 6.1).
+        return isVersion10 ? .untilClose : .chunked()
     }
 
     private static func length(of body: MockServer.Response.Body) -> Int? {

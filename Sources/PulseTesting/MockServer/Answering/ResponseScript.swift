@@ -10,14 +10,17 @@ package struct ResponseScript: Sendable {
     let pace: MockServer.Response.Pace?
 
     /// - Parameter isBodyUnread: whether a part of the request was left unread, so that the next one cannot be found.
-    package init(_ response: MockServer.Response, to method: HTTPMethod, closing: Bool, isBodyUnread: Bool) {
+    package init(
+        _ response: MockServer.Response, to method: HTTPMethod, isVersion10: Bool = false, closing: Bool,
+        isBodyUnread: Bool
+    ) {
         pace = response.pace
         if let script = response.script {
             steps = script
             keepsAlive = !isBodyUnread && !closing
             return
         }
-        let layout = BodyLayout(response, isHead: method == .head)
+        let layout = BodyLayout(response, isHead: method == .head, isVersion10: isVersion10)
         var headers = response.headers
         layout.framingFields.forEach { headers.add(name: $0.name, value: $0.value) }
         let closes =
@@ -29,7 +32,8 @@ package struct ResponseScript: Sendable {
 
         let faults = response.faults
         var steps = faults.filter { $0.point == .start }.map(\.step)
-        steps += response.informational.map { .bytes(Self.head($0.status, nil, $0.headers)) }
+        // A client of HTTP/1.0 takes the first head for the answer's (RFC 9110, section 15.2).
+        if !isVersion10 { steps += response.informational.map { .bytes(Self.head($0.status, nil, $0.headers)) } }
         steps += Self.pieces(of: Self.head(response.status, response.reason, headers), faults)
         steps += layout.steps(faults: faults)
         steps += faults.filter { $0.point == .end }.map(\.step)

@@ -105,6 +105,17 @@ final class SocketStream: Sendable {
         }
     }
 
+    /// Reads on and drops what comes, to learn when the client ends its side however much it sends before.
+    func discardInput() {
+        state.withLock { discardInput(&$0) }
+    }
+
+    private func discardInput(_ state: inout State) {
+        state.discardsInput = true
+        state.input = Data()
+        updateReading(&state)
+    }
+
     /// Runs `body` once when the client ends its side (at once if it has), or with nil when the connection is closed
     /// here first.
     func onPeerEnd(_ body: @escaping @Sendable (PeerEnd?) -> Void) -> Int {
@@ -157,10 +168,8 @@ final class SocketStream: Sendable {
         state.withLock { state in
             guard state.isOpen, !state.hasEndedSending else { return }
             state.hasEndedSending = true
-            state.discardsInput = true
-            state.input = Data()
             descriptor.endSending()
-            updateReading(&state)
+            discardInput(&state)
         }
     }
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+
+/// Quotes, however they are written: `"`, `\"` and `\u0022` in JSON, `&quot;` and `&#34;` in markup, `"""` in GraphQL.
+extension SecretScanner {
+    struct Quote {
+        /// The backslashes before the quote included: the text may itself be quoted within another.
+        let range: Range<Int>
+        /// Where the backslashes end.
+        let open: Int
+        /// The quote that is meant.
+        let meaning: UInt8
+    }
+
+    /// The quote that begins there with its backslashes, if one does.
+    func quote(from start: Int) -> Quote? {
+        var open = start
+        while byte(open) == UInt8(ascii: "\\") { open += 1 }
+        if kind(open).isQuote { return Quote(range: start..<(open + 1), open: open, meaning: bytes[open]) }
+        // The last backslash may be the one of an escape.
+        guard let escape = escape(open > start && byte(open) != UInt8(ascii: "&") ? open - 1 : open),
+            Self.isQuote(escape.meaning)
+        else { return nil }
+        return Quote(range: start..<escape.end, open: open, meaning: escape.meaning)
+    }
+
+    /// The quote that ends there, with at most 63 of its backslashes.
+    func quote(before end: Int, floor: Int) -> Quote? {
+        guard end > floor else { return nil }
+        var open = end - 1
+        var meaning = bytes[open]
+        if !kind(open).isQuote {
+            guard let start = escapeStart(before: end, floor: floor), let escape = escape(start), escape.end == end,
+                Self.isQuote(escape.meaning)
+            else { return nil }
+            open = bytes[start] == UInt8(ascii: "\\") ? start + 1 : start
+            meaning = escape.meaning
+        }
+        var start = open
+        while start > floor, bytes[start - 1] == UInt8(ascii: "\\"), open - start < 63 { start -= 1 }
+        return Quote(range: start..<end, open: open, meaning: meaning)
+    }
+
+    /// Whether such a quote, with whatever backslashes, ends there.
+    func ends(with quote: Quote, _ end: Int) -> Bool {
+        let sign = quote.open..<quote.range.upperBound
+        return bytes[end - 1] == bytes[sign.upperBound - 1]
+            && (sign.count == 1 || end - sign.count >= floor && repeats(sign, at: end - sign.count))
+    }
+
+    /// The content of a quoted text, and the index after its closing quote; both end with the text if that is missing.
+    func quoted(by quote: Quote) -> (content: Range<Int>, next: Int) {
+        let mark = quote.range
+        let backslashes = quote.open - mark.lowerBound
+        let isBlock = repeats(mark, at: mark.upperBound) && repeats(mark, at: mark.upperBound + mark.count)
+        let start = mark.upperBound + (isBlock ? 2 * mark.count : 0)
+        var (index, run, found) = (start, 0, 0)
+        while index < end {
+            if bytes[index] == UInt8(ascii: "\\") {
+                run += 1
+                index += 1
+                continue
+            }
+            if bytes[index] == bytes[quote.open], repeats(quote.open..<mark.upperBound, at: index) {
+                index += mark.upperBound - quote.open
+                if isBlock {
+                    // Within, GraphQL writes three quotes as `\"""`.
+                    found = run == backslashes ? found + 1 : 0
+                    if found == 3 { return (start..<(index - 3 * mark.count), index) }
+                } else if closes(quote, run: run, backslashes) {
+                    return (start..<(index - min(run, backslashes) - mark.upperBound + quote.open), index)
+                }
+            } else {
+                found = 0
+                index += 1
+            }
+            run = 0
+        }
+        return (start..<end, end)
+    }
+
+    private func closes(_ quote: Quote, run: Int, _ backslashes: Int) -> Bool {
+        // More backslashes, or fewer, make it the quote of another level.
+        if bytes[quote.open] == UInt8(ascii: "u") { return run == backslashes }
+        // Each level of quoting doubles the backslashes of the level within, and adds one for the quote.
+        return run <= backslashes || (run - backslashes) / (backslashes + 1) % 2 == 0
+    }
+
+    private static func isQuote(_ byte: UInt8) -> Bool {
+        ByteClass.table[Int(byte)].isQuote
+    }
+
+    /// Whether the bytes of a range stand at `start` as well.
+    func repeats(_ range: Range<Int>, at start: Int) -> Bool {
+        start + range.count <= end && bytes[start..<(start + range.count)].elementsEqual(bytes[range])
+    }
+
+    // MARK: Escapes
+
+    /// What is escaped more than once has it after each `&`.
+    private static let ampersand = Array("amp;".utf8)
+    private static let longestEntity = 32
+
+    private static let entities: [(name: [UInt8], meaning: UInt8)] = [
+        ("lt;", "<"), ("#60;", "<"), ("#x3c;", "<"), ("gt;", ">"), ("#62;", ">"), ("#x3e;", ">"),
+        ("quot;", "\""), ("#34;", "\""), ("#034;", "\""), ("#x22;", "\""),
+        ("apos;", "'"), ("#39;", "'"), ("#039;", "'"), ("#x27;", "'"),
+    ].map { (Array($0.0.utf8), UInt8(ascii: $0.1)) }
+
+    /// The quote or angle bracket that is written as an escape there, as in `&lt;` or `\u003c`.
+    func escape(_ index: Int) -> (meaning: UInt8, end: Int)? {
+        switch byte(index) {
+        case UInt8(ascii: "&"):
+            guard "#aglq".utf8.contains(byte(index + 1).asciiLowercased) else { return nil }
+            var start = index + 1
+            while start - index < Self.longestEntity - 8, matches(Self.ampersand, at: start) {
+                start += Self.ampersand.count
+            }
+            guard let entity = Self.entities.first(where: { matches($0.name, at: start) }) else { return nil }
+            return (entity.meaning, start + entity.name.count)
+        case UInt8(ascii: "\\"):
+            guard let character = asciiEscape(index), "\"'<>".utf8.contains(character) else { return nil }
+            return (character, index + 6)
+        default:
+            return nil
+        }
+    }
+
+    /// The character of the `\u00XX` that begins with the backslash at that index.
+    func asciiEscape(_ index: Int) -> UInt8? {
+        guard index + 6 <= end, bytes[(index + 1)..<(index + 4)].elementsEqual("u00".utf8),
+            let high = bytes[index + 4].hexDigitValue, let low = bytes[index + 5].hexDigitValue
+        else { return nil }
+        return high << 4 | low
+    }
+
+    /// Where an escape begins that may end there.
+    private func escapeStart(before end: Int, floor: Int) -> Int? {
+        if bytes[end - 1] == UInt8(ascii: ";") {
+            return bytes[max(floor, end - Self.longestEntity)..<end].lastIndex(of: UInt8(ascii: "&"))
+        }
+        return end - 6 >= floor && bytes[end - 6] == UInt8(ascii: "\\") ? end - 6 : nil
+    }
+}
