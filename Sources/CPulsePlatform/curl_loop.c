@@ -2,15 +2,20 @@
 
 #if defined(__linux__)
 
+// For SCHED_BATCH.
+#define _GNU_SOURCE
+
 #include "curl_loop.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +30,12 @@
 #include "curl_table.h"
 #include "curl_tls.h"
 
-// Few, so that those that wait for the first of them need not wait for the last.
-enum { EVENTS_PER_TURN = 16 };
-
 // How often to read at one event: libcurl reads from a connection once each time it is called, and only a small piece
 // of an answer whose coding it undoes. Few, since the other connections wait.
 enum { READS_PER_EVENT = 8 };
+
+// In the mark of a socket that is not libcurl's, beside its number; the generations of libcurl's stay below.
+static const uint64_t PLAIN = UINT64_C(1) << 63;
 
 struct group {
     struct pulse_loop *loop;
@@ -45,7 +50,7 @@ struct pulse_loop {
     double now;
     struct group groups[PULSE_LOOP_GROUPS];
     // What the last wait has found.
-    struct epoll_event ready[EVENTS_PER_TURN];
+    struct epoll_event ready[PULSE_LOOP_TURN];
     int ready_count;
     // Whether sockets to be read are left to the starters of their transfers; and the last such socket, or -1.
     bool leaves_reading;
@@ -92,13 +97,17 @@ double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *
     return latest;
 }
 
-// libcurl leaves this to its caller, since it was told to use no signals; before 7.87 its TLS writes without
-// MSG_NOSIGNAL.
-void pulse_loop_block_sigpipe(void) {
+void pulse_loop_begin_thread(void) {
+    // libcurl leaves this to its caller, since it was told to use no signals; before 7.87 its TLS writes without
+    // MSG_NOSIGNAL.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    // Woken by an answer it would else take the processor from the very thread that is to go on with that answer. It has
+    // its share all the same. Where the system refuses, nothing is lost.
+    struct sched_param parameters = {0};
+    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &parameters);
 }
 
 static bool make_room(struct pulse_loop *loop, int socket) {
@@ -164,6 +173,8 @@ static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, voi
     return 0;
 }
 
+static uint32_t next_generation(const struct watch *watch) { return (watch->generation + 1) & INT32_MAX; }
+
 pulse_curl_socket pulse_loop_open_socket(struct pulse_loop *loop, const struct pulse_curl_sockaddr *address) {
     int descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (descriptor < 0) return PULSE_CURL_SOCKET_BAD;
@@ -172,7 +183,7 @@ pulse_curl_socket pulse_loop_open_socket(struct pulse_loop *loop, const struct p
         return PULSE_CURL_SOCKET_BAD;
     }
     struct watch *watch = &loop->watches[descriptor];
-    *watch = (struct watch){.is_ours = true, .generation = watch->generation + 1};
+    *watch = (struct watch){.is_ours = true, .generation = next_generation(watch)};
     return descriptor;
 }
 
@@ -180,7 +191,7 @@ int pulse_loop_close_socket(void *context, pulse_curl_socket socket) {
     struct pulse_loop *loop = context;
     if (socket >= 0 && socket < loop->watch_count) {
         struct watch *watch = &loop->watches[socket];
-        *watch = (struct watch){.generation = watch->generation + 1};
+        *watch = (struct watch){.generation = next_generation(watch)};
     }
     return close(socket);
 }
@@ -229,11 +240,10 @@ void pulse_loop_close(struct pulse_loop *loop) {
         if (loop->groups[index].multi != NULL) pulse_curl.curl_multi_cleanup(loop->groups[index].multi);
         loop->groups[index].multi = NULL;
     }
-    if (loop->epoll >= 0) close(loop->epoll);
-    loop->epoll = -1;
 }
 
 void pulse_loop_destroy(struct pulse_loop *loop) {
+    if (loop->epoll >= 0) close(loop->epoll);
     if (loop->wakeups >= 0) close(loop->wakeups);
     free(loop->watches);
     free(loop);
@@ -267,7 +277,38 @@ void pulse_loop_wait(struct pulse_loop *loop, double until) {
         // Rounded up: rounded down, the last millisecond would be a busy loop.
         timeout = left <= 0 ? 0 : left > 1e9 ? 1000000000 : (int)left + 1;
     }
-    loop->ready_count = epoll_wait(loop->epoll, loop->ready, EVENTS_PER_TURN, timeout);
+    loop->ready_count = epoll_wait(loop->epoll, loop->ready, PULSE_LOOP_TURN, timeout);
+}
+
+bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULSE_LOOP_TURN], int *count) {
+    *count = 0;
+    for (int index = 0; index < loop->ready_count; index++) {
+        uint64_t mark = loop->ready[index].data.u64;
+        if (mark & PLAIN) numbers[(*count)++] = mark & ~PLAIN;
+    }
+    return *count > 0 && *count == loop->ready_count;
+}
+
+ssize_t pulse_socket_send(int socket, const void *bytes, size_t count) {
+    return send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number) {
+    // Once each time that it is asked for: what comes while nobody waits wakes no thread.
+    struct epoll_event event = {
+        .events = EPOLLONESHOT | EPOLLIN | (or_writing ? EPOLLOUT : 0), .data.u64 = PLAIN | number,
+    };
+    if (epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) == 0) return true;
+    return errno == ENOENT && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event) == 0;
+}
+
+int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
+    pulse_curl_socket socket = PULSE_CURL_SOCKET_BAD;
+    pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_ACTIVESOCKET, &socket);
+    if (socket == PULSE_CURL_SOCKET_BAD) return -1;
+    // libcurl closes its own descriptor, which would leave epoll watching the socket.
+    epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
+    return fcntl(socket, F_DUPFD_CLOEXEC, 0);
 }
 
 // Whether there is more to be read from a socket that was just acted on, which may have been closed by that.
@@ -283,7 +324,7 @@ void pulse_loop_act(struct pulse_loop *loop) {
     for (int index = 0; index < loop->ready_count; index++) {
         const struct epoll_event *event = &loop->ready[index];
         int descriptor = (int)(uint32_t)event->data.u64;
-        if (descriptor == loop->wakeups) continue;
+        if (event->data.u64 & PLAIN || descriptor == loop->wakeups) continue;
         struct watch *watch = &loop->watches[descriptor];
         // It has been closed since; another socket may have its descriptor.
         if (watch->generation != (uint32_t)(event->data.u64 >> 32)) continue;

@@ -38,8 +38,8 @@ struct pulse_deflate {
     struct pulse_zlib_stream zlib;
 };
 
-// Negative window bits mean no header; 15 and 8 are the library's own window and memory.
-enum { RAW_WINDOW_BITS = -15, MEMORY_LEVEL = 8 };
+// Negative window bits mean no header, 16 more gzip's; 15 and 8 are the library's own window and memory.
+enum { RAW_WINDOW_BITS = -15, ZLIB_WINDOW_BITS = 15, GZIP_WINDOW_BITS = 15 + 16, MEMORY_LEVEL = 8 };
 
 struct pulse_deflate *pulse_deflate_new(void) {
     struct pulse_deflate *stream = calloc(1, sizeof *stream);
@@ -54,26 +54,60 @@ struct pulse_deflate *pulse_deflate_new(void) {
 
 static unsigned int at_most_int(size_t count) { return count > INT_MAX ? INT_MAX : (unsigned int)count; }
 
-enum pulse_deflate_result pulse_deflate_run(
-    struct pulse_deflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count,
-    bool is_last) {
+static enum pulse_deflate_result run(
+    int (*function)(void *, int), struct pulse_zlib_stream *stream, const uint8_t *input, size_t *input_count,
+    uint8_t *output, size_t *output_count, bool is_last) {
     unsigned int given = at_most_int(*input_count), room = at_most_int(*output_count);
     bool is_all = given == *input_count;
-    stream->zlib.next_in = input;
-    stream->zlib.avail_in = given;
-    stream->zlib.next_out = output;
-    stream->zlib.avail_out = room;
-    int result = zlib.deflate(&stream->zlib, is_last && is_all ? PULSE_Z_FINISH : PULSE_Z_NO_FLUSH);
-    *input_count = given - stream->zlib.avail_in;
-    *output_count = room - stream->zlib.avail_out;
+    stream->next_in = input;
+    stream->avail_in = given;
+    stream->next_out = output;
+    stream->avail_out = room;
+    int result = function(stream, is_last && is_all ? PULSE_Z_FINISH : PULSE_Z_NO_FLUSH);
+    *input_count = given - stream->avail_in;
+    *output_count = room - stream->avail_out;
     if (result == PULSE_Z_STREAM_END) return PULSE_DEFLATE_ENDED;
     // No progress was possible, which the counts tell as well.
     if (result != PULSE_Z_OK && result != PULSE_Z_BUF_ERROR) return PULSE_DEFLATE_FAILED;
-    return stream->zlib.avail_out == 0 || !is_all ? PULSE_DEFLATE_FULL : PULSE_DEFLATE_HUNGRY;
+    return stream->avail_out == 0 || !is_all ? PULSE_DEFLATE_FULL : PULSE_DEFLATE_HUNGRY;
+}
+
+enum pulse_deflate_result pulse_deflate_run(
+    struct pulse_deflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count,
+    bool is_last) {
+    return run(zlib.deflate, &stream->zlib, input, input_count, output, output_count, is_last);
 }
 
 void pulse_deflate_free(struct pulse_deflate *stream) {
     zlib.deflateEnd(&stream->zlib);
+    free(stream);
+}
+
+struct pulse_inflate {
+    struct pulse_zlib_stream zlib;
+};
+
+struct pulse_inflate *pulse_inflate_new(enum pulse_inflate_frame frame) {
+    int bits = frame == PULSE_INFLATE_RAW ? RAW_WINDOW_BITS
+        : frame == PULSE_INFLATE_ZLIB ? ZLIB_WINDOW_BITS : GZIP_WINDOW_BITS;
+    struct pulse_inflate *stream = calloc(1, sizeof *stream);
+    if (stream == NULL) return NULL;
+    int result = zlib.inflateInit2_(&stream->zlib, bits, zlib.zlibVersion(), (int)sizeof stream->zlib);
+    if (result == PULSE_Z_OK) return stream;
+    free(stream);
+    return NULL;
+}
+
+enum pulse_deflate_result pulse_inflate_run(
+    struct pulse_inflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count) {
+    enum pulse_deflate_result result =
+        run(zlib.inflate, &stream->zlib, input, input_count, output, output_count, false);
+    if (result == PULSE_DEFLATE_ENDED) zlib.inflateReset(&stream->zlib);
+    return result;
+}
+
+void pulse_inflate_free(struct pulse_inflate *stream) {
+    zlib.inflateEnd(&stream->zlib);
     free(stream);
 }
 

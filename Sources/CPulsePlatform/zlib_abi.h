@@ -46,6 +46,10 @@ enum { PULSE_ZLIB_VALUES(PULSE_ZLIB_ENUMERATOR) };
     X(const char *, zlibVersion, (void)) \
     X(int, deflateInit2_, (void *, int, int, int, int, int, const char *, int)) \
     X(int, deflate, (void *, int)) \
-    X(int, deflateEnd, (void *))
+    X(int, deflateEnd, (void *)) \
+    X(int, inflateInit2_, (void *, int, const char *, int)) \
+    X(int, inflate, (void *, int)) \
+    X(int, inflateReset, (void *)) \
+    X(int, inflateEnd, (void *))
 
 #endif

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // libcurl's multi interface over epoll. One thread at a time may call its functions, except for `pulse_loop_wait`,
-// which one thread calls again and again, and `pulse_loop_wake`, which any thread may call at any time.
+// which one thread calls again and again, and `pulse_loop_wake` and `pulse_loop_await`, which any thread may call at any
+// time.
 
 #ifndef PULSE_CURL_LOOP_H
 #define PULSE_CURL_LOOP_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "curl_abi.h"
 
@@ -19,8 +21,8 @@ enum { PULSE_LOOP_GROUPS = 2 };
 /// kept.
 struct pulse_loop *pulse_loop_create(long connections);
 
-/// Closes all connections. All transfers must have been removed, and nobody may wait; from then on only
-/// `pulse_loop_wake` may be called.
+/// Closes all of libcurl's connections. All transfers must have been removed, and nobody may wait; from then on only
+/// `pulse_loop_wake` and `pulse_loop_await` may be called.
 void pulse_loop_close(struct pulse_loop *loop);
 
 /// Frees a loop that was closed.
@@ -31,6 +33,23 @@ void pulse_loop_wake(struct pulse_loop *loop);
 
 /// Waits for sockets or a wake-up, or until that time of the monotonic clock, in seconds; INFINITY waits for ever.
 void pulse_loop_wait(struct pulse_loop *loop, double until);
+
+/// The most sockets that one wait finds. Few, so that those that wait for the first of them need not wait for the last.
+enum { PULSE_LOOP_TURN = 16 };
+
+/// The numbers of the sockets that are not libcurl's and that the last wait has found; true if it has found nothing
+/// else. For the thread that waits.
+bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULSE_LOOP_TURN], int *count);
+
+/// Has the loop find a socket that is not libcurl's, once, as soon as it can be read (or, if so asked, written) or has
+/// failed. The number is below 2^63. False where the system has no memory for that.
+bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number);
+
+/// `send`, which neither waits nor raises a signal.
+ssize_t pulse_socket_send(int socket, const void *bytes, size_t count);
+
+/// The socket of a transfer that only connects, under a descriptor of its own for the caller to close; -1 without one.
+int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy);
 
 /// Lets libcurl act on what the last wait has found, and on timers that are due. For the thread that waits.
 void pulse_loop_act(struct pulse_loop *loop);
@@ -84,9 +103,9 @@ bool pulse_loop_is_unreachable(const struct pulse_loop *loop, struct pulse_socke
 /// Ends a connection under libcurl, which finds it closed by the peer; does nothing to one that is closed already.
 void pulse_loop_cut(const struct pulse_loop *loop, struct pulse_socket socket);
 
-/// Keeps a write to a connection that the peer has reset from ending the process: for the calling thread and those that
-/// it starts.
-void pulse_loop_block_sigpipe(void);
+/// To be called by a loop's own thread, first of all. Keeps a write to a connection that the peer has reset from ending
+/// the process, and the thread from interrupting those that it wakes.
+void pulse_loop_begin_thread(void);
 
 /// Whether a kept-alive connection that a transfer has just taken up again is open and has nothing to read: on HTTP/1.1
 /// any bytes there would be taken for the answer to the request that is about to leave. libcurl itself only looks

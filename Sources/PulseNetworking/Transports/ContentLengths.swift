@@ -4,7 +4,10 @@ import PulseCore
 
 /// What a head says about the length of its body (RFC 9112, section 6.3).
 struct ContentLengths {
-    private var value: Int64?
+    /// The length that was told, if there was one.
+    private(set) var value: Int64?
+    /// Whether there was a length, though perhaps no valid one.
+    private(set) var hasLength = false
     private var isContradictory = false
     private var isCoded = false
     private var isChunked = false
@@ -18,19 +21,20 @@ struct ContentLengths {
         // Most lines are told apart by their first letter.
         switch line.first {
         case UInt8(ascii: "C"), UInt8(ascii: "c"):
-            if line.hasFieldName("content-length") {
-                readLengths(line[("content-length:".utf8.count)...])
-            } else if line.hasFieldName("content-encoding") {
+            if let value = line.value(ofField: "content-length") {
+                readLengths(value)
+            } else if line.value(ofField: "content-encoding") != nil {
                 isCoded = true
             }
         case UInt8(ascii: "T"), UInt8(ascii: "t"):
-            if line.hasFieldName("transfer-encoding") { isChunked = true }
+            if line.value(ofField: "transfer-encoding") != nil { isChunked = true }
         default: break
         }
     }
 
     /// One number, or several in a list, which must be the same.
     private mutating func readLengths(_ text: Slice<UnsafeRawBufferPointer>) {
+        hasLength = true
         var start = text.startIndex
         while start <= text.endIndex {
             let end = text[start...].firstIndex(of: UInt8(ascii: ",")) ?? text.endIndex
@@ -65,10 +69,14 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-    fileprivate func hasFieldName(_ name: StaticString) -> Bool {
-        let count = name.utf8CodeUnitCount
-        guard self.count > count, self[count] == UInt8(ascii: ":") else { return false }
-        for index in 0..<count where self[index].asciiLowercased != name.utf8Start[index] { return false }
-        return true
+    /// What follows the colon if the line is a field of that name, which is in lower case. There may be blanks before the
+    /// colon, which `ResponseHead` passes over, too.
+    fileprivate func value(ofField name: StaticString) -> Slice<UnsafeRawBufferPointer>? {
+        var end = name.utf8CodeUnitCount
+        guard count > end else { return nil }
+        for index in 0..<end where self[index].asciiLowercased != name.utf8Start[index] { return nil }
+        while end < count, self[end] == UInt8(ascii: " ") || self[end] == UInt8(ascii: "\t") { end += 1 }
+        guard end < count, self[end] == UInt8(ascii: ":") else { return nil }
+        return self[(end + 1)...]
     }
 }

@@ -13,6 +13,8 @@ final class CurlEngine: Sendable {
     static let idleLimit = 256
 
     let inbox = CurlInbox()
+    /// The connections that libcurl has made and has nothing more to do with.
+    let plain: PlainConnections
     /// Nil after the end.
     let idle = Locked<[CurlTransfer]?>([])
     private let driver: Locked<CurlDriver>
@@ -20,7 +22,8 @@ final class CurlEngine: Sendable {
     nonisolated(unsafe) let surroundings: CurlTransfer.Surroundings
     private let startsInPlace: Bool
 
-    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ haste: CurlHaste) {
+    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ haste: CurlHaste, connections: Int) {
+        plain = PlainConnections(limit: connections, haste)
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         surroundings = CurlTransfer.Surroundings(
             library: library, poller: poller, sessions: CurlSessions(), aftermath: CurlAftermath(),
@@ -34,16 +37,17 @@ final class CurlEngine: Sendable {
         pulse_loop_destroy(poller)
     }
 
-    private var poller: OpaquePointer { surroundings.poller }
+    var poller: OpaquePointer { surroundings.poller }
 
     // MARK: The thread
 
     func run() {
-        pulse_loop_block_sigpipe()
+        pulse_loop_begin_thread()
         var wake = TimeInterval.infinity
         while true {
-            pulse_loop_wait(poller, inbox.mayFallAsleep() ? wake : 0)
+            pulse_loop_wait(poller, inbox.mayFallAsleep() ? min(wake, plain.nextCheck) : 0)
             inbox.wakeUp()
+            if wakePlain(), inbox.isIdle, pulse_monotonic_now() < wake { continue }
             // The callers that have waited longest go on while the next requests leave.
             perform(driver.withLock { $0.act() })
             let (next, rest, isClosed) = driver.withLock { driver in
@@ -55,6 +59,7 @@ final class CurlEngine: Sendable {
             perform(rest)
             if isClosed { break }
         }
+        plain.close()
         perform(driver.withLock { $0.end() })
         driver.withLock { $0.close() }
         let unused = idle.withLock { idle in
@@ -63,6 +68,18 @@ final class CurlEngine: Sendable {
         }
         withExtendedLifetime(unused) {}
         inbox.end()
+    }
+
+    /// Wakes those whose connections have something to read; true if that was all that happened.
+    private func wakePlain() -> Bool {
+        let isAll = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: PULSE_LOOP_TURN) { numbers in
+            var count: Int32 = 0
+            let isAll = pulse_loop_plain_ready(poller, numbers.baseAddress, &count)
+            plain.wake(UnsafeBufferPointer(rebasing: numbers[..<Int(count)]))
+            return isAll
+        }
+        plain.checkTimeouts(now: pulse_monotonic_now())
+        return isAll
     }
 
     private func perform(_ rest: [CurlAftermath.Step]) {

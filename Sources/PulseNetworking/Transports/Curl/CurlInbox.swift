@@ -49,6 +49,11 @@ final class CurlInbox: Sendable {
         state.withLock { $0.commands.isEmpty }
     }
 
+    /// Whether there is nothing to do for the thread, and it is not to end.
+    var isIdle: Bool {
+        state.withLock { $0.commands.isEmpty && !$0.isClosed }
+    }
+
     /// Posts a command; tells what happens to it.
     ///
     /// - Parameter isCancelled: asked under the lock, since a cancellation that came before has found nothing to

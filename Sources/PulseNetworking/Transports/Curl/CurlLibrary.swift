@@ -34,6 +34,9 @@ struct CurlLibrary: Sendable {
     /// `CURLOPT_QUICK_EXIT`, 7.87: ending a transfer does not wait for its name to be resolved.
     var leavesResolverBehind: Bool { version >= 0x075700 }
 
+    /// 7.86: it closes a connection that it has only made, so that the other descriptor of it is the only one.
+    var handsConnectionsOver: Bool { version >= 0x075600 }
+
     /// 7.87: its TLS too writes with `MSG_NOSIGNAL`.
     var writesWithoutSignal: Bool { version >= 0x075700 }
 

@@ -13,7 +13,7 @@ final class CurlLoop: Sendable {
         guard let poller = pulse_loop_create(connections) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
-        let engine = CurlEngine(library, poller, haste)
+        let engine = CurlEngine(library, poller, haste, connections: connections)
         self.engine = engine
         let thread = Thread { engine.run() }
         thread.name = "PulseKit.curl"
@@ -22,6 +22,26 @@ final class CurlLoop: Sendable {
 
     deinit {
         engine.close()
+    }
+
+    var plain: PlainConnections { engine.plain }
+    var poller: OpaquePointer { engine.poller }
+    /// Whether no environment variable names a proxy.
+    var hasNoProxyAround: Bool { engine.surroundings.hasNoProxyAround }
+
+    /// Has the thread look at its timeouts.
+    func wake() {
+        pulse_loop_wake(poller)
+    }
+
+    /// Makes a connection in the clear to the server of a URL, and hands it over.
+    func connect(
+        to server: String, for request: TransportRequest, id: UInt64, queued: TimeInterval
+    ) async throws -> CurlTransfer.Connected {
+        let transfer = try transfer(for: CurlRequest(connectingTo: server, for: request), id: id)
+        _ = try await run(transfer, id: id, request.cancellation)
+        defer { reuse(transfer) }
+        return try transfer.connected(queued: queued)
     }
 
     /// A transfer that is set up for a request. Throws ``TransportFailure`` without memory, ``PulseError`` for what

@@ -38,6 +38,8 @@ final class CurlRequest: Sendable {
     let tls: TLSSettings
     let proxy: ProxySettings
     let unixSocketPath: String?
+    /// Whether a connection is all that is wanted, to be handed over.
+    let connectsOnly: Bool
 
     /// Throws ``PulseError`` for what cannot be sent as it is.
     ///
@@ -47,14 +49,11 @@ final class CurlRequest: Sendable {
         acceptEncoding: String
     ) throws {
         self.url = url.absoluteString
+        connectsOnly = false
         self.isSecure = isSecure
         method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken else { throw PulseError.invalidRequest(reason: "the method is not a token") }
-        guard request.connectTimeout > 0, request.idleTimeout > 0 else {
-            throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
-        }
-        // An empty host would mean no proxy to libcurl.
-        if let problem = request.proxy.problem { throw PulseError.invalidRequest(reason: problem) }
+        try Self.validate(request)
         let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
         var lines = HeaderLines()
         for (name, value) in fields {
@@ -85,6 +84,35 @@ final class CurlRequest: Sendable {
         self.unixSocketPath = unixSocketPath
     }
 
+    /// A request for nothing but a connection to the server of a URL in the clear.
+    init(connectingTo url: String, for request: TransportRequest) {
+        self.url = url
+        connectsOnly = true
+        method = "GET"
+        headerLines = []
+        refusesCodings = false
+        expectsContinue = false
+        body = .none
+        delivery = .buffered(limit: 0)
+        isSecure = false
+        connectTimeout = request.connectTimeout
+        idleTimeout = request.idleTimeout
+        mayBeResent = true
+        pins = nil
+        tls = .default
+        proxy = .direct
+        unixSocketPath = nil
+    }
+
+    /// Throws ``PulseError/invalidRequest(reason:)`` for timeouts or a proxy that no request can have.
+    static func validate(_ request: TransportRequest) throws {
+        guard request.connectTimeout > 0, request.idleTimeout > 0 else {
+            throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
+        }
+        // An empty host would mean no proxy to libcurl.
+        if let problem = request.proxy.problem { throw PulseError.invalidRequest(reason: problem) }
+    }
+
     /// The request of a handle that is at rest.
     static let nothing = URL(string: "http://localhost").flatMap { url in
         try? CurlRequest(
@@ -110,7 +138,9 @@ final class CurlRequest: Sendable {
     /// The settings that a handle keeps from one usual request to the next; nil for a request that needs more than
     /// these, a URL and header fields.
     var standing: Standing? {
-        guard method == "GET", !hasBody, case .buffered = delivery, pins == nil, tls == .default else { return nil }
+        guard method == "GET", !hasBody, !connectsOnly, case .buffered = delivery, pins == nil, tls == .default else {
+            return nil
+        }
         if case .proxy = proxy.route { return nil }
         return Standing(isSecure: isSecure, isDirect: proxy.route == .direct, connectTimeout: connectTimeout)
     }

@@ -34,6 +34,7 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_ACCEPT_ENCODING, "")
         setCallbacks(context)
         setTimeout()
+        if request.connectsOnly { set(PULSE_CURLOPT_CONNECT_ONLY, 1) }
         setBody()
         if library.hasPrerequest {
             setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)

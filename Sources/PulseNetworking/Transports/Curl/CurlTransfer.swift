@@ -53,6 +53,8 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var isAbandoned = false
     var reception = CurlReception()
     var way = Way()
+    /// The socket of a request that only connects; whoever takes it out closes it.
+    private var socket: Int32?
 
     /// How far the request has got.
     struct Way {
@@ -85,6 +87,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     deinit {
         surroundings.sessions.free(easy)
+        if let socket { close(socket) }
         free(headerList)
         errorText.deallocate()
     }
@@ -118,6 +121,8 @@ final class CurlTransfer: @unchecked Sendable {
         }
         if let nothing = CurlRequest.nothing { request = nothing }
         way = Way()
+        if let socket { close(socket) }
+        socket = nil
         reception.startOver()
     }
 
@@ -173,6 +178,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// The outcome of a transfer that libcurl has ended.
     func outcome(of result: Int32) -> Result<Void, any Error> {
         if let failure = way.failure { return .failure(failure) }
+        if request.connectsOnly, result == PULSE_CURLE_OK { return takeSocket() }
         guard result == PULSE_CURLE_OK || reception.isTruncated || endsAtHead && reception.isFinal else {
             return .failure(CurlFailure.error(result, of: self))
         }
@@ -181,6 +187,32 @@ final class CurlTransfer: @unchecked Sendable {
             return .failure(TransportFailure(code: .networkConnectionLost, phase: phase))
         }
         return .success(())
+    }
+
+    /// Takes the connection that was made over, before libcurl closes it.
+    private func takeSocket() -> Result<Void, any Error> {
+        let descriptor = pulse_loop_take_socket(poller, easy)
+        guard descriptor >= 0 else {
+            return .failure(TransportFailure(code: .resourceUnavailable, phase: .beforeSend))
+        }
+        socket = descriptor
+        return .success(())
+    }
+
+    /// A connection that was made for somebody else to use.
+    struct Connected {
+        let descriptor: Int32
+        let timings: TransferTimings
+    }
+
+    /// Hands the connection over, once.
+    func connected(queued: TimeInterval) throws -> Connected {
+        guard let descriptor = socket else {
+            throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
+        }
+        socket = nil
+        return Connected(
+            descriptor: descriptor, timings: TransferTimings(measurements, queued: queued, isComplete: false))
     }
 
     /// Tells those who wait: the sender or the reader of its stream, and the writer of the body.

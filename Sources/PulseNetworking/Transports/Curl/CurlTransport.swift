@@ -25,6 +25,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     private let slots: HostSlots
     private let connections: Int
     private let unixSocketPath: String?
+    private let leavesAllToCurl: Bool
     private let state = Locked(State())
 
     /// A transport over libcurl, whose thread starts with the first request and ends with ``shutdown()``.
@@ -40,10 +41,13 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     }
 
     /// - Parameter library: what the loaded libcurl is taken to be able to do.
+    /// - Parameter leavesAllToCurl: for tests: whether libcurl speaks HTTP in the clear, too.
     init(
         _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
-        haste: CurlHaste = CurlHaste()
+        haste: CurlHaste = CurlHaste(), leavesAllToCurl: Bool = false
     ) {
+        self.leavesAllToCurl =
+            leavesAllToCurl || unixSocketPath != nil || library?.handsConnectionsOver != true || !pulse_deflate_load()
         self.library = library
         self.haste = haste
         self.unixSocketPath = unixSocketPath
@@ -62,6 +66,14 @@ public final class CurlTransport: Transport, EndsWithItsCall {
         let start = pulse_monotonic_now()
         let slot = try await slots.slot(origin, for: request)
         let (loop, id) = try place(library)
+        if !leavesAllToCurl,
+            let exchange = try PlainExchange(request, url, origin, loop, startedAt: start)
+        {
+            defer { withExtendedLifetime(slot) {} }
+            var response = try await exchange.run(id: id)
+            response.latency = pulse_monotonic_now() - start
+            return response
+        }
         let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id, library)
         let queued = pulse_monotonic_now() - start
         var response = try await exchange.run(queued: queued, holding: slot)

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// Reads an answer of HTTP/1.1 or 1.0 as its bytes come (RFC 9112), whichever way they are split: a pure value.
+///
+/// It is as strict as framing needs: what leaves open where an answer ends is no answer, since the rest of it could be
+/// taken for the next one.
+struct AnswerReader {
+    /// The answer cannot be read.
+    struct Malformed: Error {}
+
+    private enum Place {
+        case head
+        /// In a body that is known to go on for so many bytes.
+        case bytes(Int64)
+        /// In a body that goes on until the connection ends.
+        case rest
+        case chunkSize
+        /// In a chunk that goes on for so many bytes.
+        case chunk(Int64)
+        case chunkEnd
+        case trailers
+        case end
+    }
+
+    /// The most bytes of all heads and trailers of an answer, interim ones included.
+    static let headLimit = 300 << 10
+    /// The most bytes of the line with a chunk's size, most of which nobody understands.
+    private static let chunkLineLimit = 16 << 10
+
+    private let isHead: Bool
+    private var place = Place.head
+    /// The bytes of the latest head.
+    private(set) var head: [UInt8] = []
+    private var lineStart = 0
+    private var headByteCount = 0
+    private var framing = AnswerFraming()
+    private(set) var body: AnswerBody
+    private(set) var hasBegun = false
+    private var isConnectionOver = false
+    /// Whether bytes came after the end, which belong to no answer.
+    private(set) var hasSurplus = false
+    private var chunk = ChunkLine()
+
+    /// - Parameter isHead: whether HEAD was asked for, whose answer has no body.
+    init(isHead: Bool, limit: Int) {
+        self.isHead = isHead
+        body = AnswerBody(limit: limit)
+        head.reserveCapacity(512)
+    }
+
+    var isComplete: Bool {
+        if case .end = place { true } else { false }
+    }
+
+    /// Whether the connection can carry another request after this answer.
+    var keepsConnection: Bool { isComplete && !hasSurplus && !isConnectionOver && framing.keepsConnection }
+
+    var isVersion10: Bool { framing.isVersion10 }
+
+    /// Takes what has come. Throws ``Malformed``, or what ``AnswerBody`` throws.
+    mutating func read(_ bytes: UnsafeRawBufferPointer) throws {
+        if !bytes.isEmpty { hasBegun = true }
+        var index = 0
+        while index < bytes.count {
+            switch place {
+            case .head:
+                index = try readHead(bytes, from: index)
+            case .bytes(let left):
+                let count = try takeBody(bytes, from: index, upTo: left)
+                index += count
+                try goOn(after: Int64(count), of: left)
+            case .rest:
+                index += try takeBody(bytes, from: index, upTo: .max)
+            case .chunk(let left):
+                let count = try takeBody(bytes, from: index, upTo: left)
+                index += count
+                place = Int64(count) == left ? .chunkEnd : .chunk(left - Int64(count))
+            case .chunkSize, .chunkEnd, .trailers:
+                try readFraming(bytes[index])
+                index += 1
+            case .end:
+                hasSurplus = true
+                return
+            }
+        }
+    }
+
+    /// Takes the end of the connection; false if it cuts the answer.
+    mutating func readEnd() throws -> Bool {
+        isConnectionOver = true
+        if case .rest = place { try finish() }
+        return isComplete
+    }
+
+    // MARK: The head
+
+    /// Takes one line, or what there is of it, and gives where the next one begins.
+    private mutating func readHead(_ bytes: UnsafeRawBufferPointer, from index: Int) throws -> Int {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[index...])
+        let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+        let count = end.map { $0 + 1 } ?? rest.count
+        headByteCount += count
+        guard headByteCount <= Self.headLimit else { throw Malformed() }
+        head.append(contentsOf: rest.prefix(count))
+        // What is no HTTP may never end its line.
+        if lineStart == 0, !head.prefix(7).elementsEqual("HTTP/1.".utf8.prefix(head.count)) { throw Malformed() }
+        if end != nil { try readLine() }
+        return index + count
+    }
+
+    private mutating func readLine() throws {
+        let (start, isFirst) = (lineStart, lineStart == 0)
+        lineStart = head.count
+        let isBlank = try head.withUnsafeBytes { bytes in
+            var end = bytes.count - 1
+            if end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+            let line = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+            guard !line.contains(0) else { throw Malformed() }
+            if isFirst {
+                try framing.readStatus(line)
+            } else if !line.isEmpty {
+                try framing.readField(line)
+            }
+            return line.isEmpty
+        }
+        if isBlank { try beginBody() }
+    }
+
+    private mutating func beginBody() throws {
+        if framing.isInterim {
+            head.removeAll(keepingCapacity: true)
+            lineStart = 0
+            framing = AnswerFraming()
+            return
+        }
+        switch try framing.bodyLength(isHead: isHead) {
+        case .none:
+            try finish()
+        case .bytes(let length):
+            try body.begin(coding: framing.contentCoding, length: length)
+            place = .bytes(length)
+            if length == 0 { try finish() }
+        case .chunks:
+            try body.begin(coding: framing.contentCoding, length: nil)
+            place = .chunkSize
+        case .rest:
+            try body.begin(coding: framing.contentCoding, length: nil)
+            place = .rest
+        }
+    }
+
+    // MARK: The body
+
+    private mutating func takeBody(_ bytes: UnsafeRawBufferPointer, from index: Int, upTo left: Int64) throws -> Int {
+        let count = Int(min(Int64(bytes.count - index), left))
+        try body.take(UnsafeRawBufferPointer(rebasing: bytes[index..<index + count]))
+        return count
+    }
+
+    private mutating func goOn(after count: Int64, of left: Int64) throws {
+        place = .bytes(left - count)
+        if count == left { try finish() }
+    }
+
+    private mutating func finish() throws {
+        try body.finish()
+        place = .end
+    }
+
+    /// Takes a byte of what stands around chunks (RFC 9112, section 7.1).
+    private mutating func readFraming(_ byte: UInt8) throws {
+        switch place {
+        case .chunkSize:
+            guard let size = try chunk.read(byte, limit: Self.chunkLineLimit) else { return }
+            chunk = ChunkLine()
+            place = size == 0 ? .trailers : .chunk(size)
+        case .chunkEnd:
+            if byte == UInt8(ascii: "\n") {
+                chunk = ChunkLine()
+                place = .chunkSize
+            } else {
+                guard byte == UInt8(ascii: "\r"), chunk.length == 0 else { throw Malformed() }
+                chunk.length = 1
+            }
+        default:
+            // Trailers, which nobody has asked for.
+            headByteCount += 1
+            guard headByteCount <= Self.headLimit, byte != 0 else { throw Malformed() }
+            if byte == UInt8(ascii: "\n") {
+                if chunk.length == 0 { try finish() }
+                chunk.length = 0
+            } else if byte != UInt8(ascii: "\r") {
+                chunk.length += 1
+            }
+        }
+    }
+
+    /// The line before a chunk: its size in hexadecimal digits, and extensions that are passed over.
+    private struct ChunkLine {
+        private var size: Int64 = 0
+        private var hasDigits = false
+        private var isPastDigits = false
+        private var isPastReturn = false
+        var length = 0
+
+        /// Gives the size at the line's end.
+        mutating func read(_ byte: UInt8, limit: Int) throws -> Int64? {
+            length += 1
+            guard length <= limit else { throw Malformed() }
+            if byte == UInt8(ascii: "\n") {
+                guard hasDigits else { throw Malformed() }
+                return size
+            }
+            guard !isPastReturn else { throw Malformed() }
+            if byte == UInt8(ascii: "\r") { isPastReturn = true }
+            if isPastDigits { return nil }
+            if let digit = byte.hexDigitValue {
+                guard size <= Int64.max >> 4 else { throw Malformed() }
+                size = size << 4 | Int64(digit)
+                hasDigits = true
+            } else {
+                guard hasDigits, byte == UInt8(ascii: ";") || byte == UInt8(ascii: "\r") || byte.isBlank else {
+                    throw Malformed()
+                }
+                isPastDigits = true
+            }
+            return nil
+        }
+    }
+}
+#endif

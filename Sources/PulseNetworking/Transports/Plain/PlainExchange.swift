@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// One request over a connection in the clear, from its sender's task: it writes and reads there and then, and the loop
+/// tells it when there is something to do.
+struct PlainExchange: Sendable {
+    private let request: TransportRequest
+    private let outgoing: PlainRequest
+    private let origin: Origin
+    private let limit: Int
+    private let loop: CurlLoop
+    private let startedAt: TimeInterval
+
+    /// Nil for a request that is libcurl's.
+    init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, _ loop: CurlLoop, startedAt: TimeInterval) throws {
+        guard case .buffered(let limit) = request.delivery,
+            let outgoing = try PlainRequest(request, url, origin, hasNoProxyAround: loop.hasNoProxyAround)
+        else { return nil }
+        try CurlRequest.validate(request)
+        (self.request, self.outgoing, self.origin, self.limit) = (request, outgoing, origin, limit)
+        (self.loop, self.startedAt) = (loop, startedAt)
+    }
+
+    /// - Parameter id: for the transfer of libcurl that makes a connection.
+    func run(id: UInt64) async throws -> PulseResponse {
+        var timings = TransferTimings()
+        let queuedAt = pulse_monotonic_now()
+        timings.queued = queuedAt - startedAt
+        let isHasty = loop.plain.enter()
+        defer { loop.plain.leave(seconds: pulse_monotonic_now() - queuedAt) }
+        if let connection = try loop.plain.take(origin, now: queuedAt) {
+            timings.isConnectionReused = true
+            if let response = try await exchange(over: connection, &timings, isHasty: isHasty, isReused: true) {
+                return response
+            }
+            // Not over another one at rest: a server that dies of a request would get it as often as there are any.
+        }
+        let made = try await loop.connect(
+            to: outgoing.server, for: request, id: id, queued: pulse_monotonic_now() - startedAt)
+        let connection = try loop.plain.add(made.descriptor, origin, remoteAddress: made.timings.remoteAddress)
+        timings = made.timings
+        timings.queued = queuedAt - startedAt
+        guard let response = try await exchange(over: connection, &timings, isHasty: false, isReused: false) else {
+            throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
+        }
+        return response
+    }
+
+    /// Nil if a connection that was used before turned out to be dead, and the request may go over another one.
+    private func exchange(
+        over connection: PlainConnection, _ timings: inout TransferTimings, isHasty: Bool, isReused: Bool
+    ) async throws -> PulseResponse? {
+        var course = Course(isReused: isReused, reader: AnswerReader(isHead: outgoing.isHead, limit: limit))
+        let turn = connection.begin()
+        let outcome: Result<Void, any Error>
+        do {
+            try await withCancellation(request.cancellation) {
+                try await converse(over: connection, &course, isHasty: isHasty)
+            } onCancel: {
+                connection.end(.cancelled, turn: turn)
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        let now = pulse_monotonic_now()
+        let isUnharmed = connection.finish()
+        let mayRest = isUnharmed && course.isWhole && course.reader.keepsConnection
+        loop.plain.giveBack(connection, mayRest: mayRest, now: now)
+        switch outcome {
+        case .success: return try response(course, &timings, connection, now: now)
+        case .failure(let error):
+            if let failure = failure(error, course) { throw failure }
+            return nil
+        }
+    }
+
+    /// How far an exchange has got.
+    private struct Course {
+        let isReused: Bool
+        var reader: AnswerReader
+        var sentCount = 0
+        var sentAt: TimeInterval?
+        var firstByteAt: TimeInterval?
+        var lastActivity: TimeInterval = 0
+        /// Why no more of the request can be sent. An answer may have come before that.
+        var sendFailure: PlainConnection.Broken?
+        /// Whether all of the request has left and all of the answer has come.
+        var isWhole = false
+
+        var isSending: Bool { sentAt == nil && sendFailure == nil }
+    }
+
+    /// Writes and reads until the answer is whole, which it may be before the request is.
+    private func converse(over connection: PlainConnection, _ course: inout Course, isHasty: Bool) async throws {
+        try connection.check()
+        course.lastActivity = pulse_monotonic_now()
+        var lookLimit = isHasty ? course.lastActivity + CurlHaste.patience : -.infinity
+        // At first reading would be in vain: a server takes its time.
+        var mayRead = isHasty
+        var readCount = 0
+        while !course.reader.isComplete {
+            if course.isSending { send(over: connection, &course) }
+            if mayRead || course.sendFailure != nil, try withBuffer({ try read(connection, into: $0, &course) }) {
+                try connection.check()
+                readCount += 1
+                // The thread is one of few.
+                if readCount % 64 == 0 { await Task.yield() }
+            } else if let failure = course.sendFailure {
+                throw failure
+            } else if mayLook(until: &lookLimit) {
+                // The server may wait for this very processor.
+                sched_yield()
+            } else {
+                let deadline = course.lastActivity + request.idleTimeout
+                try await connection.wait(in: loop, until: deadline, orWriting: course.isSending)
+                mayRead = true
+            }
+        }
+        course.isWhole = course.sentAt != nil
+    }
+
+    private func send(over connection: PlainConnection, _ course: inout Course) {
+        do throws(PlainConnection.Broken) {
+            let rest = outgoing.bytes[course.sentCount...]
+            let count = try connection.send(rest)
+            guard count > 0 else { return }
+            course.sentCount += count
+            course.lastActivity = pulse_monotonic_now()
+            if course.sentCount == outgoing.bytes.count { course.sentAt = course.lastActivity }
+        } catch {
+            course.sendFailure = error
+        }
+    }
+
+    /// Whether the sender goes on looking for the answer itself: for a moment, while no other request is under way.
+    private func mayLook(until limit: inout TimeInterval) -> Bool {
+        guard limit > -.infinity else { return false }
+        let isInTime = pulse_monotonic_now() < limit
+        if isInTime, !loop.plain.isShared { return true }
+        if !isInTime { loop.plain.noteVainHaste() }
+        limit = -.infinity
+        return false
+    }
+
+    /// False if there is nothing to read yet.
+    private func read(
+        _ connection: PlainConnection, into buffer: UnsafeMutableRawBufferPointer, _ course: inout Course
+    ) throws -> Bool {
+        switch try connection.receive(buffer) {
+        case .bytes(let count):
+            course.lastActivity = pulse_monotonic_now()
+            if course.firstByteAt == nil { course.firstByteAt = course.lastActivity }
+            try course.reader.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        case .end:
+            guard try course.reader.readEnd() else { throw PlainConnection.Broken(number: 0) }
+        case .nothingYet:
+            return false
+        }
+        return true
+    }
+
+    private func withBuffer<Value>(_ body: (UnsafeMutableRawBufferPointer) throws -> Value) rethrows -> Value {
+        try withUnsafeTemporaryAllocation(byteCount: 32 << 10, alignment: 16) { try body($0) }
+    }
+
+    // MARK: The outcome
+
+    private func response(
+        _ course: Course, _ timings: inout TransferTimings, _ connection: PlainConnection, now: TimeInterval
+    ) throws -> PulseResponse {
+        guard let head = ResponseHead(course.reader.head) else {
+            throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        }
+        var headers = head.headers
+        if !outgoing.isHead { headers.removeDecodedContentFields(AnswerBody.codings) }
+        timings.requestSent = course.sentAt.map { $0 - startedAt }
+        timings.firstByte = course.firstByteAt.map { $0 - startedAt }
+        timings.lastByte = now - startedAt
+        timings.networkProtocol = course.reader.isVersion10 ? "http/1.0" : "http/1.1"
+        timings.remoteAddress = connection.remoteAddress
+        timings.bytesReceived = course.reader.body.receivedCount
+        timings.bytesDecoded = Int64(course.reader.body.data.count)
+        return PulseResponse(
+            statusCode: head.statusCode, headers: headers, data: course.reader.body.data, request: request.urlRequest,
+            timings: timings, isTruncated: false)
+    }
+
+    /// What an error means; nil if the request may go over another connection.
+    private func failure(_ error: any Error, _ course: Course) -> (any Error)? {
+        let phase: PulseError.Phase =
+            course.reader.hasBegun ? .responseStarted : course.sentCount > 0 ? .maybeSent : .beforeSend
+        switch error {
+        case is AnswerReader.Malformed:
+            return TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        case PlainConnection.End.cancelled:
+            return CancellationError()
+        case PlainConnection.End.unwatched:
+            return TransportFailure(code: .resourceUnavailable, phase: phase)
+        case PlainConnection.End.timedOut:
+            return TransportFailure(code: .timedOut, phase: phase == .beforeSend ? .maybeSent : phase)
+        case let broken as PlainConnection.Broken:
+            // The server closed it as the request was on its way, or a router had forgotten it.
+            let mayGoOn = phase == .beforeSend || phase == .maybeSent && request.mayBeResent
+            if course.isReused, mayGoOn { return nil }
+            let cause = broken.number == 0 ? nil : POSIXErrorCode(rawValue: broken.number).map { POSIXError($0) }
+            return TransportFailure(code: .networkConnectionLost, phase: phase, underlying: cause)
+        default:
+            return error
+        }
+    }
+}
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// A request in the form in which it goes over a connection in the clear (RFC 9112, section 3).
+struct PlainRequest {
+    /// The head, and the body behind it.
+    let bytes: [UInt8]
+    let isHead: Bool
+    /// A URL of the same server, to connect to.
+    let server: String
+
+    /// Nil for a request that is libcurl's: through TLS or a proxy, with more in it than a method, a target, fields and a
+    /// small body, or with an answer that does not go into memory. Throws ``PulseError`` for what cannot be sent as it is.
+    init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, hasNoProxyAround: Bool) throws {
+        guard origin.scheme == "http", case .buffered = request.delivery, request.goesDirectly(hasNoProxyAround),
+            let body = request.smallBody
+        else { return nil }
+        let method = request.urlRequest.httpMethod ?? "GET"
+        guard method.isHTTPToken, method != "CONNECT" else { return nil }
+        var text = url.absoluteString
+        guard let parts = text.withUTF8(Parts.init) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(1024 + body.count)
+        bytes += method.utf8
+        bytes.append(UInt8(ascii: " "))
+        bytes += parts.target
+        bytes += " HTTP/1.1\r\n".utf8
+        let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
+        guard try Self.add(fields, host: parts.host, to: &bytes) else { return nil }
+        if case .bytes = request.body {
+            bytes += "Content-Length: \(body.count)\r\n".utf8
+        } else if method == "POST" || method == "PUT" || method == "PATCH" {
+            // A length of 0 must be told (RFC 9110, section 8.6).
+            bytes += "Content-Length: 0\r\n".utf8
+        }
+        bytes += "\r\n".utf8
+        bytes += body
+        self.bytes = bytes
+        isHead = method == "HEAD"
+        server = "http://" + String(decoding: parts.host, as: UTF8.self) + "/"
+    }
+
+    /// False for a field that is libcurl's business.
+    private static func add(_ fields: [String: String], host: [UInt8], to bytes: inout [UInt8]) throws -> Bool {
+        // The first of all (RFC 9110, section 7.2), unless the caller's.
+        if !fields.keys.contains(where: { $0.utf8.count == 4 && $0.equalsIgnoringASCIICase("Host") }) {
+            bytes += "Host: ".utf8
+            bytes += host
+            bytes += "\r\n".utf8
+        }
+        var hasAcceptEncoding = false
+        for (name, value) in fields {
+            switch name.utf8.count {
+            // The framing is done here: a length that differs from the body would let a server read a second request in
+            // it.
+            case 14 where name.equalsIgnoringASCIICase("Content-Length"): continue
+            case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): continue
+            case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
+                // Empty, it would ask for any coding.
+                if value.isEmpty { continue }
+                guard value == "identity" || value == "gzip" || value == AnswerBody.acceptEncoding else { return false }
+                hasAcceptEncoding = true
+            case 2 where name.equalsIgnoringASCIICase("TE"): return false
+            case 6 where name.equalsIgnoringASCIICase("Expect"): return false
+            case 7 where name.equalsIgnoringASCIICase("Upgrade"): return false
+            case 7 where name.equalsIgnoringASCIICase("Trailer"): return false
+            case 10 where name.equalsIgnoringASCIICase("Connection"): return false
+            default: break
+            }
+            try HTTPHeaders.validate(name: name, value: value)
+            bytes += name.utf8
+            bytes.append(UInt8(ascii: ":"))
+            bytes.append(UInt8(ascii: " "))
+            bytes += value.utf8
+            bytes += "\r\n".utf8
+        }
+        if !hasAcceptEncoding { bytes += "Accept-Encoding: gzip, deflate\r\n".utf8 }
+        return true
+    }
+
+    /// What of a URL stands in a request.
+    private struct Parts {
+        let host: [UInt8]
+        let target: [UInt8]
+
+        /// Nil for a URL with more than plain text in its authority: user information, escapes, zones, names in other
+        /// scripts.
+        init?(_ url: UnsafeBufferPointer<UInt8>) {
+            let start = "http://".utf8.count
+            // Not `ws`, which has the same origin.
+            guard url.count > start, url[4] == UInt8(ascii: ":") else { return nil }
+            var end = start
+            while end < url.count, !"/?#".utf8.contains(url[end]) {
+                guard url[end].isPlainInAuthority else { return nil }
+                end += 1
+            }
+            var host = url[start..<end]
+            if host.last == UInt8(ascii: ":") { host = host.dropLast() }
+            // The default is left out, as everybody does.
+            if host.count > 3, host.suffix(3).elementsEqual(":80".utf8) { host = host.dropLast(3) }
+            var target: [UInt8] = []
+            target.reserveCapacity(url.count - end + 1)
+            if end == url.count || url[end] != UInt8(ascii: "/") { target.append(UInt8(ascii: "/")) }
+            for byte in url[end...] {
+                if byte == UInt8(ascii: "#") { break }
+                guard byte > 0x20, byte < 0x7F else { return nil }
+                target.append(byte)
+            }
+            self.host = Array(host)
+            self.target = target
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isPlainInAuthority: Bool {
+        isASCIILetter || isASCIIDigit || ".-_:[]".utf8.contains(self)
+    }
+}
+
+extension TransportRequest {
+    fileprivate func goesDirectly(_ hasNoProxyAround: Bool) -> Bool {
+        switch proxy.route {
+        case .environment: hasNoProxyAround && proxy == .environment
+        case .direct: proxy == .direct
+        case .proxy: false
+        }
+    }
+
+    /// The bytes of a body that leave with the head; nil for another body. Larger ones are libcurl's, which reads while it
+    /// sends.
+    fileprivate var smallBody: Data? {
+        switch body {
+        case .none: Data()
+        case .bytes(let data): data.count <= 64 << 10 && progress == nil ? data : nil
+        case .file, .stream: nil
+        }
+    }
+}
+#endif
