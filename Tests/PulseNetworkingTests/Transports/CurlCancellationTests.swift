@@ -95,19 +95,25 @@ struct CurlCancellationTests {
         }
     }
 
-    @Test(arguments: libraries, [false, true])
-    func aCancelAfterTheAnswerChangesNothing(library: CurlLibrary?, isStreamed: Bool) async throws {
+    /// Who carries the requests: libcurl, both with the same handle, or PulseKit itself.
+    enum Way: CaseIterable {
+        case curl, streamedByCurl, plain
+    }
+
+    @Test(arguments: libraries, Way.allCases)
+    func aCancelAfterTheAnswerChangesNothing(library: CurlLibrary?, way: Way) async throws {
         let cancellation = Cancellation()
         try await MockServer.run { server in
             server.fallback { request in
-                // The next request is under way, on the same connection and with the same handle.
+                // The next request is under way, on the same connection.
                 if request.path == "/second" { cancellation.cancel() }
                 return .text(request.path)
             }
-            let transport = CurlTransport(4, library: library)
+            let transport = CurlTransport(4, library: library, leavesAllToCurl: way != .plain)
             var request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("first")),
-                delivery: isStreamed ? .streamed : .buffered(limit: 100), idleTimeout: 600, mayBeResent: true)
+                delivery: way == .streamedByCurl ? .streamed : .buffered(limit: 100), idleTimeout: 600,
+                mayBeResent: true)
             request.cancellation = cancellation
             let call = Task { [request] in
                 let response = try await transport.send(request)

@@ -29,7 +29,7 @@ struct CurlLibraryWireTests {
             "what a server sends unasked answers no request": unchecked,
         ], timeLimit: 60
     ) { connections in
-        CurlTransport(connections, library: .pretending(0x074400))
+        CurlTransport(connections, library: .pretending(0x074400), leavesAllToCurl: true)
     }
 
     @Test(.serialized, arguments: oldest.cases)
@@ -100,7 +100,9 @@ struct CurlLibraryWireTests {
 
     @Test(arguments: [6, 7] as [UInt64])
     func everyCallEndsOnceWithTheOldestToo(seed: UInt64) async throws {
-        try await CurlSchedule(seed: seed, calls: 500, library: .pretending(0x074400)).play()
+        try await CurlSchedule(
+            seed: seed, calls: 500, library: .pretending(0x074400), leavesAllToCurl: true
+        ).play()
     }
 }
 #endif

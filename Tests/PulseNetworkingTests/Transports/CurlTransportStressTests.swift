@@ -11,9 +11,9 @@ import Testing
 /// one, and leave nothing behind.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct CurlTransportStressTests {
-    @Test(arguments: [1, 2] as [UInt64])
-    func everyCallEndsOnceWhateverIsCancelledAndWhen(seed: UInt64) async throws {
-        try await CurlSchedule(seed: seed, calls: 500).play()
+    @Test(arguments: [1, 2] as [UInt64], [false, true])
+    func everyCallEndsOnceWhateverIsCancelledAndWhen(seed: UInt64, leavesAllToCurl: Bool) async throws {
+        try await CurlSchedule(seed: seed, calls: 500, leavesAllToCurl: leavesAllToCurl).play()
     }
 
     @Test(arguments: [3, 4] as [UInt64])
@@ -76,8 +76,9 @@ struct CurlTransportStressTests {
 struct CurlTransportScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    @Test func everyCallEndsOnceOverALongSchedule() async throws {
-        try await CurlSchedule(seed: 5, calls: Self.steps / 5).play()
+    @Test(arguments: [false, true])
+    func everyCallEndsOnceOverALongSchedule(leavesAllToCurl: Bool) async throws {
+        try await CurlSchedule(seed: 5, calls: Self.steps / 5, leavesAllToCurl: leavesAllToCurl).play()
     }
 }
 
@@ -86,6 +87,7 @@ struct CurlSchedule: Sendable {
     let seed: UInt64
     let calls: Int
     var library = CurlLibrary.system
+    var leavesAllToCurl = false
 
     func play() async throws {
         try await MockServer.run { server in
@@ -94,7 +96,7 @@ struct CurlSchedule: Sendable {
                 switchboard.cancel(request.path)
                 return Self.answer(to: request)
             }
-            let transport = CurlTransport(16, library: library)
+            let transport = CurlTransport(16, library: library, leavesAllToCurl: leavesAllToCurl)
             let ends = Locked<[Plan.End: Int]>([:])
             await withTaskGroup(of: Void.self) { group in
                 for index in 0..<calls {

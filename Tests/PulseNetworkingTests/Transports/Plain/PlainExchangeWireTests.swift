@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(5)))
+struct PlainExchangeWireTests {
+    private static func request(_ path: String, _ server: MockServer) -> TransportRequest {
+        TransportRequest(
+            urlRequest: URLRequest(url: server.baseURL.appendingPathComponent(path)), idleTimeout: 600,
+            mayBeResent: true)
+    }
+
+    @Test func aConnectionThatDiesUnderARequestThatMayBeResentIsReplaced() async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                request.path == "/second" && request.connection == 0 ? .unanswered : .text(request.path)
+            }
+            let transport = CurlTransport()
+            _ = try await transport.send(Self.request("first", server))
+            let second = try await transport.send(Self.request("second", server))
+            #expect(second.data == Data("/second".utf8))
+            #expect(second.timings?.isConnectionReused == false)
+            #expect(server.requests.map(\.connection) == [0, 0, 1])
+            await transport.shutdown()
+        }
+    }
+
+    @Test func aServerThatDiesOfARequestGetsItTwiceHoweverManyConnectionsThereAre() async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                guard request.path != "/deadly" else { return .unanswered }
+                // All three are under way at a time.
+                _ = try? await server.wait { $0.requests.count == 3 }
+                return .text("well")
+            }
+            let transport = CurlTransport()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 { group.addTask { _ = try await transport.send(Self.request("well", server)) } }
+                try await group.waitForAll()
+            }
+            await #expect {
+                try await transport.send(Self.request("deadly", server))
+            } throws: {
+                ($0 as? TransportFailure)?.phase == .maybeSent
+            }
+            #expect(server.requests.filter { $0.path == "/deadly" }.count == 2)
+            await transport.shutdown()
+        }
+    }
+
+    @Test func theHostComesFirst() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("answer") }
+            let transport = CurlTransport()
+            _ = try await transport.send(Self.request("first", server))
+            #expect(server.requests.first?.headers.first?.name == "Host")
+            await transport.shutdown()
+        }
+    }
+}
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import Testing
+
+@testable import PulseNetworking
+
+@Suite(.timeLimit(.minutes(1)))
+struct PlainRequestTests {
+    private static func bytes(
+        _ text: String, _ method: String = "GET", _ fields: [String: String] = [:], body: TransportRequest.Body = .none,
+        proxy: ProxySettings = .environment, hasNoProxyAround: Bool = true
+    ) throws -> String? {
+        let url = try #require(URL(string: text))
+        var urlRequest = URLRequest(url: url)
+        urlRequest.httpMethod = method
+        urlRequest.allHTTPHeaderFields = fields
+        let request = TransportRequest(urlRequest: urlRequest, body: body, proxy: proxy)
+        let origin = try #require(Origin(url))
+        return try PlainRequest(request, url, origin, hasNoProxyAround: hasNoProxyAround)
+            .map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+
+    @Test(
+        arguments: [
+            ("http://a.test", "/", "a.test"), ("http://a.test:80/b%20c?d=e#f", "/b%20c?d=e", "a.test"),
+            ("http://a.test:8080?x=/", "/?x=/", "a.test:8080"), ("http://[::1]:81/", "/", "[::1]:81"),
+            ("HTTP://A.test/../b", "/../b", "A.test"),
+        ])
+    func writesTargetAndHost(url: String, target: String, host: String) throws {
+        #expect(
+            try Self.bytes(url) == "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
+    }
+
+    @Test(
+        arguments: [
+            ("POST", .none, "Content-Length: 0\r\n\r\n"), ("PATCH", .none, "Content-Length: 0\r\n\r\n"),
+            ("DELETE", .none, "\r\n"), ("GET", .bytes(Data("ab".utf8)), "Content-Length: 2\r\n\r\nab"),
+            ("PUT", .bytes(Data()), "Content-Length: 0\r\n\r\n"),
+        ] as [(String, TransportRequest.Body, String)])
+    func framesTheBodyItself(method: String, body: TransportRequest.Body, end: String) throws {
+        let told = ["content-length": "7", "Transfer-Encoding": "chunked", "Accept-Encoding": "identity"]
+        let text = try Self.bytes("http://a.test/", method, told, body: body)
+        #expect(text == "\(method) / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: identity\r\n" + end)
+    }
+
+    @Test func writesTheCallersFields() throws {
+        let text = try Self.bytes("http://a.test/", "GET", ["host": "b.test", "Accept-Encoding": ""])
+        #expect(text == "GET / HTTP/1.1\r\nhost: b.test\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
+        #expect(try Self.bytes("http://a.test/", "GET", ["X": ""])?.contains("\r\nX: \r\n") == true)
+        #expect(throws: PulseError.self) { try Self.bytes("http://a.test/", "GET", ["X": "a\r\nY: b"]) }
+        #expect(throws: PulseError.self) { try Self.bytes("http://a.test/", "GET", ["X Y": "a"]) }
+    }
+
+    @Test(
+        arguments: [
+            "https://a.test/", "http://user@a.test/", "http://user:pass@a.test/", "http://%61.test/", "ws://a.test/",
+        ])
+    func leavesOtherURLsToLibcurl(url: String) throws {
+        #expect(try Self.bytes(url) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ["Expect": "100-continue"], ["TE": "trailers"], ["upgrade": "x"], ["Connection": "close"],
+            ["Trailer": "X"], ["Accept-Encoding": "br"],
+        ])
+    func leavesFieldsAboutTheConnectionToLibcurl(fields: [String: String]) throws {
+        #expect(try Self.bytes("http://a.test/", "GET", fields) == nil)
+    }
+
+    @Test func leavesProxiesAndLargeBodiesToLibcurl() throws {
+        let url = "http://a.test/"
+        #expect(try Self.bytes(url, proxy: .http(host: "p", port: 1)) == nil)
+        #expect(try Self.bytes(url, hasNoProxyAround: false) == nil)
+        #expect(try Self.bytes(url, proxy: .direct, hasNoProxyAround: false) != nil)
+        #expect(try Self.bytes(url, "PUT", body: .bytes(Data(count: 64 << 10))) != nil)
+        #expect(try Self.bytes(url, "PUT", body: .bytes(Data(count: 64 << 10 + 1))) == nil)
+        #expect(try Self.bytes(url, "PUT", body: .file(URL(fileURLWithPath: "/tmp/x"))) == nil)
+        #expect(try Self.bytes(url, "CONNECT") == nil)
+    }
+}
+#endif
