@@ -104,8 +104,8 @@ void pulse_loop_begin_thread(void) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    // Woken by an answer it would else take the processor from the very thread that is to go on with that answer. It has
-    // its share all the same. Where the system refuses, nothing is lost.
+    // Woken by an answer it would else take the processor from the very thread that is to go on with that answer. It
+    // has its share all the same. Where the system refuses, nothing is lost.
     struct sched_param parameters = {0};
     if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &parameters);
 }

@@ -69,8 +69,8 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-    /// What follows the colon if the line is a field of that name, which is in lower case. There may be blanks before the
-    /// colon, which `ResponseHead` passes over, too.
+    /// What follows the colon if the line is a field of that name, which is in lower case. There may be blanks before
+    /// the colon, which `ResponseHead` passes over, too.
     fileprivate func value(ofField name: StaticString) -> Slice<UnsafeRawBufferPointer>? {
         var end = name.utf8CodeUnitCount
         guard count > end else { return nil }

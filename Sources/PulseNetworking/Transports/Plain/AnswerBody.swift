@@ -44,8 +44,8 @@ struct AnswerBody {
         }
     }
 
-    /// Takes bytes as they come. Throws ``PulseError/responseTooLarge(limit:)``, and ``TransportFailure`` for bytes that
-    /// are not coded as the head says.
+    /// Takes bytes as they come. Throws ``PulseError/responseTooLarge(limit:)``, and ``TransportFailure`` for bytes
+    /// that are not coded as the head says.
     mutating func take(_ bytes: UnsafeRawBufferPointer) throws {
         guard !bytes.isEmpty else { return }
         receivedCount += Int64(bytes.count)

@@ -7,8 +7,8 @@ import PulseCore
 /// The connections in the clear of a transport: those at rest, for the next request to their server, and those with an
 /// exchange, for the loop.
 final class PlainConnections: Sendable {
-    /// How long a connection is kept at rest, in seconds, as libcurl keeps its own: many a server or router on the way has
-    /// forgotten it by then.
+    /// How long a connection is kept at rest, in seconds, as libcurl keeps its own: many a server or router on the way
+    /// has forgotten it by then.
     fileprivate static let restLimit: TimeInterval = 118
 
     fileprivate struct Resting {

@@ -11,8 +11,8 @@ struct PlainRequest {
     /// A URL of the same server, to connect to.
     let server: String
 
-    /// Nil for a request that is libcurl's: through TLS or a proxy, with more in it than a method, a target, fields and a
-    /// small body, or with an answer that does not go into memory. Throws ``PulseError`` for what cannot be sent as it is.
+    /// Nil for a request that is libcurl's: through TLS or a proxy, with more in it than a method, a target, fields and
+    /// a small body, or with an answer that does not go into memory. Throws ``PulseError`` for what cannot be sent.
     init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, hasNoProxyAround: Bool) throws {
         guard origin.scheme == "http", case .buffered = request.delivery, request.goesDirectly(hasNoProxyAround),
             let body = request.smallBody
@@ -129,8 +129,7 @@ extension TransportRequest {
         }
     }
 
-    /// The bytes of a body that leave with the head; nil for another body. Larger ones are libcurl's, which reads while it
-    /// sends.
+    /// The bytes of a body that leave with the head; nil for another body. Larger ones are libcurl's.
     fileprivate var smallBody: Data? {
         switch body {
         case .none: Data()
