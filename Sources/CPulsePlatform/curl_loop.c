@@ -2,9 +2,6 @@
 
 #if defined(__linux__)
 
-// For SCHED_BATCH.
-#define _GNU_SOURCE
-
 #include "curl_loop.h"
 
 #include <arpa/inet.h>
@@ -97,6 +94,9 @@ double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *
     return latest;
 }
 
+// linux/sched.h: SCHED_BATCH, which sched.h has for GNU sources only.
+enum { BATCH = 3 };
+
 void pulse_loop_begin_thread(void) {
     // libcurl leaves this to its caller, since it was told to use no signals; before 7.87 its TLS writes without
     // MSG_NOSIGNAL.
@@ -107,7 +107,7 @@ void pulse_loop_begin_thread(void) {
     // Woken by an answer it would else take the processor from the very thread that is to go on with that answer. It
     // has its share all the same. Where the system refuses, nothing is lost.
     struct sched_param parameters = {0};
-    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &parameters);
+    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, BATCH, &parameters);
 }
 
 static bool make_room(struct pulse_loop *loop, int socket) {
