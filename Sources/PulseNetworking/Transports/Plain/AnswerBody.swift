@@ -88,6 +88,7 @@ private final class Inflater: @unchecked Sendable {
     /// Whether all bytes so far were whole frames.
     private var isBetweenFrames = true
     private var hasEnded = false
+    private var isPadding = false
     private let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 32 << 10)
 
     init(_ coding: Coding) {
@@ -133,7 +134,8 @@ private final class Inflater: @unchecked Sendable {
         while !rest.isEmpty || isFull {
             // Only gzip has more than one, and padding after the last, which everybody passes over.
             guard !hasEnded || coding == .gzip else { throw Self.failure }
-            if hasEnded, isBetweenFrames, rest.first != 0x1F { return }
+            if hasEnded, isBetweenFrames, rest.first != 0x1F { isPadding = true }
+            if isPadding { return }
             var (taken, made) = (rest.count, room.count)
             let input = UnsafeBufferPointer(rebasing: rest)
             let result = pulse_inflate_run(stream, input.baseAddress, &taken, room.baseAddress, &made)

@@ -8,7 +8,8 @@ extension HTTPHeaders {
     mutating func removeDecodedContentFields(_ decodedCodings: @autoclosure () -> Set<String> = Self.decodedCodings) {
         guard let coding = self["Content-Encoding"]?.asciiLowercased, !coding.isEmpty else { return }
         let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        guard codings.allSatisfy(decodedCodings().contains) else { return }
+        // Empty members of a list do not count (RFC 9110, section 5.6.1).
+        guard codings.allSatisfy({ $0.isEmpty || decodedCodings().contains($0) }) else { return }
         remove("Content-Encoding")
         remove("Content-Length")
     }

@@ -60,6 +60,25 @@ struct AnswerReaderTests {
         Whole(text: "HTTP/1.1 304 Not\r\nTransfer-Encoding: chunked\r\n\r\n", status: 304, keeps: true),
         Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", isHead: true),
         Whole(text: "HTTP/1.1 101 Other\r\n\r\n", status: 101, keeps: false),
+        Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\0\r\n\r\n", body: "\0\r\n\r\n"),
+        Whole(text: "HTTP/1.1 200 OK\r\nX: a\r\n Connection: close\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(text: "HTTP/1.1 200 OK\r\nConnection: closed\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(text: "HTTP/1.0 200 OK\r\nConnection: x ,\tkeep-alive\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
+            body: "x", keeps: false),
+        // What an interim head says about a body and the connection is about nothing.
+        Whole(
+            text:
+                "HTTP/1.1 103 A\r\nConnection: close\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 B\r\nContent-Length: 1\r\n\r\nx",
+            body: "x"),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nT: 1\r\n 2\r\n\r\n",
+            body: "x"),
+        Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 999\r\nContent-Encoding: gzip\r\n\r\n", isHead: true),
+        Whole(text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", isHead: true),
+        Whole(text: "HTTP/1.0 200 OK\r\nX: a\r\n\r\nall\r\n", body: "all\r\n", keeps: false, endsWithConnection: true),
+        Whole(text: "HTTP/1.1 200 OK\r\n\r\n", keeps: false, endsWithConnection: true),
     ]
 
     @Test(arguments: whole)
@@ -107,13 +126,31 @@ struct AnswerReaderTests {
         }
     }
 
+    @Test(arguments: whole.filter(\.endsWithConnection))
+    func anAnswerWithoutALengthIsWholeOnceItsHeadIs(_ answer: Whole) throws {
+        let bytes = Array(answer.text.utf8)
+        for count in 0...bytes.count {
+            var reader = AnswerReader(isHead: false, limit: 100)
+            try bytes[..<count].withUnsafeBytes { try reader.read($0) }
+            #expect(!reader.isComplete)
+            #expect(try reader.readEnd() == (count >= bytes.count - answer.body.utf8.count))
+            #expect(!reader.keepsConnection)
+        }
+    }
+
     @Test(arguments: whole.filter { !$0.endsWithConnection })
     func whatComesAfterTheEndEndsTheConnection(_ answer: Whole) throws {
-        var reader = AnswerReader(isHead: answer.isHead, limit: 100)
-        try Array((answer.text + "HTTP/1.1 200 OK\r\n").utf8).withUnsafeBytes { try reader.read($0) }
-        #expect(reader.body.data == Data(answer.body.utf8))
-        #expect(reader.hasSurplus)
-        #expect(!reader.keepsConnection)
+        for surplus in ["\n", "HTTP/1.1 200 OK\r\n\r\n"] {
+            let bytes = Array((answer.text + surplus).utf8)
+            for split in bytes.indices {
+                var reader = AnswerReader(isHead: answer.isHead, limit: 100)
+                for piece in [bytes[..<split], bytes[split...]] { try piece.withUnsafeBytes { try reader.read($0) } }
+                #expect(reader.body.data == Data(answer.body.utf8))
+                #expect(ResponseHead(reader.head)?.statusCode == answer.status)
+                #expect(reader.hasSurplus)
+                #expect(!reader.keepsConnection)
+            }
+        }
     }
 
     static let malformed: [String] =
@@ -132,10 +169,18 @@ struct AnswerReaderTests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1,\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n , close\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n , br\r\n\r\n", " HTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\n\r\n", "HTTP/1.1 200 O\0K\r\n\r\n",
         ]
         + [
             "\r\n", "g\r\n", "-1\r\n", " 1\r\nx\r\n", "1 x\n\r\ny", "8000000000000000\r\n", "1\rx\n", "1\r\nxy",
-            "1\r\nx\r\r\n", ";a\r\n",
+            "1\r\nx\r\r\n", ";a\r\n", "0x1\r\n", "1g\r\n", "+1\r\n", "10000000000000001\r\n",
+            "1\r\nx1\r\n", "0\r\nT: \0\r\n",
         ]
         .map { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + $0 }
 
@@ -164,9 +209,25 @@ struct AnswerReaderTests {
     func boundsWhatAHeadTakes(_ rest: String) {
         let interim = rest.hasPrefix("\r\n")
         let bytes = Array(("HTTP/1.1 \(interim ? 103 : 200) OK\r\n" + rest).utf8)
+        for size in [1000, bytes.count] {
+            #expect(throws: AnswerReader.Malformed.self) {
+                var reader = AnswerReader(isHead: false, limit: 100)
+                for start in stride(from: 0, to: bytes.count, by: size) {
+                    try bytes[start...].prefix(size).withUnsafeBytes { try reader.read($0) }
+                }
+            }
+        }
+    }
+
+    @Test func aHeadMayTakeAllThatIsAllowed() throws {
+        let (start, end) = ("HTTP/1.1 204 No\r\nX: ", "\r\n\r\n")
+        let padding = String(repeating: "a", count: AnswerReader.headLimit - start.utf8.count - end.utf8.count)
+        var reader = AnswerReader(isHead: false, limit: 100)
+        try Array((start + padding + end).utf8).withUnsafeBytes { try reader.read($0) }
+        #expect(reader.isComplete)
         #expect(throws: AnswerReader.Malformed.self) {
             var reader = AnswerReader(isHead: false, limit: 100)
-            try bytes.withUnsafeBytes { try reader.read($0) }
+            try Array((start + padding + "a" + end).utf8).withUnsafeBytes { try reader.read($0) }
         }
     }
 }

@@ -8,17 +8,25 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct PlainRequestTests {
-    private static func bytes(
+    private static func request(
         _ text: String, _ method: String = "GET", _ fields: [String: String] = [:], body: TransportRequest.Body = .none,
-        proxy: ProxySettings = .environment, hasNoProxyAround: Bool = true
-    ) throws -> String? {
+        proxy: ProxySettings = .environment, hasNoProxyAround: Bool = true,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) throws -> PlainRequest? {
         let url = try #require(URL(string: text))
         var urlRequest = URLRequest(url: url)
         urlRequest.httpMethod = method
         urlRequest.allHTTPHeaderFields = fields
-        let request = TransportRequest(urlRequest: urlRequest, body: body, proxy: proxy)
+        let request = TransportRequest(urlRequest: urlRequest, body: body, proxy: proxy, progress: progress)
         let origin = try #require(Origin(url))
         return try PlainRequest(request, url, origin, hasNoProxyAround: hasNoProxyAround)
+    }
+
+    private static func bytes(
+        _ text: String, _ method: String = "GET", _ fields: [String: String] = [:], body: TransportRequest.Body = .none,
+        proxy: ProxySettings = .environment, hasNoProxyAround: Bool = true
+    ) throws -> String? {
+        try request(text, method, fields, body: body, proxy: proxy, hasNoProxyAround: hasNoProxyAround)
             .map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
@@ -26,7 +34,9 @@ struct PlainRequestTests {
         arguments: [
             ("http://a.test", "/", "a.test"), ("http://a.test:80/b%20c?d=e#f", "/b%20c?d=e", "a.test"),
             ("http://a.test:8080?x=/", "/?x=/", "a.test:8080"), ("http://[::1]:81/", "/", "[::1]:81"),
-            ("HTTP://A.test/../b", "/../b", "A.test"),
+            ("HTTP://A.test/../b", "/../b", "A.test"), ("http://a.test#f", "/", "a.test"),
+            ("http://a.test:/", "/", "a.test"), ("http://[fe80::80]/", "/", "[fe80::80]"),
+            ("http://[::1]:80/", "/", "[::1]"), ("http://a.test:8080/", "/", "a.test:8080"),
         ])
     func writesTargetAndHost(url: String, target: String, host: String) throws {
         #expect(
@@ -45,6 +55,13 @@ struct PlainRequestTests {
         #expect(text == "\(method) / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: identity\r\n" + end)
     }
 
+    @Test func connectsToTheServerOfItsURLWhateverTheFieldSays() throws {
+        let request = try #require(try Self.request("http://a.test:81/b?c", "HEAD", ["Host": "b.test"]))
+        #expect(request.server == "http://a.test:81/")
+        #expect(request.isHead)
+        #expect(try Self.request("http://a.test/")?.isHead == false)
+    }
+
     @Test func writesTheCallersFields() throws {
         let text = try Self.bytes("http://a.test/", "GET", ["host": "b.test", "Accept-Encoding": ""])
         #expect(text == "GET / HTTP/1.1\r\nhost: b.test\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
@@ -56,6 +73,7 @@ struct PlainRequestTests {
     @Test(
         arguments: [
             "https://a.test/", "http://user@a.test/", "http://user:pass@a.test/", "http://%61.test/", "ws://a.test/",
+            "http://[fe80::1%25eth0]/",
         ])
     func leavesOtherURLsToLibcurl(url: String) throws {
         #expect(try Self.bytes(url) == nil)
@@ -78,6 +96,8 @@ struct PlainRequestTests {
         #expect(try Self.bytes(url, "PUT", body: .bytes(Data(count: 64 << 10))) != nil)
         #expect(try Self.bytes(url, "PUT", body: .bytes(Data(count: 64 << 10 + 1))) == nil)
         #expect(try Self.bytes(url, "PUT", body: .file(URL(fileURLWithPath: "/tmp/x"))) == nil)
+        #expect(try Self.request(url, "PUT", body: .bytes(Data(count: 1)), progress: { _ in }) == nil)
+        #expect(try Self.request(url, progress: { _ in }) != nil)
         #expect(try Self.bytes(url, "CONNECT") == nil)
     }
 }
