@@ -73,7 +73,7 @@ struct AnswerBody {
 /// Undoes gzip (RFC 1952), or `deflate`: zlib's frame (RFC 1950), without which some servers send it. Used by one task
 /// at a time.
 private final class Inflater: @unchecked Sendable {
-    // Unchecked: a C pointer; it is part of the value that reads an answer.
+    // Unchecked: it belongs to the one reader of one answer, which one task has from its first byte to its last.
 
     enum Coding {
         case gzip, deflate

@@ -76,7 +76,11 @@ struct PlainRequest {
             bytes += value.utf8
             bytes += "\r\n".utf8
         }
-        if !hasAcceptEncoding { bytes += "Accept-Encoding: gzip, deflate\r\n".utf8 }
+        if !hasAcceptEncoding {
+            bytes += "Accept-Encoding: ".utf8
+            bytes += AnswerBody.acceptEncoding.utf8
+            bytes += "\r\n".utf8
+        }
         return true
     }
 
