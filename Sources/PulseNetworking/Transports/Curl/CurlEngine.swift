@@ -22,8 +22,8 @@ final class CurlEngine: Sendable {
     nonisolated(unsafe) let surroundings: CurlTransfer.Surroundings
     private let startsInPlace: Bool
 
-    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ haste: CurlHaste, connections: Int) {
-        plain = PlainConnections(limit: connections, haste)
+    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ haste: CurlHaste, connections: Int, few: Int) {
+        plain = PlainConnections(limit: connections, few: few, haste)
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         surroundings = CurlTransfer.Surroundings(
             library: library, poller: poller, sessions: CurlSessions(), aftermath: CurlAftermath(),
@@ -43,11 +43,14 @@ final class CurlEngine: Sendable {
 
     func run() {
         pulse_loop_begin_thread()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
+        defer { buffer.deallocate() }
         var wake = TimeInterval.infinity
         while true {
+            for connection in inbox.departures() { connection.sendOutgoing(poller) }
             pulse_loop_wait(poller, inbox.mayFallAsleep() ? min(wake, plain.nextCheck) : 0)
             inbox.wakeUp()
-            if wakePlain(), inbox.isIdle, pulse_monotonic_now() < wake { continue }
+            if receive(with: buffer), inbox.isIdle, pulse_monotonic_now() < wake { continue }
             // The callers that have waited longest go on while the next requests leave.
             perform(driver.withLock { $0.act() })
             let (next, rest, isClosed) = driver.withLock { driver in
@@ -70,12 +73,12 @@ final class CurlEngine: Sendable {
         inbox.end()
     }
 
-    /// Wakes those whose connections have something to read; true if that was all that happened.
-    private func wakePlain() -> Bool {
+    /// Reads for those whose connections have something to be read; true if that was all that happened.
+    private func receive(with buffer: UnsafeMutableRawBufferPointer) -> Bool {
         let isAll = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: PULSE_LOOP_TURN) { numbers in
             var count: Int32 = 0
             let isAll = pulse_loop_plain_ready(poller, numbers.baseAddress, &count)
-            plain.wake(UnsafeBufferPointer(rebasing: numbers[..<Int(count)]))
+            plain.receive(UnsafeBufferPointer(rebasing: numbers[..<Int(count)]), with: buffer)
             return isAll
         }
         plain.checkTimeouts(now: pulse_monotonic_now())

@@ -30,6 +30,8 @@ final class CurlInbox: Sendable {
 
     private struct State {
         var commands: [Command] = []
+        /// The connections for whose exchanges the thread is to send.
+        var departures: [PlainConnection] = []
         /// Whether the thread waits, or is about to, and has not been woken.
         var isAsleep = false
         /// The transfers under way when somebody last looked.
@@ -67,6 +69,15 @@ final class CurlInbox: Sendable {
         }
     }
 
+    /// Has the thread send for the exchange of a connection; true for the caller that is to wake it.
+    func post(_ departure: PlainConnection) -> Bool {
+        state.withLock { state in
+            state.departures.append(departure)
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+    }
+
     /// True for the caller that is to wake the thread.
     func mustWake() -> Bool {
         state.withLock { state in
@@ -91,10 +102,18 @@ final class CurlInbox: Sendable {
 
     // MARK: The thread
 
+    /// The connections for whose exchanges it is to send.
+    func departures() -> [PlainConnection] {
+        state.withLock { state in
+            defer { state.departures = [] }
+            return state.departures
+        }
+    }
+
     /// True if there is nothing to do but wait: from now on somebody must wake the thread for what comes.
     func mayFallAsleep() -> Bool {
         state.withLock { state in
-            state.isAsleep = state.commands.isEmpty && !state.isClosed
+            state.isAsleep = state.commands.isEmpty && state.departures.isEmpty && !state.isClosed
             return state.isAsleep
         }
     }

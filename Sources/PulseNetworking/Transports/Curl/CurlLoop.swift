@@ -9,11 +9,11 @@ final class CurlLoop: Sendable {
     private let engine: CurlEngine
 
     /// Starts the thread. Throws ``TransportFailure`` if the system has no descriptors left.
-    init(_ library: CurlLibrary, connections: Int, haste: CurlHaste) throws {
+    init(_ library: CurlLibrary, connections: Int, few: Int, haste: CurlHaste) throws {
         guard let poller = pulse_loop_create(connections) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
-        let engine = CurlEngine(library, poller, haste, connections: connections)
+        let engine = CurlEngine(library, poller, haste, connections: connections, few: few)
         self.engine = engine
         let thread = Thread { engine.run() }
         thread.name = "PulseKit.curl"
@@ -25,13 +25,23 @@ final class CurlLoop: Sendable {
     }
 
     var plain: PlainConnections { engine.plain }
-    var poller: OpaquePointer { engine.poller }
     /// Whether no environment variable names a proxy.
     var hasNoProxyAround: Bool { engine.surroundings.hasNoProxyAround }
 
-    /// Has the thread look at its timeouts.
-    func wake() {
-        pulse_loop_wake(poller)
+    private func wake() {
+        pulse_loop_wake(engine.poller)
+    }
+
+    /// Has the thread send for the exchange of a connection, or else watch for something to be read, or for room to
+    /// write. False if the system has no memory for that.
+    func attend(to connection: PlainConnection, until deadline: TimeInterval, sends: Bool, orWriting: Bool) -> Bool {
+        if sends {
+            if engine.inbox.post(connection) { wake() }
+        } else if !connection.watch(engine.poller, orWriting: orWriting) {
+            return false
+        }
+        if plain.isLate(for: deadline) { wake() }
+        return true
     }
 
     /// Makes a connection in the clear to the server of a URL, and hands it over.

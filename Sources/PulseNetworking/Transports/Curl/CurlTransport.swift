@@ -26,6 +26,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     private let connections: Int
     private let unixSocketPath: String?
     private let leavesAllToCurl: Bool
+    private let few: Int
     private let state = Locked(State())
 
     /// A transport over libcurl, whose thread starts with the first request and ends with ``shutdown()``.
@@ -42,10 +43,13 @@ public final class CurlTransport: Transport, EndsWithItsCall {
 
     /// - Parameter library: what the loaded libcurl is taken to be able to do.
     /// - Parameter leavesAllToCurl: for tests: whether libcurl speaks HTTP in the clear, too.
+    /// - Parameter few: for tests: up to how many requests in the clear are each sent by their own task.
     init(
         _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
-        haste: CurlHaste = CurlHaste(), leavesAllToCurl: Bool = false
+        haste: CurlHaste = CurlHaste(), leavesAllToCurl: Bool = false,
+        few: Int = PlainConnections.few
     ) {
+        self.few = few
         self.leavesAllToCurl =
             leavesAllToCurl || unixSocketPath != nil || library?.handsConnectionsOver != true || !pulse_deflate_load()
         self.library = library
@@ -100,7 +104,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     private func place(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
-            let loop = try state.loop ?? CurlLoop(library, connections: connections, haste: haste)
+            let loop = try state.loop ?? CurlLoop(library, connections: connections, few: few, haste: haste)
             state.loop = loop
             state.nextID += 1
             return (loop, state.nextID)

@@ -13,13 +13,50 @@ final class PlainConnection: Sendable {
         case unwatched
     }
 
+    /// What was sent of a request.
+    struct Departure {
+        /// Bytes; 0 if none can be sent now.
+        var sentCount = 0
+        /// In seconds of the monotonic clock, if any were sent.
+        var time: TimeInterval = 0
+        /// Why no more can be sent.
+        var failure: Broken?
+    }
+
+    enum Arrival {
+        case bytes([UInt8])
+        case end
+        case broken(Broken)
+    }
+
+    /// What happened while an exchange waited.
+    struct News {
+        /// Why it must end. Its request may have left before that.
+        var end: End?
+        /// Nil if the loop has sent nothing.
+        var departure: Departure?
+        /// What the loop has read.
+        var arrival: Arrival?
+    }
+
+    typealias Waiter = CheckedContinuation<Void, Never>
+
     private struct State {
         /// Which exchange has it, so that a late end of the one before does not hit it.
         var turn = 0
         /// Why the exchange must end.
         var end: End?
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiter: Waiter?
         var deadline = TimeInterval.infinity
+        /// What the loop is to send for the one that waits.
+        var outgoing: [UInt8]?
+        var departure: Departure?
+        var arrival: Arrival?
+
+        mutating func takeWaiter() -> Waiter? {
+            defer { (waiter, deadline, outgoing) = (nil, .infinity, nil) }
+            return waiter
+        }
     }
 
     /// By which the loop knows it.
@@ -65,15 +102,14 @@ final class PlainConnection: Sendable {
         return count < 0 && Self.isBlocked(errno)
     }
 
-    /// How many bytes were taken; 0 if none can be now.
-    func send(_ bytes: ArraySlice<UInt8>) throws(Broken) -> Int {
+    /// Sends what can be sent now.
+    func send(_ bytes: ArraySlice<UInt8>) -> Departure {
         let count = bytes.withUnsafeBytes { bytes in
             pulse_socket_send(descriptor, bytes.baseAddress, bytes.count)
         }
-        if count >= 0 { return count }
         let number = errno
-        guard Self.isBlocked(number) else { throw Broken(number: number) }
-        return 0
+        if count >= 0 { return Departure(sentCount: count, time: pulse_monotonic_now()) }
+        return Departure(failure: Self.isBlocked(number) ? nil : Broken(number: number))
     }
 
     enum Received {
@@ -82,8 +118,7 @@ final class PlainConnection: Sendable {
         case end
     }
 
-    /// Throws ``Broken``.
-    func receive(_ buffer: UnsafeMutableRawBufferPointer) throws -> Received {
+    func receive(_ buffer: UnsafeMutableRawBufferPointer) throws(Broken) -> Received {
         let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
         if count > 0 { return .bytes(count) }
         if count == 0 { return .end }
@@ -107,41 +142,80 @@ final class PlainConnection: Sendable {
         if let end = state.withLock({ $0.end }) { throw end }
     }
 
-    /// Waits until there may be something to read, or if so asked until there may be room to write. Throws ``End``.
+    /// Waits until something is there for the exchange.
     ///
     /// - Parameter deadline: in seconds of the monotonic clock.
-    func wait(in loop: CurlLoop, until deadline: TimeInterval, orWriting: Bool = false) async throws {
+    /// - Parameter outgoing: what the loop is to send before that.
+    /// - Parameter begin: has the loop send, or watch; false if it has no memory to do so.
+    func wait(
+        until deadline: TimeInterval, sending outgoing: [UInt8]? = nil, begin: (PlainConnection) -> Bool
+    ) async -> News {
         await withCheckedContinuation { waiter in
             let isOver = state.withLock { state in
                 guard state.end == nil else { return true }
-                (state.waiter, state.deadline) = (waiter, deadline)
+                (state.waiter, state.deadline, state.outgoing) = (waiter, deadline, outgoing)
                 return false
             }
             if isOver { return waiter.resume() }
-            guard pulse_loop_await(loop.poller, descriptor, orWriting, id) else { return end(.unwatched) }
-            if loop.plain.isLate(for: deadline) { loop.wake() }
+            if !begin(self) { end(.unwatched) }
         }
-        try check()
+        return state.withLock { state in
+            defer { (state.departure, state.arrival) = (nil, nil) }
+            return News(end: state.end, departure: state.departure, arrival: state.arrival)
+        }
     }
 
-    // MARK: From outside
+    // MARK: The loop
 
-    /// Called by the loop: there may be something to do.
-    func wake() {
-        let waiter = state.withLock { state in
-            defer { (state.waiter, state.deadline) = (nil, .infinity) }
-            return state.waiter
+    /// Has the loop watch, once, for something to be read, or if so asked for room to write; false if it has no memory
+    /// for that.
+    func watch(_ poller: OpaquePointer, orWriting: Bool) -> Bool {
+        pulse_loop_await(poller, descriptor, orWriting, id)
+    }
+
+    /// Sends for the exchange that waits, and has its answer watched for.
+    func sendOutgoing(_ poller: OpaquePointer) {
+        // Under the lock, so that an exchange which is ended knows whether its request has left.
+        let waiter = state.withLock { state -> Waiter? in
+            guard let outgoing = state.outgoing else { return nil }
+            state.outgoing = nil
+            let departure = send(outgoing[...])
+            state.departure = departure
+            guard departure.failure == nil else { return state.takeWaiter() }
+            guard !watch(poller, orWriting: departure.sentCount < outgoing.count) else { return nil }
+            state.end = .unwatched
+            return state.takeWaiter()
         }
         waiter?.resume()
     }
 
+    /// Reads for the exchange that waits, as there may be something for it; gives what lets it go on.
+    ///
+    /// - Parameter buffer: of the loop's thread.
+    func receive(with buffer: UnsafeMutableRawBufferPointer) -> Waiter? {
+        state.withLock { state in
+            guard let waiter = state.takeWaiter() else { return nil }
+            do throws(Broken) {
+                switch try receive(buffer) {
+                case .bytes(let count): state.arrival = .bytes(Array(buffer[..<count]))
+                case .end: state.arrival = .end
+                case .nothingYet: break
+                }
+            } catch {
+                state.arrival = .broken(error)
+            }
+            return waiter
+        }
+    }
+
+    // MARK: From outside
+
     /// Ends the exchange of that turn, or whichever has the connection.
     func end(_ end: End, turn: Int? = nil) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let waiter = state.withLock { state -> Waiter? in
             guard turn == nil || turn == state.turn, state.end == nil else { return nil }
             state.end = end
-            defer { state.waiter = nil }
-            return state.waiter
+            return state.takeWaiter()
         }
         waiter?.resume()
     }
@@ -151,12 +225,11 @@ final class PlainConnection: Sendable {
         let isStruck = state.withLock { $0.waiter != nil && $0.deadline <= now }
         // The process may have been stopped for so long, and the answer waits to be read.
         let hasAnswer = isStruck && !isQuiet
-        let (waiter, next) = state.withLock { state -> (CheckedContinuation<Void, Never>?, TimeInterval) in
-            guard let waiter = state.waiter else { return (nil, .infinity) }
+        let (waiter, next) = state.withLock { state -> (Waiter?, TimeInterval) in
+            guard state.waiter != nil else { return (nil, .infinity) }
             guard state.deadline <= now else { return (nil, state.deadline) }
             if !hasAnswer { state.end = .timedOut }
-            state.waiter = nil
-            return (waiter, .infinity)
+            return (state.takeWaiter(), .infinity)
         }
         waiter?.resume()
         return next

@@ -7,6 +7,8 @@ import PulseCore
 /// The connections in the clear of a transport: those at rest, for the next request to their server, and those with an
 /// exchange, for the loop.
 final class PlainConnections: Sendable {
+    /// With so few exchanges under way each sends by itself, which saves waking the loop.
+    static let few = 4
     /// How long a connection is kept at rest, in seconds, as libcurl keeps its own: many a server or router on the way
     /// has forgotten it by then.
     fileprivate static let restLimit: TimeInterval = 118
@@ -33,11 +35,14 @@ final class PlainConnections: Sendable {
     }
 
     private let limit: Int
+    private let few: Int
     private let state: Locked<State>
 
     /// - Parameter limit: how many connections are kept at rest.
-    init(limit: Int, _ haste: CurlHaste) {
+    /// - Parameter few: ``few``, but in tests.
+    init(limit: Int, few: Int = few, _ haste: CurlHaste) {
         self.limit = limit
+        self.few = few
         state = Locked(State(haste: haste))
     }
 
@@ -54,6 +59,12 @@ final class PlainConnections: Sendable {
     /// Whether others have begun since.
     var isShared: Bool {
         state.withLock { $0.underWay > 1 }
+    }
+
+    /// Whether so many are under way that the loop is to send for them: one after the other, while the code for that is
+    /// at hand. A call's own code, and then the kernel's for sending, is more than a processor's first caches hold.
+    var isCrowded: Bool {
+        state.withLock { $0.underWay > few }
     }
 
     func noteVainHaste() {
@@ -126,9 +137,11 @@ final class PlainConnections: Sendable {
 
     // MARK: The loop
 
-    func wake(_ ids: UnsafeBufferPointer<UInt64>) {
-        // Most turns find few.
-        for id in ids { state.withLock { $0.busy[id] }?.wake() }
+    /// Reads for those connections, and lets their exchanges go on.
+    func receive(_ ids: UnsafeBufferPointer<UInt64>, with buffer: UnsafeMutableRawBufferPointer) {
+        let connections = state.withLock { state in ids.compactMap { state.busy[$0] } }
+        // All is read before the first goes on, as all is sent one after the other.
+        for waiter in connections.compactMap({ $0.receive(with: buffer) }) { waiter.resume() }
     }
 
     var nextCheck: TimeInterval {

@@ -82,6 +82,8 @@ struct PlainExchange: Sendable {
     private struct Course {
         let isReused: Bool
         var reader: AnswerReader
+        /// What the loop has read, and the reader has not.
+        var arrival: PlainConnection.Arrival?
         var sentCount = 0
         var sentAt: TimeInterval?
         var firstByteAt: TimeInterval?
@@ -92,6 +94,14 @@ struct PlainExchange: Sendable {
         var isWhole = false
 
         var isSending: Bool { sentAt == nil && sendFailure == nil }
+
+        mutating func note(_ departure: PlainConnection.Departure, of count: Int) {
+            sendFailure = departure.failure
+            guard departure.sentCount > 0 else { return }
+            sentCount += departure.sentCount
+            lastActivity = departure.time
+            if sentCount == count { sentAt = departure.time }
+        }
     }
 
     /// Writes and reads until the answer is whole, which it may be before the request is.
@@ -101,10 +111,11 @@ struct PlainExchange: Sendable {
         var lookLimit = isHasty ? course.lastActivity + CurlHaste.patience : -.infinity
         // At first reading would be in vain: a server takes its time.
         var mayRead = isHasty
+        var leavesSending = !isHasty && loop.plain.isCrowded
         var readCount = 0
         while !course.reader.isComplete {
-            if course.isSending { send(over: connection, &course) }
-            if mayRead || course.sendFailure != nil, try withBuffer({ try read(connection, into: $0, &course) }) {
+            if course.isSending, !leavesSending { send(over: connection, &course) }
+            if mayRead || course.sendFailure != nil, try read(connection, &course) {
                 try connection.check()
                 readCount += 1
                 // The thread is one of few.
@@ -116,24 +127,21 @@ struct PlainExchange: Sendable {
                 sched_yield()
             } else {
                 let deadline = course.lastActivity + request.idleTimeout
-                try await connection.wait(in: loop, until: deadline, orWriting: course.isSending)
-                mayRead = true
+                let (sends, isSending) = (leavesSending, course.isSending)
+                let news = await connection.wait(until: deadline, sending: sends ? outgoing.bytes : nil) {
+                    loop.attend(to: $0, until: deadline, sends: sends, orWriting: isSending)
+                }
+                if let departure = news.departure { course.note(departure, of: outgoing.bytes.count) }
+                if let end = news.end { throw end }
+                course.arrival = news.arrival
+                (leavesSending, mayRead) = (false, true)
             }
         }
         course.isWhole = course.sentAt != nil
     }
 
     private func send(over connection: PlainConnection, _ course: inout Course) {
-        do throws(PlainConnection.Broken) {
-            let rest = outgoing.bytes[course.sentCount...]
-            let count = try connection.send(rest)
-            guard count > 0 else { return }
-            course.sentCount += count
-            course.lastActivity = pulse_monotonic_now()
-            if course.sentCount == outgoing.bytes.count { course.sentAt = course.lastActivity }
-        } catch {
-            course.sendFailure = error
-        }
+        course.note(connection.send(outgoing.bytes[course.sentCount...]), of: outgoing.bytes.count)
     }
 
     /// Whether the sender goes on looking for the answer itself: for a moment, while no other request is under way.
@@ -147,24 +155,32 @@ struct PlainExchange: Sendable {
     }
 
     /// False if there is nothing to read yet.
-    private func read(
-        _ connection: PlainConnection, into buffer: UnsafeMutableRawBufferPointer, _ course: inout Course
-    ) throws -> Bool {
-        switch try connection.receive(buffer) {
-        case .bytes(let count):
-            course.lastActivity = pulse_monotonic_now()
-            if course.firstByteAt == nil { course.firstByteAt = course.lastActivity }
-            try course.reader.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        case .end:
-            guard try course.reader.readEnd() else { throw PlainConnection.Broken(number: 0) }
-        case .nothingYet:
-            return false
+    private func read(_ connection: PlainConnection, _ course: inout Course) throws -> Bool {
+        switch course.arrival.take() {
+        case .bytes(let bytes): try bytes.withUnsafeBytes { try read($0, &course) }
+        case .end: try readEnd(&course)
+        case .broken(let failure): throw failure
+        case nil:
+            return try withUnsafeTemporaryAllocation(byteCount: 32 << 10, alignment: 16) { buffer in
+                switch try connection.receive(buffer) {
+                case .bytes(let count): try read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &course)
+                case .end: try readEnd(&course)
+                case .nothingYet: return false
+                }
+                return true
+            }
         }
         return true
     }
 
-    private func withBuffer<Value>(_ body: (UnsafeMutableRawBufferPointer) throws -> Value) rethrows -> Value {
-        try withUnsafeTemporaryAllocation(byteCount: 32 << 10, alignment: 16) { try body($0) }
+    private func read(_ bytes: UnsafeRawBufferPointer, _ course: inout Course) throws {
+        course.lastActivity = pulse_monotonic_now()
+        if course.firstByteAt == nil { course.firstByteAt = course.lastActivity }
+        try course.reader.read(bytes)
+    }
+
+    private func readEnd(_ course: inout Course) throws {
+        guard try course.reader.readEnd() else { throw PlainConnection.Broken(number: 0) }
     }
 
     // MARK: The outcome

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
+import CPulsePlatform
 import PulseCore
 import Testing
 
@@ -47,7 +48,7 @@ struct PlainConnectionsTests {
         try rest(pairs[0], since: 1)
         try rest(pairs[1], since: 2)
         let taken = try #require(try connections.take(origin, now: 3))
-        _ = try taken.send([7])
+        _ = taken.send([7])
         #expect(!pairs[1].isOpen)
         #expect(pairs[0].isOpen)
     }
@@ -104,6 +105,155 @@ struct PlainConnectionsTests {
         #expect(throws: PlainConnection.End.cancelled) { try busy.check() }
         #expect(!pairs[0].isOpen)
         #expect(throws: CancellationError.self) { try connections.take(origin, now: 2) }
+    }
+
+    // MARK: What the loop does
+
+    /// A loop that does nothing by itself.
+    private final class Poller: Sendable {
+        // Unchecked: a C pointer, whose functions used here may be called at any time.
+        nonisolated(unsafe) let pointer: OpaquePointer
+
+        init() throws {
+            _ = try #require(CurlLibrary.system)
+            pointer = try #require(pulse_loop_create(4))
+        }
+
+        deinit {
+            pulse_loop_close(pointer)
+            pulse_loop_destroy(pointer)
+        }
+    }
+
+    /// Waits with a request to be sent, of which `act` is told once the wait has begun.
+    private func wait(
+        on connection: PlainConnection, sending outgoing: [UInt8] = [7, 8], _ act: @escaping (PlainConnection) -> Void
+    ) async -> PlainConnection.News {
+        await connection.wait(until: .infinity, sending: outgoing) { connection in
+            act(connection)
+            return true
+        }
+    }
+
+    private func receive(_ connection: PlainConnection) {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { connection.receive(with: $0) }?.resume()
+    }
+
+    @Test func theLoopSendsAndReadsForAnExchange() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let news = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer)
+            var bytes: [UInt8] = [0, 0, 0]
+            #expect(recv(pair.far, &bytes, 3, Int32(MSG_DONTWAIT)) == 2)
+            #expect(bytes == [7, 8, 0])
+            #expect(send(pair.far, [9], 1, 0) == 1)
+            receive(connection)
+        }
+        #expect(news.end == nil)
+        #expect(news.departure?.sentCount == 2)
+        guard case .bytes([9]) = news.arrival else { return #expect(Bool(false), "\(news)") }
+        try connection.check()
+    }
+
+    @Test func aRequestWhoseExchangeWasEndedDoesNotLeave() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let turn = connection.begin()
+        let news = await wait(on: connection) { connection in
+            connection.end(.cancelled, turn: turn)
+            connection.sendOutgoing(poller.pointer)
+        }
+        #expect(news.end == .cancelled)
+        #expect(news.departure == nil)
+        // Open, and nothing to be read.
+        #expect(pair.isOpen)
+    }
+
+    @Test func anExchangeThatIsEndedLaterKnowsThatItsRequestHasLeft() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let news = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer)
+            connection.end(.timedOut)
+        }
+        #expect(news.end == .timedOut)
+        #expect(news.departure?.sentCount == 2)
+    }
+
+    @Test func aRequestIsSentOnceHoweverOftenItsConnectionIsPosted() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        _ = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer)
+            connection.end(.cancelled)
+        }
+        var bytes = [UInt8](repeating: 0, count: 8)
+        #expect(recv(pair.far, &bytes, 8, Int32(MSG_DONTWAIT)) == 2)
+    }
+
+    @Test func anEventOfBeforeLetsTheExchangeSendItself() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let news = await wait(on: connection) { connection in
+            receive(connection)
+            connection.sendOutgoing(poller.pointer)
+        }
+        #expect(news.end == nil && news.departure == nil && news.arrival == nil)
+        #expect(pair.isOpen)
+    }
+
+    @Test func whatCannotBeSentAtOnceIsWaitedFor() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let outgoing = [UInt8](repeating: 7, count: 4 << 20)
+        let news = await wait(on: connection, sending: outgoing) { connection in
+            connection.sendOutgoing(poller.pointer)
+            pulse_loop_wait(poller.pointer, 0)
+            var numbers = [UInt64](repeating: 0, count: Int(PULSE_LOOP_TURN))
+            var count: Int32 = 0
+            _ = pulse_loop_plain_ready(poller.pointer, &numbers, &count)
+            #expect(count == 0, "it has no room yet")
+            var bytes = outgoing
+            while recv(pair.far, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
+            pulse_loop_wait(poller.pointer, 0)
+            _ = pulse_loop_plain_ready(poller.pointer, &numbers, &count)
+            #expect(count == 1)
+            receive(connection)
+        }
+        let departure = try #require(news.departure)
+        #expect(departure.sentCount > 0 && departure.sentCount < outgoing.count)
+        #expect(departure.failure == nil && news.arrival == nil)
+    }
+
+    @Test func aFailureOfSendingEndsTheWait() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        shutdown(pair.near, Int32(SHUT_WR))
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(news.departure?.failure?.number == EPIPE)
+        #expect(news.departure?.sentCount == 0)
+        #expect(news.end == nil)
+    }
+
+    @Test func theLoopSeesTheEnd() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let news = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer)
+            shutdown(pair.far, Int32(SHUT_WR))
+            receive(connection)
+        }
+        guard case .end = news.arrival else { return #expect(Bool(false), "\(news)") }
+    }
+
+    @Test func whatTheLoopCannotWatchEndsTheExchange() async throws {
+        let poller = try Poller()
+        // epoll refuses what is always ready.
+        let connection = try connections.add(open("/dev/null", O_RDWR), origin, remoteAddress: nil)
+        let news = await connection.wait(until: .infinity) { $0.watch(poller.pointer, orWriting: false) }
+        #expect(news.end == .unwatched)
     }
 
     @Test func onlyAnEarlierDeadlineWakesTheLoop() {
