@@ -9,6 +9,8 @@ final class PlainConnection: Sendable {
     /// Why a wait ended before there was something to do.
     enum End: Error {
         case cancelled, timedOut
+        /// Its connection was closed at rest, or has something to be read, and its request has not left.
+        case stale
         /// The system has no memory to watch another socket.
         case unwatched
     }
@@ -59,7 +61,7 @@ final class PlainConnection: Sendable {
         }
     }
 
-    /// By which the loop knows it.
+    /// Its place among the ``PlainConnections``, by which the loop knows it.
     let id: UInt64
     let origin: Origin
     let remoteAddress: String?
@@ -179,6 +181,10 @@ final class PlainConnection: Sendable {
         let waiter = state.withLock { state -> Waiter? in
             guard let outgoing = state.outgoing else { return nil }
             state.outgoing = nil
+            guard state.turn <= 1 || isQuiet else {
+                state.end = .stale
+                return state.takeWaiter()
+            }
             let departure = send(outgoing[...])
             state.departure = departure
             guard departure.failure == nil else { return state.takeWaiter() }

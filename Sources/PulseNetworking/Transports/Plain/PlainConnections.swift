@@ -3,6 +3,7 @@
 #if canImport(CPulsePlatform)
 import CPulsePlatform
 import PulseCore
+import Synchronization
 
 /// The connections in the clear of a transport: those at rest, for the next request to their server, and those with an
 /// exchange, for the loop.
@@ -20,117 +21,114 @@ final class PlainConnections: Sendable {
 
     fileprivate struct State {
         var isClosed = false
-        var nextID: UInt64 = 0
+        /// All of them, each at the place that its number names.
+        var all: [PlainConnection?] = []
+        /// Places without a connection.
+        var free: [Int] = []
         /// By origin, the one used last at the end.
         var resting: [Origin: [Resting]] = [:]
         var restingCount = 0
         /// When the oldest may have rested for too long.
         var nextSweep = TimeInterval.infinity
-        var busy: [UInt64: PlainConnection] = [:]
-        /// When the first timeout can strike.
-        var nextCheck = TimeInterval.infinity
-        /// Exchanges under way, with those that have no connection yet.
-        var underWay = 0
-        var haste: CurlHaste
     }
 
     private let limit: Int
     private let few: Int
-    private let state: Locked<State>
+    private let state = Locked(State())
+    private let haste: Locked<CurlHaste>
+    /// Exchanges under way, with those that have no connection yet.
+    private let underWay = Atomic(0)
+    /// When the first timeout can strike: the bits of the time, which are ordered as times are.
+    private let checkMark = Atomic(TimeInterval.infinity.bitPattern)
 
     /// - Parameter limit: how many connections are kept at rest.
     /// - Parameter few: ``few``, but in tests.
     init(limit: Int, few: Int = few, _ haste: CurlHaste) {
         self.limit = limit
         self.few = few
-        state = Locked(State(haste: haste))
+        self.haste = Locked(haste)
     }
 
     // MARK: Exchanges
 
-    /// Notes that an exchange begins; tells whether its sender is to look for the answer itself.
-    func enter() -> Bool {
-        state.withLock { state in
-            state.underWay += 1
-            return state.underWay == 1 && state.haste.isWorthwhile()
-        }
+    /// Who sends a request, and looks for its answer.
+    enum Manner {
+        /// Its sender looks for the answer itself.
+        case hasty
+        /// Its sender sends, and the loop looks.
+        case usual
+        /// The loop does all of it. Many are under way, and it sends and reads for one after the other, while the code
+        /// for that is at hand: a call's own code, and the kernel's for sending, are more than a processor's first
+        /// caches hold.
+        case crowded
+    }
+
+    /// Notes that an exchange begins.
+    func enter() -> Manner {
+        let others = underWay.wrappingAdd(1, ordering: .relaxed).oldValue
+        if others == 0, haste.withLock({ $0.isWorthwhile() }) { return .hasty }
+        return others < few ? .usual : .crowded
     }
 
     /// Whether others have begun since.
     var isShared: Bool {
-        state.withLock { $0.underWay > 1 }
-    }
-
-    /// Whether so many are under way that the loop is to send for them: one after the other, while the code for that is
-    /// at hand. A call's own code, and then the kernel's for sending, is more than a processor's first caches hold.
-    var isCrowded: Bool {
-        state.withLock { $0.underWay > few }
+        underWay.load(ordering: .relaxed) > 1
     }
 
     func noteVainHaste() {
-        state.withLock { $0.haste.wasInVain() }
+        haste.withLock { $0.wasInVain() }
     }
 
     /// Notes that an exchange has ended, and how long it took.
     func leave(seconds: TimeInterval) {
-        state.withLock { state in
-            if state.underWay == 1 { state.haste.note(seconds) }
-            state.underWay -= 1
-        }
+        if underWay.wrappingSubtract(1, ordering: .relaxed).oldValue == 1 { haste.withLock { $0.note(seconds) } }
     }
 
     /// A connection at rest, which is the caller's from now on; nil without one.
     func take(_ origin: Origin, now: TimeInterval) throws -> PlainConnection? {
-        while true {
-            var spent: [Resting] = []
-            defer { withExtendedLifetime(spent) {} }
-            let connection = try state.withLock { state -> PlainConnection? in
-                guard !state.isClosed else { throw CancellationError() }
-                guard let index = state.resting.index(forKey: origin) else { return nil }
-                guard let last = state.resting.values[index].popLast() else {
-                    state.resting.remove(at: index)
-                    return nil
-                }
-                state.restingCount -= 1
-                guard last.since > now - Self.restLimit else {
-                    // The others have rested for longer.
-                    spent = [last] + state.resting.values[index]
-                    state.restingCount -= spent.count - 1
-                    state.resting.remove(at: index)
-                    return nil
-                }
-                state.busy[last.connection.id] = last.connection
-                return last.connection
+        var spent: [PlainConnection] = []
+        defer { withExtendedLifetime(spent) {} }
+        return try state.withLock { state in
+            guard !state.isClosed else { throw CancellationError() }
+            guard let index = state.resting.index(forKey: origin) else { return nil }
+            guard let last = state.resting.values[index].popLast() else {
+                state.resting.remove(at: index)
+                return nil
             }
-            guard let connection, !connection.isQuiet else { return connection }
-            state.withLock { _ = $0.busy.removeValue(forKey: connection.id) }
+            state.restingCount -= 1
+            if last.since > now - Self.restLimit { return last.connection }
+            // The others have rested for longer.
+            spent = [last.connection] + state.resting.values[index].map(\.connection)
+            state.restingCount -= spent.count - 1
+            state.resting.remove(at: index)
+            spent.forEach { state.drop($0) }
+            return nil
         }
     }
 
     /// A new connection, which is the caller's.
     func add(_ descriptor: Int32, _ origin: Origin, remoteAddress: String?) throws -> PlainConnection {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        let connection = PlainConnection(descriptor, id: id, origin, remoteAddress: remoteAddress)
         try state.withLock { state in
+            let place = state.free.popLast() ?? state.all.count
+            let connection = PlainConnection(descriptor, id: UInt64(place), origin, remoteAddress: remoteAddress)
             guard !state.isClosed else { throw CancellationError() }
-            state.busy[id] = connection
+            if place == state.all.count { state.all.append(nil) }
+            state.all[place] = connection
+            return connection
         }
-        return connection
     }
 
     /// Takes a connection back: for the next request, or to be closed.
     func giveBack(_ connection: PlainConnection, mayRest: Bool, now: TimeInterval) {
         var spent: [PlainConnection] = []
         state.withLock { state in
-            state.busy[connection.id] = nil
-            guard mayRest, !state.isClosed else { return }
+            guard mayRest, !state.isClosed else { return state.drop(connection) }
             state.resting[connection.origin, default: []].append(Resting(connection: connection, since: now))
             state.restingCount += 1
             state.nextSweep = min(state.nextSweep, now + Self.restLimit)
-            if now >= state.nextSweep || state.restingCount > limit { spent = state.sweep(now: now, limit: limit) }
+            guard now >= state.nextSweep || state.restingCount > limit else { return }
+            spent = state.sweep(now: now, limit: limit)
+            spent.forEach { state.drop($0) }
         }
         withExtendedLifetime(spent) {}
     }
@@ -139,50 +137,52 @@ final class PlainConnections: Sendable {
 
     /// Reads for those connections, and lets their exchanges go on.
     func receive(_ ids: UnsafeBufferPointer<UInt64>, with buffer: UnsafeMutableRawBufferPointer) {
-        let connections = state.withLock { state in ids.compactMap { state.busy[$0] } }
+        let connections = state.withLock { state in
+            // One whose number is another's now has nothing to tell, and its follower looks in vain once.
+            ids.compactMap { Int($0) < state.all.count ? state.all[Int($0)] : nil }
+        }
         // All is read before the first goes on, as all is sent one after the other.
         for waiter in connections.compactMap({ $0.receive(with: buffer) }) { waiter.resume() }
     }
 
     var nextCheck: TimeInterval {
-        state.withLock { $0.nextCheck }
+        TimeInterval(bitPattern: checkMark.load(ordering: .relaxed))
     }
 
     /// Notes when a wait that has begun must end at the latest; true if the loop would look too late and must be woken.
     func isLate(for deadline: TimeInterval) -> Bool {
-        state.withLock { state in
-            guard deadline < state.nextCheck else { return false }
-            state.nextCheck = deadline
-            return true
-        }
+        guard deadline < nextCheck else { return false }
+        return checkMark.min(deadline.bitPattern, ordering: .relaxed).oldValue > deadline.bitPattern
     }
 
     /// Ends what waits for too long.
     func checkTimeouts(now: TimeInterval) {
-        let busy = state.withLock { state -> [PlainConnection]? in
-            guard now >= state.nextCheck else { return nil }
-            // Waits that begin from here on lower it again.
-            state.nextCheck = .infinity
-            return Array(state.busy.values)
-        }
-        guard let busy else { return }
-        let next = busy.reduce(TimeInterval.infinity) { min($0, $1.checkTimeout(now: now)) }
-        state.withLock { $0.nextCheck = min($0.nextCheck, next) }
+        guard now >= nextCheck else { return }
+        // Waits that begin from here on lower it again: their connections' locks order this before their look at it.
+        checkMark.store(TimeInterval.infinity.bitPattern, ordering: .relaxed)
+        let all = state.withLock { $0.all }
+        _ = isLate(for: all.reduce(.infinity) { min($0, $1?.checkTimeout(now: now) ?? .infinity) })
     }
 
     /// Ends all exchanges and closes all connections; later ones are refused.
     func close() {
-        let (busy, resting) = state.withLock { state in
+        let all = state.withLock { state in
             state.isClosed = true
-            defer { (state.busy, state.resting) = ([:], [:]) }
-            return (state.busy, state.resting)
+            defer { (state.all, state.free, state.resting) = ([], [], [:]) }
+            return state.all
         }
-        for connection in busy.values { connection.end(.cancelled) }
-        withExtendedLifetime(resting) {}
+        for connection in all { connection?.end(.cancelled) }
     }
 }
 
 extension PlainConnections.State {
+    fileprivate mutating func drop(_ connection: PlainConnection) {
+        // After the end there is none.
+        guard !isClosed else { return }
+        all[Int(connection.id)] = nil
+        free.append(Int(connection.id))
+    }
+
     /// Takes out what has rested for too long, or is too much: the oldest of all, and then so many that not every
     /// connection that comes makes it look again.
     fileprivate mutating func sweep(now: TimeInterval, limit: Int) -> [PlainConnection] {

@@ -29,21 +29,28 @@ struct PlainExchange: Sendable {
         var timings = TransferTimings()
         let queuedAt = pulse_monotonic_now()
         timings.queued = queuedAt - startedAt
-        let isHasty = loop.plain.enter()
+        let manner = loop.plain.enter()
         defer { loop.plain.leave(seconds: pulse_monotonic_now() - queuedAt) }
-        if let connection = try loop.plain.take(origin, now: queuedAt) {
+        while let connection = try loop.plain.take(origin, now: queuedAt) {
+            // The loop looks itself, before it sends.
+            guard manner == .crowded || connection.isQuiet else {
+                loop.plain.giveBack(connection, mayRest: false, now: queuedAt)
+                continue
+            }
             timings.isConnectionReused = true
-            if let response = try await exchange(over: connection, &timings, isHasty: isHasty, isReused: true) {
+            if let response = try await exchange(over: connection, &timings, manner, isReused: true) {
                 return response
             }
             // Not over another one at rest: a server that dies of a request would get it as often as there are any.
+            break
         }
         let made = try await loop.connect(
             to: outgoing.server, for: request, id: id, queued: pulse_monotonic_now() - startedAt)
         let connection = try loop.plain.add(made.descriptor, origin, remoteAddress: made.timings.remoteAddress)
         timings = made.timings
         timings.queued = queuedAt - startedAt
-        guard let response = try await exchange(over: connection, &timings, isHasty: false, isReused: false) else {
+        let later = manner == .hasty ? .usual : manner
+        guard let response = try await exchange(over: connection, &timings, later, isReused: false) else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
         return response
@@ -51,14 +58,15 @@ struct PlainExchange: Sendable {
 
     /// Nil if a connection that was used before turned out to be dead, and the request may go over another one.
     private func exchange(
-        over connection: PlainConnection, _ timings: inout TransferTimings, isHasty: Bool, isReused: Bool
+        over connection: PlainConnection, _ timings: inout TransferTimings, _ manner: PlainConnections.Manner,
+        isReused: Bool
     ) async throws -> PulseResponse? {
         var course = Course(isReused: isReused, reader: AnswerReader(isHead: outgoing.isHead, limit: limit))
         let turn = connection.begin()
         let outcome: Result<Void, any Error>
         do {
             try await withCancellation(request.cancellation) {
-                try await converse(over: connection, &course, isHasty: isHasty)
+                try await converse(over: connection, &course, manner)
             } onCancel: {
                 connection.end(.cancelled, turn: turn)
             }
@@ -105,13 +113,15 @@ struct PlainExchange: Sendable {
     }
 
     /// Writes and reads until the answer is whole, which it may be before the request is.
-    private func converse(over connection: PlainConnection, _ course: inout Course, isHasty: Bool) async throws {
+    private func converse(
+        over connection: PlainConnection, _ course: inout Course, _ manner: PlainConnections.Manner
+    ) async throws {
         try connection.check()
         course.lastActivity = pulse_monotonic_now()
-        var lookLimit = isHasty ? course.lastActivity + CurlHaste.patience : -.infinity
+        var lookLimit = manner == .hasty ? course.lastActivity + CurlHaste.patience : -.infinity
         // At first reading would be in vain: a server takes its time.
-        var mayRead = isHasty
-        var leavesSending = !isHasty && loop.plain.isCrowded
+        var mayRead = manner == .hasty
+        var leavesSending = manner == .crowded
         var readCount = 0
         while !course.reader.isComplete {
             if course.isSending, !leavesSending { send(over: connection, &course) }
@@ -216,6 +226,8 @@ struct PlainExchange: Sendable {
             return CancellationError()
         case PlainConnection.End.unwatched:
             return TransportFailure(code: .resourceUnavailable, phase: phase)
+        case PlainConnection.End.stale:
+            return nil
         case PlainConnection.End.timedOut:
             return TransportFailure(code: .timedOut, phase: phase == .beforeSend ? .maybeSent : phase)
         case let broken as PlainConnection.Broken:

@@ -40,6 +40,8 @@ struct PlainConnectionsTests {
 
     private func rest(_ pair: Pair, since now: TimeInterval) throws {
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        _ = connection.begin()
+        _ = connection.finish()
         connections.giveBack(connection, mayRest: true, now: now)
     }
 
@@ -61,15 +63,13 @@ struct PlainConnectionsTests {
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
     }
 
-    @Test func aConnectionWithSomethingToBeReadIsClosed() throws {
-        let pairs = try [Pair(), Pair()]
-        try rest(pairs[0], since: 1)
-        try rest(pairs[1], since: 2)
-        var byte: UInt8 = 7
-        #expect(send(pairs[1].far, &byte, 1, 0) == 1)
-        #expect(try connections.take(origin, now: 3) != nil)
-        #expect(!pairs[1].isOpen)
-        #expect(pairs[0].isOpen)
+    @Test func numbersOfConnectionsThatAreGoneAreUsedAgain() throws {
+        for _ in 0..<3 {
+            let pairs = try [Pair(), Pair()]
+            let both = try pairs.map { try connections.add($0.near, origin, remoteAddress: nil) }
+            #expect(both.map(\.id).sorted() == [0, 1])
+            for connection in both { connections.giveBack(connection, mayRest: false, now: 1) }
+        }
     }
 
     @Test func theOldestGoWhereThereAreTooMany() throws {
@@ -225,6 +225,33 @@ struct PlainConnectionsTests {
         let departure = try #require(news.departure)
         #expect(departure.sentCount > 0 && departure.sentCount < outgoing.count)
         #expect(departure.failure == nil && news.arrival == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func nothingIsSentWhereSomethingUnaskedHasCome(_ isClosed: Bool) async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        try rest(pair, since: 1)
+        let connection = try #require(try connections.take(origin, now: 2))
+        _ = connection.begin()
+        #expect(isClosed ? shutdown(pair.far, Int32(SHUT_WR)) == 0 : send(pair.far, [9], 1, 0) == 1)
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(news.end == .stale)
+        #expect(news.departure == nil)
+        #expect(pair.isOpen)
+        #expect(!connection.finish())
+    }
+
+    @Test func whatANewConnectionBringsIsItsAnswer() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        _ = connection.begin()
+        #expect(send(pair.far, [9], 1, 0) == 1)
+        let news = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer)
+            receive(connection)
+        }
+        #expect(news.departure?.sentCount == 2)
+        guard case .bytes([9]) = news.arrival else { return #expect(Bool(false), "\(news)") }
     }
 
     @Test func aFailureOfSendingEndsTheWait() async throws {
