@@ -22,12 +22,18 @@ public struct Figure: Codable, Sendable {
     public var memoryBefore: Int
     /// Bytes resident at most since.
     public var memoryPeak: Int
+    /// Seconds that half of the requests spent at most outside of their transport; nil where that is not measured.
+    public var layerSeconds: Double?
 
-    public init(count: Int, seconds: Double, processorSeconds: Double, memoryBefore: Int, memoryPeak: Int) {
+    public init(
+        count: Int, seconds: Double, processorSeconds: Double, memoryBefore: Int, memoryPeak: Int,
+        layerSeconds: Double? = nil
+    ) {
         self.count = count
         self.seconds = seconds
         self.processorSeconds = processorSeconds
         self.memoryBefore = memoryBefore
         self.memoryPeak = memoryPeak
+        self.layerSeconds = layerSeconds
     }
 }

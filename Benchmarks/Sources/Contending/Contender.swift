@@ -12,12 +12,15 @@ public protocol Contender: Sendable {
     func download(_ url: URL, to file: URL) async throws
     /// PUTs the content of a file.
     func upload(_ file: URL, to url: URL) async throws
+    /// The seconds that each request since the last call spent outside of its transport, if that is measured.
+    func takeLayerTimes() -> [Double]
 }
 
 extension Contender {
     public func stream(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func download(_ url: URL, to file: URL) async throws { throw NotMeasured() }
     public func upload(_ file: URL, to url: URL) async throws { throw NotMeasured() }
+    public func takeLayerTimes() -> [Double] { [] }
 }
 
 /// What every contender's small request is answered with.

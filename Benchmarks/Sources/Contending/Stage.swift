@@ -15,7 +15,7 @@ public enum Stage {
     }
 
     private static func perform(_ assignment: Assignment, by contender: some Contender) async throws -> Figure {
-        try await measured {
+        try await measured(contender) {
             switch assignment {
             case .requests(let url, let inFlight, let seconds):
                 return try await requests(url, by: contender, inFlight: inFlight, seconds: seconds)
@@ -51,14 +51,18 @@ public enum Stage {
         }
     }
 
-    private static func measured(_ work: () async throws -> Int) async throws -> Figure {
+    private static func measured(
+        _ contender: some Contender, _ work: () async throws -> Int
+    ) async throws -> Figure {
         ResourceUse.forgetPeak()
         let (memory, processor, start) = (ResourceUse.memory, ResourceUse.processorSeconds, ResourceUse.uptime)
         let count = try await work()
         let (seconds, used) = (ResourceUse.uptime - start, ResourceUse.processorSeconds - processor)
+        let layerTimes = contender.takeLayerTimes().sorted()
         return Figure(
             count: count, seconds: seconds, processorSeconds: used, memoryBefore: memory,
-            memoryPeak: ResourceUse.memoryPeak)
+            memoryPeak: ResourceUse.memoryPeak,
+            layerSeconds: layerTimes.isEmpty ? nil : layerTimes[layerTimes.count / 2])
     }
 
     private static func size(of file: URL) throws -> Int {

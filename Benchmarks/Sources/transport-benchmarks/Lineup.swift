@@ -10,6 +10,8 @@ struct Lineup {
         case pulseURLSession = "PulseKit, URLSessionTransport"
         case urlSession = "URLSession"
         case transportAlone = "CurlTransport alone, not decoded"
+        /// As ``pulseCurl``, with two looks at a clock more.
+        case layer = "PulseKit, own layer noted"
     }
 
     /// AsyncHTTPClient as one gets it, and with as many connections as there are requests in flight.

@@ -39,7 +39,7 @@ struct PulseContender: Contender {
 }
 
 /// What is asked of PulseKit's client.
-private struct GetUser: Endpoint {
+struct GetUser: Endpoint {
     typealias Response = User
     let path = "/user"
 }

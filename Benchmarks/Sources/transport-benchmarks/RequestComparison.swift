@@ -46,6 +46,8 @@ struct RequestResult: Codable {
     let processor: Double
     /// MiB resident at most so far.
     let peak: Double
+    /// Microseconds outside of the transport, of the middle request in the best round.
+    let layer: Double?
 
     var perSecond: Double { 1e6 / best }
 
@@ -57,6 +59,7 @@ struct RequestResult: Codable {
         best = times[0]
         median = times[times.count / 2]
         processor = processorTimes[processorTimes.count / 2]
+        layer = figures.compactMap(\.layerSeconds).min().map { $0 * 1e6 }
         peak = Double(figures.map(\.memoryPeak).max() ?? 0) / Double(1 << 20)
     }
 }

@@ -13,7 +13,6 @@ struct Results: Codable {
     /// What is promised, with what was measured. What needs a peer that was not built is left out.
     func judged() -> [Promise] {
         let pulse = Self.times(requests, Lineup.Own.pulseCurl.rawValue)
-        let alone = Self.times(requests, Lineup.Own.transportAlone.rawValue)
         let session = Self.times(requests, Lineup.Own.urlSession.rawValue)
         // The faster one of the two.
         let peers = Self.times(requests, Lineup.Peer.allCases.map(\.rawValue))
@@ -32,8 +31,10 @@ struct Results: Codable {
         promise("32 in flight: rate / AsyncHTTPClient's", .atLeast, 1.8, ratio(peers[32], pulse[32]), margin: full)
         promise("32 in flight: rate / URLSession's", .atLeast, 10, ratio(session[32], pulse[32]), margin: full)
         promise("rate of 256 in flight / of 32", .atLeast, 0.9, ratio(pulse[32], pulse[256]), margin: full)
-        let layer = pulse[1].flatMap { time in alone[1].map { time - $0 } }
-        promise("µs of our layer, decoding included", .atMost, 20, layer, margin: calm)
+        for (level, margin) in [(1, calm), (32, full)] {
+            let layer = requests.compactMap { $0.inFlight == level ? $0.layer : nil }.first
+            promise("\(level) in flight: µs of our layer, decoding included", .atMost, 20, layer, margin: margin)
+        }
         let speeds = Dictionary(transfers.map { ($0.name, $0) }) { first, _ in first }
         promise(
             "stream: speed / curl's", .atLeast, 0.5,
@@ -61,6 +62,10 @@ extension Results {
         for level in RequestComparison.levels {
             report.heading("\(level) in flight", ["requests/s", "best", "median", "processor", "peak memory"])
             for result in requests where result.inFlight == level {
+                if let layer = result.layer {
+                    report.row("\(result.name): \(Report.decimal(layer, 1)) µs", [])
+                    continue
+                }
                 report.row(
                     result.name,
                     [

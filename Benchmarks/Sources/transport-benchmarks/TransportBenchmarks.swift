@@ -47,6 +47,7 @@ struct TransportBenchmarks {
         switch Lineup.Own(rawValue: name) {
         case .pulseCurl: try Stage.perform(PulseContender(try curl(), server: server))
         case .pulseURLSession: try Stage.perform(PulseContender(URLSessionTransport(), server: server))
+        case .layer: try Stage.perform(LayerContender(try curl(), server: server))
         case .transportAlone: try Stage.perform(TransportContender(transport: try curl()))
         case .urlSession: try Stage.perform(URLSessionContender())
         case nil: throw Failure(description: "there is no contender \(name)")

@@ -3,7 +3,7 @@
 import Contending
 import PulseKit
 
-/// A transport without the client above it, and without decoding: what is missing of ``PulseContender`` is our layer.
+/// A transport without the client above it, and without decoding.
 struct TransportContender: Contender {
     let transport: any Transport
 
