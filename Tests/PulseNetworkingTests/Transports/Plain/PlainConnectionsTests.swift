@@ -275,6 +275,56 @@ struct PlainConnectionsTests {
         guard case .end = news.arrival else { return #expect(Bool(false), "\(news)") }
     }
 
+    @Test func theLoopSeesAReset() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let news = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer)
+            // With something unread in it.
+            shutdown(pair.far, Int32(SHUT_RDWR))
+            dup2(open("/dev/null", O_RDWR), pair.far)
+            receive(connection)
+        }
+        guard case .broken(let failure) = news.arrival else { return #expect(Bool(false), "\(news)") }
+        #expect(failure.number == ECONNRESET)
+    }
+
+    @Test func newsIsToldOnce() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        _ = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer)
+            #expect(send(pair.far, [9], 1, 0) == 1)
+            receive(connection)
+        }
+        let news = await connection.wait(until: .infinity) { connection in
+            receive(connection)
+            return true
+        }
+        #expect(news.departure == nil && news.arrival == nil && news.end == nil)
+    }
+
+    @Test func theLoopStaysAwakeWhileItHasSomethingToSend() throws {
+        let pair = try Pair()
+        let (inbox, connection) = (CurlInbox(), try connections.add(pair.near, origin, remoteAddress: nil))
+        #expect(inbox.mayFallAsleep())
+        #expect(inbox.post(connection), "somebody must wake it")
+        #expect(!inbox.post(connection), "it is awake")
+        #expect(!inbox.mayFallAsleep())
+        #expect(inbox.departures().count == 2)
+        #expect(inbox.departures().isEmpty)
+        #expect(inbox.mayFallAsleep())
+    }
+
+    @Test func theLoopSendsWhereMoreThanAFewAreUnderWay() {
+        let connections = PlainConnections(limit: 4, few: 2, CurlHaste(isAlwaysOn: true))
+        #expect((0..<4).map { _ in connections.enter() } == [.hasty, .usual, .crowded, .crowded])
+        #expect(connections.isShared)
+        for _ in 0..<3 { connections.leave(seconds: 1) }
+        #expect(!connections.isShared)
+        #expect(connections.enter() == .usual)
+    }
+
     @Test func whatTheLoopCannotWatchEndsTheExchange() async throws {
         let poller = try Poller()
         // epoll refuses what is always ready.

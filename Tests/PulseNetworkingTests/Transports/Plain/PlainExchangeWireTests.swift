@@ -53,6 +53,21 @@ struct PlainExchangeWireTests {
         }
     }
 
+    @Test(arguments: [0, 4])
+    func aRequestWhoseAnswerComesInPiecesIsSentOnce(_ few: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                request.path == "/first" ? .text("abc").dripping(1) : .text("second")
+            }
+            let transport = CurlTransport(1, library: .system, few: few)
+            let first = try await transport.send(Self.request("first", server))
+            #expect(first.data == Data("abc".utf8))
+            _ = try await transport.send(Self.request("second", server))
+            #expect(server.requests.map(\.path) == ["/first", "/second"])
+            await transport.shutdown()
+        }
+    }
+
     @Test func theHostComesFirst() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .text("answer") }
