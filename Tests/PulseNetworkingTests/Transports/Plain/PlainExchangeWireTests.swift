@@ -57,7 +57,7 @@ struct PlainExchangeWireTests {
     func aRequestWhoseAnswerComesInPiecesIsSentOnce(_ few: Int) async throws {
         try await MockServer.run { server in
             server.fallback { request in
-                request.path == "/first" ? .text("abc").dripping(1) : .text("second")
+                request.path == "/first" ? .text("abc").dripping(20, every: 0.001) : .text("second")
             }
             let transport = CurlTransport(1, library: .system, few: few)
             let first = try await transport.send(Self.request("first", server))
