@@ -280,26 +280,43 @@ void pulse_loop_wait(struct pulse_loop *loop, double until) {
     loop->ready_count = epoll_wait(loop->epoll, loop->ready, PULSE_LOOP_TURN, timeout);
 }
 
-bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULSE_LOOP_TURN], int *count) {
+bool pulse_loop_plain_events(
+    const struct pulse_loop *loop, struct pulse_plain_event events[PULSE_LOOP_TURN], int *count) {
     *count = 0;
     for (int index = 0; index < loop->ready_count; index++) {
-        uint64_t mark = loop->ready[index].data.u64;
-        if (mark & PLAIN) numbers[(*count)++] = mark & ~PLAIN;
+        const struct epoll_event *ready = &loop->ready[index];
+        if (!(ready->data.u64 & PLAIN)) continue;
+        events[(*count)++] = (struct pulse_plain_event){
+            .number = ready->data.u64 & ~PLAIN, .is_end = ready->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR),
+        };
     }
     return *count > 0 && *count == loop->ready_count;
 }
+
+bool pulse_loop_has_more(const struct pulse_loop *loop) { return loop->ready_count == PULSE_LOOP_TURN; }
 
 ssize_t pulse_socket_send(int socket, const void *bytes, size_t count) {
     return send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number) {
-    // Once each time that it is asked for: what comes while nobody waits wakes no thread.
-    struct epoll_event event = {
-        .events = EPOLLONESHOT | EPOLLIN | (or_writing ? EPOLLOUT : 0), .data.u64 = PLAIN | number,
-    };
+static bool watch_plain(const struct pulse_loop *loop, int socket, uint32_t events, uint64_t number) {
+    struct epoll_event event = {.events = events, .data.u64 = PLAIN | number};
     if (epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) == 0) return true;
     return errno == ENOENT && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event) == 0;
+}
+
+bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number) {
+    // Once each time that it is asked for: what comes while nobody waits wakes no thread.
+    return watch_plain(loop, socket, EPOLLONESHOT | EPOLLIN | (or_writing ? EPOLLOUT : 0), number);
+}
+
+bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t number) {
+    return watch_plain(loop, socket, EPOLLET | EPOLLIN | EPOLLRDHUP, number);
+}
+
+void pulse_loop_ignore(const struct pulse_loop *loop, int socket, uint64_t number) {
+    // Its failure, which epoll tells of in any case, only once.
+    watch_plain(loop, socket, EPOLLONESHOT, number);
 }
 
 int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {

@@ -113,7 +113,7 @@ public struct Origin: Hashable, Sendable {
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
-        byte.isASCIILetter || byte.isASCIIDigit || byte >= 0x80 || "-._~!$&'()*+,;=".utf8.contains(byte)
+        byte >= 0x80 || ASCIISet.host.contains(byte)
     }
 }
 

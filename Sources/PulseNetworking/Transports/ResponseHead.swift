@@ -5,67 +5,92 @@ import PulseCore
 /// The status line and the fields of an answer, as they came over the wire (RFC 9112, sections 4 and 5).
 struct ResponseHead: Sendable {
     let statusCode: Int
-    let headers: HTTPHeaders
+    private var fields: [HTTPHeaders.Field] = []
+
+    var headers: HTTPHeaders { HTTPHeaders(fields) }
 
     /// Nil if the first line is not a status line. Lines end with LF, before which a CR may stand.
     init?(_ bytes: [UInt8]) {
-        var fields: [HTTPHeaders.Field] = []
-        fields.reserveCapacity(16)
-        var statusCode: Int?
-        var isValid = true
-        bytes.withUnsafeBytes { bytes in
+        let head = bytes.withUnsafeBytes { bytes -> ResponseHead? in
+            var head: ResponseHead?
             var start = 0
             while start < bytes.count {
-                let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-                defer { start = end + 1 }
-                let hasReturn = end > start && bytes[end - 1] == UInt8(ascii: "\r")
-                let line = UnsafeRawBufferPointer(rebasing: bytes[start..<(hasReturn ? end - 1 : end)])
-                guard statusCode != nil else {
-                    statusCode = Self.statusCode(line)
-                    if statusCode == nil { isValid = false }
-                    continue
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+                let end = rest.place(of: UInt8(ascii: "\n")) ?? rest.count
+                start += end + 1
+                let line = rest.line(endingAt: end)
+                if head == nil {
+                    head = ResponseHead(statusLine: line)
+                    if head == nil { return nil }
+                } else {
+                    head?.add(line)
                 }
-                Self.add(line, to: &fields)
             }
+            return head
         }
-        guard isValid, let statusCode else { return nil }
-        self.statusCode = statusCode
-        headers = HTTPHeaders(fields)
+        guard let head else { return nil }
+        self = head
     }
 
     /// `HTTP/1.1 200 OK`; the reason and the space before it may be missing.
-    static func statusCode(_ line: UnsafeRawBufferPointer) -> Int? {
-        guard line.starts(with: "HTTP/".utf8),
-            let space = line.firstIndex(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
-        else { return nil }
+    init?(statusLine line: UnsafeRawBufferPointer) {
+        guard line.hasPrefix("HTTP/"), let space = line.firstIndex(where: \.isBlank) else { return nil }
         let digits = line[(space + 1)...].prefix { $0.isASCIIDigit }
         guard digits.count == 3 else { return nil }
-        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        statusCode = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        fields.reserveCapacity(16)
     }
 
-    private static func add(_ line: UnsafeRawBufferPointer, to fields: inout [HTTPHeaders.Field]) {
+    /// Adds a line, without its end. What is no field is passed over.
+    mutating func add(_ line: UnsafeRawBufferPointer) {
         guard let first = line.first else { return }
-        if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+        if first.isBlank {
             // A folded line continues the value before it, as if after a space (RFC 9112, section 5.2).
             guard let last = fields.indices.last else { return }
-            fields[last].value += " " + text(trimmed(line[...]))
-        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-            fields.append(
-                HTTPHeaders.Field(name: text(trimmed(line[..<colon])), value: text(trimmed(line[(colon + 1)...]))))
+            fields[last].value += " " + line.trimmed.text
+        } else if let colon = line.place(of: UInt8(ascii: ":")) {
+            let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
+            let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
+            fields.append(HTTPHeaders.Field(name: name.trimmed.text, value: value.trimmed.text))
         }
     }
+}
 
-    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer {
-        var bytes = bytes
-        while let first = bytes.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") { bytes.removeFirst() }
-        while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes.removeLast() }
-        return UnsafeRawBufferPointer(rebasing: bytes)
+extension UInt8 {
+    /// Whether it is a space or a tab (RFC 9110, section 5.6.3).
+    var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Where the byte stands first.
+    func place(of byte: UInt8) -> Int? {
+        guard let base = baseAddress, let found = memchr(base, Int32(byte), count) else { return nil }
+        return UnsafeRawPointer(found) - base
+    }
+
+    /// The line before that LF, without a CR.
+    func line(endingAt end: Int) -> UnsafeRawBufferPointer {
+        let hasReturn = end > 0 && self[end - 1] == UInt8(ascii: "\r")
+        return UnsafeRawBufferPointer(rebasing: self[..<(hasReturn ? end - 1 : end)])
+    }
+
+    func hasPrefix(_ text: StaticString) -> Bool {
+        count >= text.utf8CodeUnitCount && memcmp(baseAddress!, text.utf8Start, text.utf8CodeUnitCount) == 0
+    }
+
+    /// The same without the blanks around it.
+    var trimmed: UnsafeRawBufferPointer {
+        var (start, end) = (0, count)
+        while start < end, self[start].isBlank { start += 1 }
+        while end > start, self[end - 1].isBlank { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
     /// The text in UTF-8, or else in Latin-1, in which every byte is a character, so that no value is lost.
-    private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
-        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
-        if let text = String(bytes: bytes, encoding: .utf8) { return text }
-        return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    fileprivate var text: String {
+        // Every byte is looked at, whatever the first ones were: then many are at once.
+        guard reduce(0, |) >= 0x80 else { return String(decoding: self, as: UTF8.self) }
+        if let text = String(bytes: self, encoding: .utf8) { return text }
+        return String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
     }
 }

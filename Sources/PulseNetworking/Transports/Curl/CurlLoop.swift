@@ -32,6 +32,11 @@ final class CurlLoop: Sendable {
         pulse_loop_wake(engine.poller)
     }
 
+    /// Begins an exchange over a connection; gives its number.
+    func begin(over connection: PlainConnection, looksItself: Bool) -> Int {
+        connection.begin(unseenBy: looksItself ? engine.poller : nil)
+    }
+
     /// Has the thread send for the exchange of a connection, or else watch for something to be read, or for room to
     /// write. False if the system has no memory for that.
     func attend(to connection: PlainConnection, until deadline: TimeInterval, sends: Bool, orWriting: Bool) -> Bool {

@@ -32,12 +32,13 @@ struct AnswerFraming {
             && (transferCoding == nil || !isVersion10 && !lengths.hasLength)
     }
 
-    mutating func readStatus(_ line: UnsafeRawBufferPointer) throws {
-        guard line.count >= 12, line.starts(with: "HTTP/1.".utf8), "01".utf8.contains(line[7]), line[8].isBlank,
-            let status = ResponseHead.statusCode(line), status >= 100
+    mutating func readStatus(_ line: UnsafeRawBufferPointer) throws -> ResponseHead {
+        guard line.count >= 12, line.hasPrefix("HTTP/1.0") || line.hasPrefix("HTTP/1.1"), line[8].isBlank,
+            let head = ResponseHead(statusLine: line), head.statusCode >= 100
         else { throw AnswerReader.Malformed() }
-        self.status = status
+        status = head.statusCode
         isVersion10 = line[7] == UInt8(ascii: "0")
+        return head
     }
 
     mutating func readField(_ line: UnsafeRawBufferPointer) throws {
@@ -45,7 +46,7 @@ struct AnswerFraming {
             guard !mayNotFold else { throw AnswerReader.Malformed() }
             return
         }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { throw AnswerReader.Malformed() }
+        guard let colon = line.place(of: UInt8(ascii: ":")), colon > 0 else { throw AnswerReader.Malformed() }
         mayNotFold = false
         // Most lines are told apart by their first letter.
         switch line[0] {
@@ -104,20 +105,9 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    fileprivate var trimmed: UnsafeRawBufferPointer {
-        var (start, end) = (0, count)
-        while start < end, self[start].isBlank { start += 1 }
-        while end > start, self[end - 1].isBlank { end -= 1 }
-        return UnsafeRawBufferPointer(rebasing: self[start..<end])
-    }
-
     /// The value in lower case, without blanks around it.
     fileprivate func value(after colon: Int) -> String {
         String(decoding: UnsafeRawBufferPointer(rebasing: self[(colon + 1)...]).trimmed, as: UTF8.self).asciiLowercased
     }
-}
-
-extension UInt8 {
-    var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 }
 #endif

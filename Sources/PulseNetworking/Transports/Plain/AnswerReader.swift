@@ -32,9 +32,10 @@ struct AnswerReader {
 
     private let isHead: Bool
     private var place = Place.head
-    /// The bytes of the latest head.
-    private(set) var head: [UInt8] = []
-    private var lineStart = 0
+    /// The latest head, as far as it has come.
+    private(set) var head: ResponseHead?
+    /// What has come of a line of the head that was cut.
+    private var cutLine: [UInt8] = []
     private var headByteCount = 0
     private var framing = AnswerFraming()
     private(set) var body: AnswerBody
@@ -48,7 +49,6 @@ struct AnswerReader {
     init(isHead: Bool, limit: Int) {
         self.isHead = isHead
         body = AnswerBody(limit: limit)
-        head.reserveCapacity(512)
     }
 
     var isComplete: Bool {
@@ -100,39 +100,40 @@ struct AnswerReader {
     /// Takes one line, or what there is of it, and gives where the next one begins.
     private mutating func readHead(_ bytes: UnsafeRawBufferPointer, from index: Int) throws -> Int {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[index...])
-        let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+        let end = rest.place(of: UInt8(ascii: "\n"))
         let count = end.map { $0 + 1 } ?? rest.count
         headByteCount += count
         guard headByteCount <= Self.headLimit else { throw Malformed() }
-        head.append(contentsOf: rest.prefix(count))
+        if let end, cutLine.isEmpty {
+            try readLine(rest.line(endingAt: end))
+            return index + count
+        }
+        cutLine.append(contentsOf: rest.prefix(count))
         // What is no HTTP may never end its line.
-        if lineStart == 0, !head.prefix(7).elementsEqual("HTTP/1.".utf8.prefix(head.count)) { throw Malformed() }
-        if end != nil { try readLine() }
+        if head == nil, !cutLine.prefix(7).elementsEqual("HTTP/1.".utf8.prefix(cutLine.count)) { throw Malformed() }
+        if end != nil {
+            let line = cutLine
+            cutLine = []
+            try line.withUnsafeBytes { try readLine($0.line(endingAt: $0.count - 1)) }
+        }
         return index + count
     }
 
-    private mutating func readLine() throws {
-        let (start, isFirst) = (lineStart, lineStart == 0)
-        lineStart = head.count
-        let isBlank = try head.withUnsafeBytes { bytes in
-            var end = bytes.count - 1
-            if end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-            let line = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
-            guard !line.contains(0) else { throw Malformed() }
-            if isFirst {
-                try framing.readStatus(line)
-            } else if !line.isEmpty {
-                try framing.readField(line)
-            }
-            return line.isEmpty
+    private mutating func readLine(_ line: UnsafeRawBufferPointer) throws {
+        guard line.place(of: 0) == nil else { throw Malformed() }
+        if head == nil {
+            head = try framing.readStatus(line)
+        } else if line.isEmpty {
+            try beginBody()
+        } else {
+            try framing.readField(line)
+            head?.add(line)
         }
-        if isBlank { try beginBody() }
     }
 
     private mutating func beginBody() throws {
         if framing.isInterim {
-            head.removeAll(keepingCapacity: true)
-            lineStart = 0
+            head = nil
             framing = AnswerFraming()
             return
         }

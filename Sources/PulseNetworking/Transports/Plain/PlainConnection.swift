@@ -54,6 +54,8 @@ final class PlainConnection: Sendable {
         var outgoing: [UInt8]?
         var departure: Departure?
         var arrival: Arrival?
+        /// Whether the loop is told of all that comes, and nothing has come that it has not read.
+        var isWatched = false
 
         mutating func takeWaiter() -> Waiter? {
             defer { (waiter, deadline, outgoing) = (nil, .infinity, nil) }
@@ -82,9 +84,15 @@ final class PlainConnection: Sendable {
     // MARK: Its exchange
 
     /// Begins an exchange; gives its number for ``end(_:turn:)``.
-    func begin() -> Int {
+    ///
+    /// - Parameter poller: of the loop, if this is not to be told of the answer: its sender looks for it.
+    func begin(unseenBy poller: OpaquePointer? = nil) -> Int {
         state.withLock { state in
             state.turn += 1
+            if let poller, state.isWatched {
+                pulse_loop_ignore(poller, descriptor, id)
+                state.isWatched = false
+            }
             return state.turn
         }
     }
@@ -172,38 +180,58 @@ final class PlainConnection: Sendable {
     /// Has the loop watch, once, for something to be read, or if so asked for room to write; false if it has no memory
     /// for that.
     func watch(_ poller: OpaquePointer, orWriting: Bool) -> Bool {
-        pulse_loop_await(poller, descriptor, orWriting, id)
+        state.withLock { state in
+            state.isWatched = false
+            return pulse_loop_await(poller, descriptor, orWriting, id)
+        }
     }
 
     /// Sends for the exchange that waits, and has its answer watched for.
-    func sendOutgoing(_ poller: OpaquePointer) {
+    ///
+    /// - Parameter knowsAll: whether the loop has seen to all that it was told of.
+    func sendOutgoing(_ poller: OpaquePointer, knowsAll: Bool) {
         // Under the lock, so that an exchange which is ended knows whether its request has left.
         let waiter = state.withLock { state -> Waiter? in
             guard let outgoing = state.outgoing else { return nil }
             state.outgoing = nil
-            guard state.turn <= 1 || isQuiet else {
+            guard state.turn <= 1 || state.isWatched && knowsAll || isQuiet else {
                 state.end = .stale
                 return state.takeWaiter()
             }
             let departure = send(outgoing[...])
             state.departure = departure
             guard departure.failure == nil else { return state.takeWaiter() }
-            guard !watch(poller, orWriting: departure.sentCount < outgoing.count) else { return nil }
+            if departure.sentCount < outgoing.count {
+                state.isWatched = false
+                if pulse_loop_await(poller, descriptor, true, id) { return nil }
+            } else {
+                state.isWatched = state.isWatched || pulse_loop_await_always(poller, descriptor, id)
+                if state.isWatched { return nil }
+            }
             state.end = .unwatched
             return state.takeWaiter()
         }
         waiter?.resume()
     }
 
-    /// Reads for the exchange that waits, as there may be something for it; gives what lets it go on.
+    /// Reads for the exchange that waits, as there may be something for it; gives what lets it go on. Nothing that came
+    /// before its request has left is for it.
     ///
     /// - Parameter buffer: of the loop's thread.
-    func receive(with buffer: UnsafeMutableRawBufferPointer) -> Waiter? {
+    /// - Parameter isEnd: whether the server has ended it.
+    func receive(with buffer: UnsafeMutableRawBufferPointer, isEnd: Bool) -> Waiter? {
         state.withLock { state in
-            guard let waiter = state.takeWaiter() else { return nil }
+            guard state.outgoing == nil, let waiter = state.takeWaiter() else {
+                state.isWatched = false
+                return nil
+            }
+            // The end is not read with the bytes before it, and nobody will be told of it again.
+            if isEnd { state.isWatched = false }
             do throws(Broken) {
                 switch try receive(buffer) {
-                case .bytes(let count): state.arrival = .bytes(Array(buffer[..<count]))
+                case .bytes(let count):
+                    if count == buffer.count { state.isWatched = false }
+                    state.arrival = .bytes(Array(buffer[..<count]))
                 case .end: state.arrival = .end
                 case .nothingYet: break
                 }
@@ -228,9 +256,9 @@ final class PlainConnection: Sendable {
 
     /// Ends a wait that has lasted too long, unless its answer is there; gives when the next look is due.
     func checkTimeout(now: TimeInterval) -> TimeInterval {
-        let isStruck = state.withLock { $0.waiter != nil && $0.deadline <= now }
+        let mayHaveAnswer = state.withLock { $0.waiter != nil && $0.deadline <= now && $0.outgoing == nil }
         // The process may have been stopped for so long, and the answer waits to be read.
-        let hasAnswer = isStruck && !isQuiet
+        let hasAnswer = mayHaveAnswer && !isQuiet
         let (waiter, next) = state.withLock { state -> (Waiter?, TimeInterval) in
             guard state.waiter != nil else { return (nil, .infinity) }
             guard state.deadline <= now else { return (nil, state.deadline) }

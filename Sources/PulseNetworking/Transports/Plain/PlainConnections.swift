@@ -136,13 +136,16 @@ final class PlainConnections: Sendable {
     // MARK: The loop
 
     /// Reads for those connections, and lets their exchanges go on.
-    func receive(_ ids: UnsafeBufferPointer<UInt64>, with buffer: UnsafeMutableRawBufferPointer) {
+    func receive(_ events: UnsafeBufferPointer<pulse_plain_event>, with buffer: UnsafeMutableRawBufferPointer) {
         let connections = state.withLock { state in
             // One whose number is another's now has nothing to tell, and its follower looks in vain once.
-            ids.compactMap { Int($0) < state.all.count ? state.all[Int($0)] : nil }
+            events.map { Int($0.number) < state.all.count ? state.all[Int($0.number)] : nil }
+        }
+        let waiters = zip(connections, events).compactMap { connection, event in
+            connection?.receive(with: buffer, isEnd: event.is_end)
         }
         // All is read before the first goes on, as all is sent one after the other.
-        for waiter in connections.compactMap({ $0.receive(with: buffer) }) { waiter.resume() }
+        for waiter in waiters { waiter.resume() }
     }
 
     var nextCheck: TimeInterval {

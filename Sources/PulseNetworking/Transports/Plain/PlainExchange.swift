@@ -62,7 +62,7 @@ struct PlainExchange: Sendable {
         isReused: Bool
     ) async throws -> PulseResponse? {
         var course = Course(isReused: isReused, reader: AnswerReader(isHead: outgoing.isHead, limit: limit))
-        let turn = connection.begin()
+        let turn = loop.begin(over: connection, looksItself: manner == .hasty)
         let outcome: Result<Void, any Error>
         do {
             try await withCancellation(request.cancellation) {
@@ -198,7 +198,7 @@ struct PlainExchange: Sendable {
     private func response(
         _ course: Course, _ timings: inout TransferTimings, _ connection: PlainConnection, now: TimeInterval
     ) throws -> PulseResponse {
-        guard let head = ResponseHead(course.reader.head) else {
+        guard let head = course.reader.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         var headers = head.headers

@@ -8,8 +8,11 @@ struct PlainRequest {
     /// The head, and the body behind it.
     let bytes: [UInt8]
     let isHead: Bool
+    /// With its port, unless this is the default.
+    private let host: String
+
     /// A URL of the same server, to connect to.
-    let server: String
+    var server: String { "http://" + host + "/" }
 
     /// Nil for a request that is libcurl's: through TLS or a proxy, with more in it than a method, a target, fields and
     /// a small body, or with an answer that does not go into memory. Throws ``PulseError`` for what cannot be sent.
@@ -20,35 +23,56 @@ struct PlainRequest {
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else { return nil }
         var text = url.absoluteString
-        guard let parts = text.withUTF8(Parts.init) else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024 + body.count)
-        bytes += method.utf8
-        bytes.append(UInt8(ascii: " "))
-        bytes += parts.target
-        bytes += " HTTP/1.1\r\n".utf8
+        bytes += method
+        bytes += " "
+        guard let host = text.withUTF8({ Self.add($0, to: &bytes) }) else { return nil }
+        bytes += " HTTP/1.1\r\n"
         let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
-        guard try Self.add(fields, host: parts.host, to: &bytes) else { return nil }
+        guard try Self.add(fields, host: host, to: &bytes) else { return nil }
         if case .bytes = request.body {
-            bytes += "Content-Length: \(body.count)\r\n".utf8
+            bytes += "Content-Length: \(body.count)\r\n"
         } else if method == "POST" || method == "PUT" || method == "PATCH" {
             // A length of 0 must be told (RFC 9110, section 8.6).
-            bytes += "Content-Length: 0\r\n".utf8
+            bytes += "Content-Length: 0\r\n"
         }
-        bytes += "\r\n".utf8
-        bytes += body
+        bytes += "\r\n"
+        if !body.isEmpty { bytes += body }
         self.bytes = bytes
+        self.host = host
         isHead = method == "HEAD"
-        server = "http://" + String(decoding: parts.host, as: UTF8.self) + "/"
+    }
+
+    /// Adds the target of a URL; gives the host, with its port unless this is the default. Nil for a URL with more than
+    /// plain text in its authority: user information, escapes, zones, names in other scripts.
+    private static func add(_ url: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> String? {
+        let start = "http://".utf8.count
+        // Not `ws`, which has the same origin.
+        guard url.count > start, url[4] == UInt8(ascii: ":") else { return nil }
+        let end =
+            url[start...].firstIndex { byte in
+                byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+            } ?? url.count
+        var host = url[start..<end]
+        guard host.allSatisfy(ASCIISet.plainAuthority.contains) else { return nil }
+        if host.last == UInt8(ascii: ":") { host = host.dropLast() }
+        // The default is left out, as everybody does.
+        if host.count > 3, host.suffix(3).elementsEqual(":80".utf8) { host = host.dropLast(3) }
+        if end == url.count || url[end] != UInt8(ascii: "/") { bytes += "/" }
+        let target = url[end...].prefix { $0 != UInt8(ascii: "#") }
+        guard target.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        bytes += target
+        return String(decoding: host, as: UTF8.self)
     }
 
     /// False for a field that is libcurl's business.
-    private static func add(_ fields: [String: String], host: [UInt8], to bytes: inout [UInt8]) throws -> Bool {
+    private static func add(_ fields: [String: String], host: String, to bytes: inout [UInt8]) throws -> Bool {
         // The first of all (RFC 9110, section 7.2), unless the caller's.
         if !fields.keys.contains(where: { $0.utf8.count == 4 && $0.equalsIgnoringASCIICase("Host") }) {
-            bytes += "Host: ".utf8
+            bytes += "Host: "
             bytes += host
-            bytes += "\r\n".utf8
+            bytes += "\r\n"
         }
         var hasAcceptEncoding = false
         for (name, value) in fields {
@@ -70,57 +94,28 @@ struct PlainRequest {
             default: break
             }
             try HTTPHeaders.validate(name: name, value: value)
-            bytes += name.utf8
-            bytes.append(UInt8(ascii: ":"))
-            bytes.append(UInt8(ascii: " "))
-            bytes += value.utf8
-            bytes += "\r\n".utf8
+            bytes += name
+            bytes += ": "
+            bytes += value
+            bytes += "\r\n"
         }
         if !hasAcceptEncoding {
-            bytes += "Accept-Encoding: ".utf8
-            bytes += AnswerBody.acceptEncoding.utf8
-            bytes += "\r\n".utf8
+            bytes += "Accept-Encoding: "
+            bytes += AnswerBody.acceptEncoding
+            bytes += "\r\n"
         }
         return true
     }
-
-    /// What of a URL stands in a request.
-    private struct Parts {
-        let host: [UInt8]
-        let target: [UInt8]
-
-        /// Nil for a URL with more than plain text in its authority: user information, escapes, zones, names in other
-        /// scripts.
-        init?(_ url: UnsafeBufferPointer<UInt8>) {
-            let start = "http://".utf8.count
-            // Not `ws`, which has the same origin.
-            guard url.count > start, url[4] == UInt8(ascii: ":") else { return nil }
-            var end = start
-            while end < url.count, !"/?#".utf8.contains(url[end]) {
-                guard url[end].isPlainInAuthority else { return nil }
-                end += 1
-            }
-            var host = url[start..<end]
-            if host.last == UInt8(ascii: ":") { host = host.dropLast() }
-            // The default is left out, as everybody does.
-            if host.count > 3, host.suffix(3).elementsEqual(":80".utf8) { host = host.dropLast(3) }
-            var target: [UInt8] = []
-            target.reserveCapacity(url.count - end + 1)
-            if end == url.count || url[end] != UInt8(ascii: "/") { target.append(UInt8(ascii: "/")) }
-            for byte in url[end...] {
-                if byte == UInt8(ascii: "#") { break }
-                guard byte > 0x20, byte < 0x7F else { return nil }
-                target.append(byte)
-            }
-            self.host = Array(host)
-            self.target = target
-        }
-    }
 }
 
-extension UInt8 {
-    fileprivate var isPlainInAuthority: Bool {
-        isASCIILetter || isASCIIDigit || ".-_:[]".utf8.contains(self)
+extension ASCIISet {
+    fileprivate static let plainAuthority = ASCIISet.alphanumerics.union(ASCIISet(".-_:[]"))
+}
+
+extension [UInt8] {
+    fileprivate static func += (bytes: inout Self, text: String) {
+        var text = text
+        text.withUTF8 { bytes.append(contentsOf: $0) }
     }
 }
 

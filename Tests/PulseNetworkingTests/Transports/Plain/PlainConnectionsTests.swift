@@ -136,14 +136,55 @@ struct PlainConnectionsTests {
     }
 
     private func receive(_ connection: PlainConnection) {
-        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { connection.receive(with: $0) }?.resume()
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { connection.receive(with: $0, isEnd: false) }?
+            .resume()
+    }
+
+    /// What the loop finds now.
+    private func events(_ poller: Poller) -> [pulse_plain_event] {
+        var events = [pulse_plain_event](repeating: pulse_plain_event(), count: Int(PULSE_LOOP_TURN))
+        var count: Int32 = 0
+        pulse_loop_wait(poller.pointer, 0)
+        _ = pulse_loop_plain_events(poller.pointer, &events, &count)
+        return Array(events[..<Int(count)])
+    }
+
+    /// Has the loop read what it finds; gives how much it has found.
+    @discardableResult
+    private func receiveAll(_ poller: Poller, room: Int = 64) -> Int {
+        let events = events(poller)
+        withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { buffer in
+            events.withUnsafeBufferPointer { connections.receive($0, with: buffer) }
+        }
+        return events.count
+    }
+
+    /// A connection at rest over which the loop has sent a request and read its answer.
+    ///
+    /// - Parameter act: what happens between the two.
+    private func restAfterACrowd(
+        _ pair: Pair, _ poller: Poller, room: Int = 64, answer: [UInt8] = [9], _ act: @escaping () -> Void = {}
+    ) async throws -> PlainConnection {
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        _ = connection.begin()
+        let news = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            #expect(send(pair.far, answer, answer.count, 0) == answer.count)
+            act()
+            #expect(receiveAll(poller, room: room) == 1)
+        }
+        guard case .bytes = news.arrival else { throw CocoaError(.featureUnsupported) }
+        #expect(connection.finish())
+        var bytes: [UInt8] = [0, 0, 0]
+        #expect(recv(pair.far, &bytes, 3, Int32(MSG_DONTWAIT)) == 2)
+        return connection
     }
 
     @Test func theLoopSendsAndReadsForAnExchange() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         let news = await wait(on: connection) { connection in
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
             var bytes: [UInt8] = [0, 0, 0]
             #expect(recv(pair.far, &bytes, 3, Int32(MSG_DONTWAIT)) == 2)
             #expect(bytes == [7, 8, 0])
@@ -162,7 +203,7 @@ struct PlainConnectionsTests {
         let turn = connection.begin()
         let news = await wait(on: connection) { connection in
             connection.end(.cancelled, turn: turn)
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
         }
         #expect(news.end == .cancelled)
         #expect(news.departure == nil)
@@ -174,7 +215,7 @@ struct PlainConnectionsTests {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         let news = await wait(on: connection) { connection in
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
             connection.end(.timedOut)
         }
         #expect(news.end == .timedOut)
@@ -185,23 +226,58 @@ struct PlainConnectionsTests {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = await wait(on: connection) { connection in
-            connection.sendOutgoing(poller.pointer)
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
             connection.end(.cancelled)
         }
         var bytes = [UInt8](repeating: 0, count: 8)
         #expect(recv(pair.far, &bytes, 8, Int32(MSG_DONTWAIT)) == 2)
     }
 
-    @Test func anEventOfBeforeLetsTheExchangeSendItself() async throws {
+    @Test func nothingIsReadBeforeTheRequestHasLeft() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        try rest(pair, since: 1)
+        let connection = try #require(try connections.take(origin, now: 2))
+        _ = connection.begin()
+        let news = await wait(on: connection) { connection in
+            // An event of the connection that had its number before.
+            receive(connection)
+            #expect(send(pair.far, [9], 1, 0) == 1)
+            receive(connection)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+        }
+        #expect(news.end == .stale)
+        #expect(news.departure == nil && news.arrival == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func theTimeIsUpForARequestThatHasNotLeft(_ hasSomethingUnasked: Bool) async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let news = await wait(on: connection) { connection in
-            receive(connection)
-            connection.sendOutgoing(poller.pointer)
+        if hasSomethingUnasked { #expect(send(pair.far, [9], 1, 0) == 1) }
+        let news = await connection.wait(until: 5, sending: [7]) { connection in
+            #expect(connection.checkTimeout(now: 4) == 5)
+            #expect(connection.checkTimeout(now: 5) == .infinity)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            return true
         }
-        #expect(news.end == nil && news.departure == nil && news.arrival == nil)
+        #expect(news.end == .timedOut)
+        #expect(news.departure == nil)
         #expect(pair.isOpen)
+    }
+
+    @Test(arguments: [false, true])
+    func anAnswerThatIsThereSavesAnExchangeWhoseTimeIsUp(_ isThere: Bool) async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        let news = await connection.wait(until: 5, sending: [7]) { connection in
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            if isThere { #expect(send(pair.far, [9], 1, 0) == 1) }
+            #expect(connection.checkTimeout(now: 5) == .infinity)
+            return true
+        }
+        #expect(news.end == (isThere ? nil : .timedOut))
+        #expect(news.departure?.sentCount == 1)
     }
 
     @Test func whatCannotBeSentAtOnceIsWaitedFor() async throws {
@@ -209,17 +285,11 @@ struct PlainConnectionsTests {
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         let outgoing = [UInt8](repeating: 7, count: 4 << 20)
         let news = await wait(on: connection, sending: outgoing) { connection in
-            connection.sendOutgoing(poller.pointer)
-            pulse_loop_wait(poller.pointer, 0)
-            var numbers = [UInt64](repeating: 0, count: Int(PULSE_LOOP_TURN))
-            var count: Int32 = 0
-            _ = pulse_loop_plain_ready(poller.pointer, &numbers, &count)
-            #expect(count == 0, "it has no room yet")
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            #expect(events(poller).isEmpty, "it has no room yet")
             var bytes = outgoing
             while recv(pair.far, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
-            pulse_loop_wait(poller.pointer, 0)
-            _ = pulse_loop_plain_ready(poller.pointer, &numbers, &count)
-            #expect(count == 1)
+            #expect(events(poller).count == 1)
             receive(connection)
         }
         let departure = try #require(news.departure)
@@ -234,11 +304,133 @@ struct PlainConnectionsTests {
         let connection = try #require(try connections.take(origin, now: 2))
         _ = connection.begin()
         #expect(isClosed ? shutdown(pair.far, Int32(SHUT_WR)) == 0 : send(pair.far, [9], 1, 0) == 1)
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
         #expect(news.end == .stale)
         #expect(news.departure == nil)
         #expect(pair.isOpen)
         #expect(!connection.finish())
+    }
+
+    @Test func theNextRequestGoesWithoutALookWhereTheLoopKnowsAll() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller)
+        #expect(send(pair.far, [9], 1, 0) == 1)
+        _ = connection.begin()
+        // It has not been told yet.
+        let news = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            connection.end(.cancelled)
+        }
+        #expect(news.departure?.sentCount == 2)
+    }
+
+    @Test func whereTheLoopMayNotKnowAllItLooks() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller)
+        #expect(send(pair.far, [9], 1, 0) == 1)
+        _ = connection.begin()
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: false) }
+        #expect(news.end == .stale && news.departure == nil)
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func theLoopIsToldOfWhatComesAtRest(_ isClosed: Bool, _ isPosted: Bool) async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller)
+        let come = { _ = isClosed ? shutdown(pair.far, Int32(SHUT_WR)) : Int32(send(pair.far, [9], 1, 0)) }
+        if !isPosted {
+            come()
+            #expect(receiveAll(poller) == 1)
+        }
+        _ = connection.begin()
+        let news = await wait(on: connection) { connection in
+            if isPosted {
+                come()
+                #expect(receiveAll(poller) == 1)
+            }
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+        }
+        #expect(news.end == .stale && news.departure == nil && news.arrival == nil)
+    }
+
+    @Test func anEndThatComesWithTheAnswerIsNotForgotten() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller) { shutdown(pair.far, Int32(SHUT_WR)) }
+        _ = connection.begin()
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
+        #expect(news.end == .stale && news.departure == nil)
+    }
+
+    @Test func anEndThatComesBeforeTheExchangeIsOverIsNotForgotten() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        _ = connection.begin()
+        _ = await wait(on: connection) { connection in
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            #expect(send(pair.far, [9], 1, 0) == 1)
+            receiveAll(poller)
+        }
+        shutdown(pair.far, Int32(SHUT_WR))
+        #expect(receiveAll(poller) == 1)
+        #expect(connection.finish())
+        _ = connection.begin()
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
+        #expect(news.end == .stale && news.departure == nil)
+    }
+
+    @Test func whatTheLoopHadNoRoomForIsNotForgotten() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller, room: 4, answer: [1, 2, 3, 4, 5])
+        _ = connection.begin()
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
+        #expect(news.end == .stale && news.departure == nil)
+    }
+
+    @Test func theLoopIsToldOfEachAnswerOfACrowd() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller)
+        for turn in 2..<5 {
+            #expect(connection.begin() == 2 * turn - 1)
+            let news = await wait(on: connection) { connection in
+                connection.sendOutgoing(poller.pointer, knowsAll: true)
+                #expect(events(poller).isEmpty)
+                #expect(send(pair.far, [UInt8(turn)], 1, 0) == 1)
+                #expect(receiveAll(poller) == 1)
+            }
+            guard case .bytes([UInt8(turn)]) = news.arrival else { return #expect(Bool(false), "\(news)") }
+            #expect(connection.finish())
+        }
+    }
+
+    @Test func whoeverLooksItselfWakesNoLoop() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller)
+        _ = connection.begin(unseenBy: poller.pointer)
+        #expect(send(pair.far, [9], 1, 0) == 1)
+        #expect(events(poller).isEmpty)
+        var byte: UInt8 = 0
+        #expect(recv(pair.near, &byte, 1, 0) == 1)
+        // What the loop was not told of it looks for.
+        shutdown(pair.far, Int32(SHUT_WR))
+        #expect(connection.finish())
+        _ = connection.begin()
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
+        #expect(news.end == .stale && news.departure == nil)
+    }
+
+    @Test func aWatchForOneEventIsNoneForAll() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller)
+        _ = connection.begin()
+        #expect(connection.watch(poller.pointer, orWriting: false))
+        #expect(send(pair.far, [9], 1, 0) == 1)
+        #expect(events(poller).count == 1)
+        #expect(send(pair.far, [9], 1, 0) == 1)
+        #expect(events(poller).isEmpty)
+        #expect(connection.finish())
+        _ = connection.begin()
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
+        #expect(news.end == .stale && news.departure == nil)
     }
 
     @Test func whatANewConnectionBringsIsItsAnswer() async throws {
@@ -247,7 +439,7 @@ struct PlainConnectionsTests {
         _ = connection.begin()
         #expect(send(pair.far, [9], 1, 0) == 1)
         let news = await wait(on: connection) { connection in
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
             receive(connection)
         }
         #expect(news.departure?.sentCount == 2)
@@ -258,7 +450,7 @@ struct PlainConnectionsTests {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         shutdown(pair.near, Int32(SHUT_WR))
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
         #expect(news.departure?.failure?.number == EPIPE)
         #expect(news.departure?.sentCount == 0)
         #expect(news.end == nil)
@@ -268,7 +460,7 @@ struct PlainConnectionsTests {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         let news = await wait(on: connection) { connection in
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
             shutdown(pair.far, Int32(SHUT_WR))
             receive(connection)
         }
@@ -279,7 +471,7 @@ struct PlainConnectionsTests {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         let news = await wait(on: connection) { connection in
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
             // With something unread in it.
             shutdown(pair.far, Int32(SHUT_RDWR))
             dup2(open("/dev/null", O_RDWR), pair.far)
@@ -293,7 +485,7 @@ struct PlainConnectionsTests {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = await wait(on: connection) { connection in
-            connection.sendOutgoing(poller.pointer)
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
             #expect(send(pair.far, [9], 1, 0) == 1)
             receive(connection)
         }
