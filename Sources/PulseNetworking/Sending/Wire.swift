@@ -168,8 +168,8 @@ final class Wire: Sendable {
         let capabilities = transport.capabilities
         if !capabilities.contains(.simulated) {
             if pins != nil, !capabilities.contains(.pinning) { throw unsupported("pinned public keys") }
-            if tls != .default, !capabilities.contains(.tls) { throw unsupported("TLS settings") }
-            if proxy != .environment, !capabilities.contains(.proxy) { throw unsupported("proxy settings") }
+            if !capabilities.contains(.tls), tls != .default { throw unsupported("TLS settings") }
+            if !capabilities.contains(.proxy), proxy != .environment { throw unsupported("proxy settings") }
         }
         var outgoing = TransportRequest(
             urlRequest: request,

@@ -21,6 +21,8 @@ struct AnswerBody {
 
     private let limit: Int
     private var coding = Coding.none
+    /// How long the body will be, as far as the head says so and is believed.
+    private var expectedCount = 0
     private(set) var data = Data()
     /// The bytes on the wire.
     private(set) var receivedCount: Int64 = 0
@@ -31,17 +33,21 @@ struct AnswerBody {
 
     /// - Parameter coding: the value of `Content-Encoding`, in lower case.
     mutating func begin(coding: String, length: Int64?) throws {
-        let codings = coding.isEmpty ? [] : coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        if coding.isEmpty { return try begin(length) }
+        let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         switch codings.filter({ $0 != "identity" && $0 != "none" && !$0.isEmpty }) {
-        case []:
-            guard let length else { return }
-            guard length <= limit else { throw PulseError.responseTooLarge(limit: limit) }
-            // What a server claims is not believed beyond that.
-            data.reserveCapacity(min(Int(length), 1 << 20))
+        case []: try begin(length)
         case ["gzip"], ["x-gzip"]: self.coding = .coded(Inflater(.gzip))
         case ["deflate"]: self.coding = .coded(Inflater(.deflate))
         default: self.coding = .unknown
         }
+    }
+
+    private mutating func begin(_ length: Int64?) throws {
+        guard let length else { return }
+        guard length <= limit else { throw PulseError.responseTooLarge(limit: limit) }
+        // What a server claims is not believed beyond that.
+        expectedCount = min(Int(length), 1 << 20)
     }
 
     /// Takes bytes as they come. Throws ``PulseError/responseTooLarge(limit:)``, and ``TransportFailure`` for bytes
@@ -66,6 +72,13 @@ struct AnswerBody {
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
         guard bytes.count <= limit - data.count else { throw PulseError.responseTooLarge(limit: limit) }
+        if data.isEmpty {
+            if bytes.count == expectedCount {
+                data = Data(bytes)
+                return
+            }
+            data.reserveCapacity(expectedCount)
+        }
         data.append(contentsOf: bytes)
     }
 }

@@ -60,10 +60,13 @@ struct AnswerFraming {
                 contentCoding += contentCoding.isEmpty || coding.isEmpty ? coding : ", " + coding
             } else if line.isField("connection", colon) {
                 mayNotFold = true
-                for option in line[(colon + 1)...].split(separator: UInt8(ascii: ",")) {
-                    let option = UnsafeRawBufferPointer(rebasing: option).trimmed
+                var rest = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
+                while !rest.isEmpty {
+                    let end = rest.place(of: UInt8(ascii: ",")) ?? rest.count
+                    let option = UnsafeRawBufferPointer(rebasing: rest[..<end]).trimmed
                     closes = closes || option.isText("close")
                     keepsAlive = keepsAlive || option.isText("keep-alive")
+                    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end + 1))
                 }
             }
         case UInt8(ascii: "T"), UInt8(ascii: "t"):

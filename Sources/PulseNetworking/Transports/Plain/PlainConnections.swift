@@ -137,12 +137,15 @@ final class PlainConnections: Sendable {
 
     /// Reads for those connections, and lets their exchanges go on.
     func receive(_ events: UnsafeBufferPointer<pulse_plain_event>, with buffer: UnsafeMutableRawBufferPointer) {
+        guard !events.isEmpty else { return }
         let connections = state.withLock { state in
             // One whose number is another's now has nothing to tell, and its follower looks in vain once.
             events.map { Int($0.number) < state.all.count ? state.all[Int($0.number)] : nil }
         }
-        let waiters = zip(connections, events).compactMap { connection, event in
-            connection?.receive(with: buffer, isEnd: event.is_end)
+        var waiters: [PlainConnection.Waiter] = []
+        waiters.reserveCapacity(events.count)
+        for (connection, event) in zip(connections, events) {
+            if let waiter = connection?.receive(with: buffer, isEnd: event.is_end) { waiters.append(waiter) }
         }
         // All is read before the first goes on, as all is sent one after the other.
         for waiter in waiters { waiter.resume() }
