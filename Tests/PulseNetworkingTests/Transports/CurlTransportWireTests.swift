@@ -29,17 +29,4 @@ struct CurlAloneWireTests {
         try await Self.conformance.run(promise)
     }
 }
-
-/// Whose loop always sends and reads for the senders in the clear, as it else does where many are under way.
-@Suite(.timeLimit(.minutes(5)))
-struct CurlCrowdWireTests {
-    static let conformance = TransportConformance("CurlTransport in a crowd", timeLimit: 60) { connections in
-        CurlTransport(connections, library: .system, few: 0)
-    }
-
-    @Test(.serialized, arguments: conformance.cases)
-    func keeps(_ promise: TransportConformance.Case) async throws {
-        try await Self.conformance.run(promise)
-    }
-}
 #endif

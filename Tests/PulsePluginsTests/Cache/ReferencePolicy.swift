@@ -51,9 +51,9 @@ struct ReferencePolicy {
             index += 1
         }
         return members.map { member in
-            let member = member.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+            let member = member.withoutBlanksAround
             let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = (parts.first ?? "").trimmingCharacters(in: CharacterSet(charactersIn: " \t")).lowercased()
+            let name = (parts.first ?? "").withoutBlanksAround.lowercased()
             return (name, parts.count == 2 ? String(parts[1]) : nil)
         }
     }
@@ -291,5 +291,15 @@ struct ReferencePolicy {
         }
         if tags.isEmpty, changed == nil { return nil }
         return CacheConditions(entityTags: tags, lastModified: changed)
+    }
+}
+
+extension StringProtocol {
+    /// Foundation's function would be a third of the time of the whole schedule.
+    fileprivate var withoutBlanksAround: String {
+        var scalars = String(self).unicodeScalars[...]
+        while scalars.first == " " || scalars.first == "\t" { scalars.removeFirst() }
+        while scalars.last == " " || scalars.last == "\t" { scalars.removeLast() }
+        return String(scalars)
     }
 }
