@@ -386,6 +386,41 @@ struct PlainConnectionsTests {
         #expect(news.end == .stale && news.departure == nil)
     }
 
+    @Test func aWaitForRoomIsAWatchForOneEvent() async throws {
+        let (pair, poller) = (try Pair(), try Poller())
+        let connection = try await restAfterACrowd(pair, poller)
+        _ = connection.begin()
+        let news = await wait(on: connection, sending: [UInt8](repeating: 7, count: 4 << 20)) { connection in
+            connection.sendOutgoing(poller.pointer, knowsAll: true)
+            #expect(send(pair.far, [9], 1, 0) == 1)
+            receive(connection)
+        }
+        #expect(try #require(news.departure).sentCount < 4 << 20)
+        shutdown(pair.far, Int32(SHUT_WR))
+        #expect(connection.finish())
+        _ = connection.begin()
+        let next = await wait(on: connection) { $0.sendOutgoing(poller.pointer, knowsAll: true) }
+        #expect(next.end == .stale && next.departure == nil)
+    }
+
+    @Test func theLoopSaysWhetherItMayNotKnowAll() throws {
+        let poller = try Poller()
+        let pairs = try (0..<PULSE_LOOP_TURN).map { _ in try Pair() }
+        for pair in pairs {
+            let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+            #expect(connection.watch(poller.pointer, orWriting: false))
+        }
+        for pair in pairs.dropLast() { #expect(send(pair.far, [9], 1, 0) == 1) }
+        #expect(events(poller).count == pairs.count - 1)
+        #expect(!pulse_loop_has_more(poller.pointer))
+        for (pair, connection) in zip(pairs, 0...) {
+            #expect(pulse_loop_await(poller.pointer, pair.near, false, UInt64(connection)))
+            #expect(send(pair.far, [9], 1, 0) == 1)
+        }
+        #expect(events(poller).count == pairs.count)
+        #expect(pulse_loop_has_more(poller.pointer))
+    }
+
     @Test func theLoopIsToldOfEachAnswerOfACrowd() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try await restAfterACrowd(pair, poller)
