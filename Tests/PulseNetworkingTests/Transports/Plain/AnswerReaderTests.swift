@@ -67,6 +67,7 @@ struct AnswerReaderTests {
         Whole(
             text: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
             body: "x", keeps: false),
+        Whole(text: "HTTP/1.1 200 OK\r\nConnection:,a,close\r\nContent-Length: 1\r\n\r\nx", body: "x", keeps: false),
         // What an interim head says about a body and the connection is about nothing.
         Whole(
             text:
