@@ -280,20 +280,14 @@ void pulse_loop_wait(struct pulse_loop *loop, double until) {
     loop->ready_count = epoll_wait(loop->epoll, loop->ready, PULSE_LOOP_TURN, timeout);
 }
 
-bool pulse_loop_plain_events(
-    const struct pulse_loop *loop, struct pulse_plain_event events[PULSE_LOOP_TURN], int *count) {
+bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULSE_LOOP_TURN], int *count) {
     *count = 0;
     for (int index = 0; index < loop->ready_count; index++) {
-        const struct epoll_event *ready = &loop->ready[index];
-        if (!(ready->data.u64 & PLAIN)) continue;
-        events[(*count)++] = (struct pulse_plain_event){
-            .number = ready->data.u64 & ~PLAIN, .is_end = ready->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR),
-        };
+        uint64_t mark = loop->ready[index].data.u64;
+        if (mark & PLAIN) numbers[(*count)++] = mark & ~PLAIN;
     }
     return *count > 0 && *count == loop->ready_count;
 }
-
-bool pulse_loop_has_more(const struct pulse_loop *loop) { return loop->ready_count == PULSE_LOOP_TURN; }
 
 ssize_t pulse_socket_send(int socket, const void *bytes, size_t count) {
     return send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -311,7 +305,7 @@ bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing
 }
 
 bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t number) {
-    return watch_plain(loop, socket, EPOLLET | EPOLLIN | EPOLLRDHUP, number);
+    return watch_plain(loop, socket, EPOLLET | EPOLLIN, number);
 }
 
 void pulse_loop_ignore(const struct pulse_loop *loop, int socket, uint64_t number) {

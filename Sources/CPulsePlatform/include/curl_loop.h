@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // libcurl's multi interface over epoll. One thread at a time may call its functions, except for `pulse_loop_wait`,
-// which one thread calls again and again, and `pulse_loop_wake`, `pulse_loop_await` and its like, which any thread may call
-// at any time.
+// which one thread calls again and again, and `pulse_loop_wake`, `pulse_loop_await` and its like, which any thread may
+// call at any time.
 
 #ifndef PULSE_CURL_LOOP_H
 #define PULSE_CURL_LOOP_H
@@ -37,24 +37,15 @@ void pulse_loop_wait(struct pulse_loop *loop, double until);
 /// The most sockets that one wait finds. Few, so that those that wait for the first of them need not wait for the last.
 enum { PULSE_LOOP_TURN = 16 };
 
-/// A socket that is not libcurl's, and whether the peer has ended it or it has failed.
-struct pulse_plain_event {
-    uint64_t number;
-    bool is_end;
-};
-
-/// Those that the last wait has found; true if it has found nothing else. For the thread that waits.
-bool pulse_loop_plain_events(
-    const struct pulse_loop *loop, struct pulse_plain_event events[PULSE_LOOP_TURN], int *count);
-
-/// Whether there may be more to find than the last wait had room for. For the thread that waits.
-bool pulse_loop_has_more(const struct pulse_loop *loop);
+/// The numbers of the sockets that are not libcurl's and that the last wait has found; true if it has found nothing
+/// else. For the thread that waits.
+bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULSE_LOOP_TURN], int *count);
 
 /// Has the loop find a socket that is not libcurl's, once, as soon as it can be read (or, if so asked, written) or has
 /// failed. The number is below 2^63. False where the system has no memory for that.
 bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number);
 
-/// The same each time that something more has come, until it is awaited once, or ignored.
+/// The same each time that something has come, until it is awaited once, or ignored.
 bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t number);
 
 /// Has the loop find it no more.

@@ -50,8 +50,7 @@ final class CurlEngine: Sendable {
             pulse_loop_wait(poller, inbox.mayFallAsleep() ? min(wake, plain.nextCheck) : 0)
             inbox.wakeUp()
             let isAll = receive(with: buffer)
-            let knowsAll = !pulse_loop_has_more(poller)
-            for connection in inbox.departures() { connection.sendOutgoing(poller, knowsAll: knowsAll) }
+            for connection in inbox.departures() { connection.sendOutgoing(poller) }
             if isAll, inbox.isIdle, pulse_monotonic_now() < wake { continue }
             // The callers that have waited longest go on while the next requests leave.
             perform(driver.withLock { $0.act() })
@@ -77,10 +76,10 @@ final class CurlEngine: Sendable {
 
     /// Reads for those whose connections have something to be read; true if that was all that happened.
     private func receive(with buffer: UnsafeMutableRawBufferPointer) -> Bool {
-        let isAll = withUnsafeTemporaryAllocation(of: pulse_plain_event.self, capacity: PULSE_LOOP_TURN) { events in
+        let isAll = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: PULSE_LOOP_TURN) { numbers in
             var count: Int32 = 0
-            let isAll = pulse_loop_plain_events(poller, events.baseAddress, &count)
-            plain.receive(UnsafeBufferPointer(rebasing: events[..<Int(count)]), with: buffer)
+            let isAll = pulse_loop_plain_ready(poller, numbers.baseAddress, &count)
+            plain.receive(UnsafeBufferPointer(rebasing: numbers[..<Int(count)]), with: buffer)
             return isAll
         }
         plain.checkTimeouts(now: pulse_monotonic_now())

@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The commands that the loop is to carry out next.
+/// The commands that the loop is to carry out next, and the requests that it is to send.
 final class CurlInbox: Sendable {
     enum Command: Sendable {
         case start(CurlTransfer)
@@ -51,7 +51,7 @@ final class CurlInbox: Sendable {
         state.withLock { $0.commands.isEmpty }
     }
 
-    /// Whether there is nothing to do for the thread, and it is not to end.
+    /// Whether there is no command for the thread, and it is not to end.
     var isIdle: Bool {
         state.withLock { $0.commands.isEmpty && !$0.isClosed }
     }

@@ -35,7 +35,7 @@ final class PlainConnection: Sendable {
     struct News {
         /// Why it must end. Its request may have left before that.
         var end: End?
-        /// Nil if the loop has sent nothing.
+        /// Nil if the loop has not come to sending.
         var departure: Departure?
         /// What the loop has read.
         var arrival: Arrival?
@@ -54,7 +54,7 @@ final class PlainConnection: Sendable {
         var outgoing: [UInt8]?
         var departure: Departure?
         var arrival: Arrival?
-        /// Whether the loop is told of all that comes, and nothing has come that it has not read.
+        /// Whether the loop is told each time that something comes.
         var isWatched = false
 
         mutating func takeWaiter() -> Waiter? {
@@ -187,14 +187,12 @@ final class PlainConnection: Sendable {
     }
 
     /// Sends for the exchange that waits, and has its answer watched for.
-    ///
-    /// - Parameter knowsAll: whether the loop has seen to all that it was told of.
-    func sendOutgoing(_ poller: OpaquePointer, knowsAll: Bool) {
+    func sendOutgoing(_ poller: OpaquePointer) {
         // Under the lock, so that an exchange which is ended knows whether its request has left.
         let waiter = state.withLock { state -> Waiter? in
             guard let outgoing = state.outgoing else { return nil }
             state.outgoing = nil
-            guard state.turn <= 1 || state.isWatched && knowsAll || isQuiet else {
+            guard state.turn <= 1 || isQuiet else {
                 state.end = .stale
                 return state.takeWaiter()
             }
@@ -214,24 +212,16 @@ final class PlainConnection: Sendable {
         waiter?.resume()
     }
 
-    /// Reads for the exchange that waits, as there may be something for it; gives what lets it go on. Nothing that came
-    /// before its request has left is for it.
+    /// Reads for the exchange that waits, as there may be something for it; gives what lets it go on. What the loop is
+    /// told of before it has sent the request is not for it.
     ///
     /// - Parameter buffer: of the loop's thread.
-    /// - Parameter isEnd: whether the server has ended it.
-    func receive(with buffer: UnsafeMutableRawBufferPointer, isEnd: Bool) -> Waiter? {
+    func receive(with buffer: UnsafeMutableRawBufferPointer) -> Waiter? {
         state.withLock { state in
-            guard state.outgoing == nil, let waiter = state.takeWaiter() else {
-                state.isWatched = false
-                return nil
-            }
-            // The end is not read with the bytes before it, and nobody will be told of it again.
-            if isEnd { state.isWatched = false }
+            guard state.outgoing == nil, let waiter = state.takeWaiter() else { return nil }
             do throws(Broken) {
                 switch try receive(buffer) {
-                case .bytes(let count):
-                    if count == buffer.count { state.isWatched = false }
-                    state.arrival = .bytes(Array(buffer[..<count]))
+                case .bytes(let count): state.arrival = .bytes(Array(buffer[..<count]))
                 case .end: state.arrival = .end
                 case .nothingYet: break
                 }

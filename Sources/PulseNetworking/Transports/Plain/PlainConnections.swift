@@ -57,7 +57,7 @@ final class PlainConnections: Sendable {
         case hasty
         /// Its sender sends, and the loop looks.
         case usual
-        /// The loop does all of it. Many are under way, and it sends and reads for one after the other, while the code
+        /// The loop sends, and reads what comes first. Many are under way, and it sends and reads for one after the other, while the code
         /// for that is at hand: a call's own code, and the kernel's for sending, are more than a processor's first
         /// caches hold.
         case crowded
@@ -136,16 +136,16 @@ final class PlainConnections: Sendable {
     // MARK: The loop
 
     /// Reads for those connections, and lets their exchanges go on.
-    func receive(_ events: UnsafeBufferPointer<pulse_plain_event>, with buffer: UnsafeMutableRawBufferPointer) {
-        guard !events.isEmpty else { return }
+    func receive(_ ids: UnsafeBufferPointer<UInt64>, with buffer: UnsafeMutableRawBufferPointer) {
+        guard !ids.isEmpty else { return }
         let connections = state.withLock { state in
-            // One whose number is another's now has nothing to tell, and its follower looks in vain once.
-            events.map { Int($0.number) < state.all.count ? state.all[Int($0.number)] : nil }
+            // One whose number is another's now has nothing to tell; its follower looks in vain once.
+            ids.map { Int($0) < state.all.count ? state.all[Int($0)] : nil }
         }
         var waiters: [PlainConnection.Waiter] = []
-        waiters.reserveCapacity(events.count)
-        for (connection, event) in zip(connections, events) {
-            if let waiter = connection?.receive(with: buffer, isEnd: event.is_end) { waiters.append(waiter) }
+        waiters.reserveCapacity(ids.count)
+        for connection in connections {
+            if let waiter = connection?.receive(with: buffer) { waiters.append(waiter) }
         }
         // All is read before the first goes on, as all is sent one after the other.
         for waiter in waiters { waiter.resume() }

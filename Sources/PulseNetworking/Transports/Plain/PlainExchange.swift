@@ -5,7 +5,7 @@ import CPulsePlatform
 import PulseCore
 
 /// One request over a connection in the clear, from its sender's task: it writes and reads there and then, and the loop
-/// tells it when there is something to do.
+/// tells it when there is something to do. In a crowd the loop does the first of both.
 struct PlainExchange: Sendable {
     private let request: TransportRequest
     private let outgoing: PlainRequest
@@ -38,8 +38,12 @@ struct PlainExchange: Sendable {
                 continue
             }
             timings.isConnectionReused = true
-            if let response = try await exchange(over: connection, &timings, manner, isReused: true) {
-                return response
+            do {
+                if let response = try await exchange(over: connection, &timings, manner, isReused: true) {
+                    return response
+                }
+            } catch PlainConnection.End.stale {
+                continue
             }
             // Not over another one at rest: a server that dies of a request would get it as often as there are any.
             break
@@ -56,7 +60,8 @@ struct PlainExchange: Sendable {
         return response
     }
 
-    /// Nil if a connection that was used before turned out to be dead, and the request may go over another one.
+    /// Nil if a connection that was used before turned out to be dead, and the request may go over another one. Throws
+    /// ``PlainConnection/End/stale`` if it was so before the request has left.
     private func exchange(
         over connection: PlainConnection, _ timings: inout TransferTimings, _ manner: PlainConnections.Manner,
         isReused: Bool
@@ -226,10 +231,8 @@ struct PlainExchange: Sendable {
             return CancellationError()
         case PlainConnection.End.unwatched:
             return TransportFailure(code: .resourceUnavailable, phase: phase)
-        case PlainConnection.End.stale:
-            return nil
         case PlainConnection.End.timedOut:
-            return TransportFailure(code: .timedOut, phase: phase == .beforeSend ? .maybeSent : phase)
+            return TransportFailure(code: .timedOut, phase: phase)
         case let broken as PlainConnection.Broken:
             // The server closed it as the request was on its way, or a router had forgotten it.
             let mayGoOn = phase == .beforeSend || phase == .maybeSent && request.mayBeResent
