@@ -8,8 +8,8 @@ public struct JSONResponseDecoder: ResponseDecoder {
     private let configure: (@Sendable (JSONDecoder) -> Void)?
     private let shared: Shared<JSONDecoder>?
 
-    /// Creates a decoder. `configure` sets its strategies; it is called at once, or for each value, on any thread. What
-    /// it puts in is used by several threads at a time.
+    /// Creates a decoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
+    /// What it puts in is used by several threads at a time.
     public init(_ configure: (@Sendable (JSONDecoder) -> Void)? = nil) {
         self.configure = configure
         shared = configure == nil ? Self.plain : Shared { Self.decoder(configure) }
@@ -46,8 +46,8 @@ public struct JSONRequestEncoder: RequestEncoder {
     private let configure: (@Sendable (JSONEncoder) -> Void)?
     private let shared: Shared<JSONEncoder>?
 
-    /// Creates an encoder. `configure` sets its strategies; it is called at once, or for each value, on any thread. What
-    /// it puts in is used by several threads at a time.
+    /// Creates an encoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
+    /// What it puts in is used by several threads at a time.
     public init(_ configure: (@Sendable (JSONEncoder) -> Void)? = nil) {
         self.configure = configure
         shared = configure == nil ? Self.plain : Shared { Self.encoder(configure) }

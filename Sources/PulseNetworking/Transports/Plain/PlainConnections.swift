@@ -57,9 +57,9 @@ final class PlainConnections: Sendable {
         case hasty
         /// Its sender sends, and the loop looks.
         case usual
-        /// The loop sends, and reads what comes first. Many are under way, and it sends and reads for one after the other, while the code
-        /// for that is at hand: a call's own code, and the kernel's for sending, are more than a processor's first
-        /// caches hold.
+        /// The loop sends, and reads what comes first. Many are under way, and it does so for one after the other,
+        /// while the code for that is at hand: a call's own code, and the kernel's for sending, are more than a
+        /// processor's first caches hold.
         case crowded
     }
 
