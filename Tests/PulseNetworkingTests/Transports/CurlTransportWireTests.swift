@@ -16,17 +16,4 @@ struct CurlTransportWireTests {
         try await Self.conformance.run(promise)
     }
 }
-
-/// What goes through libcurl where there is TLS or a proxy.
-@Suite(.timeLimit(.minutes(5)))
-struct CurlAloneWireTests {
-    static let conformance = TransportConformance("CurlTransport, all of it by libcurl", timeLimit: 60) { connections in
-        CurlTransport(connections, library: .system, leavesAllToCurl: true)
-    }
-
-    @Test(.serialized, arguments: conformance.cases)
-    func keeps(_ promise: TransportConformance.Case) async throws {
-        try await Self.conformance.run(promise)
-    }
-}
 #endif

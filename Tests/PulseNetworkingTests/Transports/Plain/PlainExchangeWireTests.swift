@@ -53,6 +53,29 @@ struct PlainExchangeWireTests {
         }
     }
 
+    /// Whichever of the two was used last, and is tried first.
+    @Test(arguments: [0, 4], [0, 1])
+    func aConnectionThatWasClosedAtRestMakesWayForTheNextOne(_ few: Int, _ closed: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                _ = try? await server.wait { $0.requests.count >= 2 }
+                return request.connection == closed ? .text("a").fault(.close, at: .end) : .text("a")
+            }
+            let transport = CurlTransport(64, library: .system, few: few)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 { group.addTask { _ = try await transport.send(Self.request("first", server)) } }
+                try await group.waitForAll()
+            }
+            try await server.wait { $0.connections.count == 2 && $0.openConnectionCount == 1 }
+            var request = URLRequest(url: server.baseURL)
+            request.httpMethod = "POST"
+            let response = try await transport.send(TransportRequest(urlRequest: request, idleTimeout: 600))
+            #expect(response.timings?.isConnectionReused == true)
+            #expect(server.requests.map(\.connection).last == 1 - closed)
+            await transport.shutdown()
+        }
+    }
+
     @Test(arguments: [0, 4])
     func aRequestWhoseAnswerComesInPiecesIsSentOnce(_ few: Int) async throws {
         try await MockServer.run { server in

@@ -6,6 +6,19 @@ import Testing
 
 @testable import PulseNetworking
 
+/// What goes through libcurl where there is TLS or a proxy.
+@Suite(.timeLimit(.minutes(5)))
+struct CurlAloneWireTests {
+    static let conformance = TransportConformance("CurlTransport, all of it by libcurl", timeLimit: 60) { connections in
+        CurlTransport(connections, library: .system, leavesAllToCurl: true)
+    }
+
+    @Test(.serialized, arguments: conformance.cases)
+    func keeps(_ promise: TransportConformance.Case) async throws {
+        try await Self.conformance.run(promise)
+    }
+}
+
 /// Whose loop always sends and reads for the senders in the clear, as it else does where many are under way.
 @Suite(.timeLimit(.minutes(5)))
 struct CurlCrowdWireTests {
