@@ -3,29 +3,29 @@
 /// A decoder of JSON (RFC 8259) that uses Foundation's: one for all values, or on systems before iOS 16 and macOS 13,
 /// where threads cannot share it, a new one for each.
 public struct JSONResponseDecoder: ResponseDecoder {
-    private static let plain = Shared { JSONDecoder() }
+    private static let plain = Source { JSONDecoder() }
 
-    private let configure: (@Sendable (JSONDecoder) -> Void)?
-    private let shared: Shared<JSONDecoder>?
+    private let source: Source<JSONDecoder>
 
     /// Creates a decoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
     /// What it puts in is used by several threads at a time.
     public init(_ configure: (@Sendable (JSONDecoder) -> Void)? = nil) {
-        self.configure = configure
-        shared = configure == nil ? Self.plain : Shared { Self.decoder(configure) }
-    }
-
-    private static func decoder(_ configure: ((JSONDecoder) -> Void)?) -> JSONDecoder {
-        let decoder = JSONDecoder()
-        configure?(decoder)
-        return decoder
+        guard let configure else {
+            source = Self.plain
+            return
+        }
+        source = Source {
+            let decoder = JSONDecoder()
+            configure(decoder)
+            return decoder
+        }
     }
 
     /// `application/json`
     public var contentType: String { "application/json" }
 
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        try (shared?.coder ?? Self.decoder(configure)).decode(type, from: data)
+        try source.coder.decode(type, from: data)
     }
 }
 
@@ -41,29 +41,29 @@ extension ResponseDecoder where Self == JSONResponseDecoder {
 
 /// An encoder of JSON (RFC 8259) that uses Foundation's, which is shared as in ``JSONResponseDecoder``.
 public struct JSONRequestEncoder: RequestEncoder {
-    private static let plain = Shared { JSONEncoder() }
+    private static let plain = Source { JSONEncoder() }
 
-    private let configure: (@Sendable (JSONEncoder) -> Void)?
-    private let shared: Shared<JSONEncoder>?
+    private let source: Source<JSONEncoder>
 
     /// Creates an encoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
     /// What it puts in is used by several threads at a time.
     public init(_ configure: (@Sendable (JSONEncoder) -> Void)? = nil) {
-        self.configure = configure
-        shared = configure == nil ? Self.plain : Shared { Self.encoder(configure) }
-    }
-
-    private static func encoder(_ configure: ((JSONEncoder) -> Void)?) -> JSONEncoder {
-        let encoder = JSONEncoder()
-        configure?(encoder)
-        return encoder
+        guard let configure else {
+            source = Self.plain
+            return
+        }
+        source = Source {
+            let encoder = JSONEncoder()
+            configure(encoder)
+            return encoder
+        }
     }
 
     /// `application/json`
     public var contentType: String { "application/json" }
 
     public func encode(_ value: some Encodable) throws -> Data {
-        try (shared?.coder ?? Self.encoder(configure)).encode(value)
+        try source.coder.encode(value)
     }
 }
 
@@ -77,14 +77,20 @@ extension RequestEncoder where Self == JSONRequestEncoder {
     }
 }
 
-/// A coder of Foundation's that all threads share.
-private struct Shared<Coder: AnyObject>: @unchecked Sendable {
-    // Unchecked: there is one only where its class is thread-safe, and nobody changes it once it is made.
-    let coder: Coder
+/// Gives a coder of Foundation's: the same one to all threads, where they can share it.
+private struct Source<Coder: AnyObject>: @unchecked Sendable {
+    // Unchecked: there is a shared one only where its class is thread-safe, and nobody changes it once it is made.
+    private let shared: Coder?
+    private let make: @Sendable () -> Coder
 
-    /// Nil where threads cannot share it.
-    init?(_ make: () -> Coder) {
-        guard #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) else { return nil }  // newer: thread-safe coders
-        coder = make()
+    init(_ make: @escaping @Sendable () -> Coder) {
+        self.make = make
+        if #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) {  // newer: thread-safe coders
+            shared = make()
+        } else {
+            shared = nil
+        }
     }
+
+    var coder: Coder { shared ?? make() }
 }

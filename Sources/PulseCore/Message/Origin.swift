@@ -92,6 +92,7 @@ public struct Origin: Hashable, Sendable {
 
     private static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> String? {
         guard !range.isEmpty else { return nil }
+        // As most are, with nothing to be undone.
         if bytes[range].allSatisfy({ $0.asciiLowercased == $0 && ASCIISet.host.contains($0) }) {
             return String(decoding: bytes[range], as: UTF8.self)
         }

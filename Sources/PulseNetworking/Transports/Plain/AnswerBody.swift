@@ -73,6 +73,7 @@ struct AnswerBody {
     private mutating func append(_ bytes: UnsafeRawBufferPointer) throws {
         guard bytes.count <= limit - data.count else { throw PulseError.responseTooLarge(limit: limit) }
         if data.isEmpty {
+            // As most come: in one piece, which needs no room of its own before.
             if bytes.count == expectedCount {
                 data = Data(bytes)
                 return
