@@ -42,7 +42,11 @@ let package = Package(
                 .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
             ]),
         .target(
-            name: "PulseTesting", dependencies: ["PulseCore", "PulseNetworking", "PulseObservability", "PulseStorage"]),
+            name: "PulseTesting",
+            dependencies: [
+                "PulseCore", "PulseNetworking", "PulseObservability", "PulseStorage",
+                .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+            ]),
         .target(
             name: "PulseKit",
             dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseStorage", "PulseObservability"]),

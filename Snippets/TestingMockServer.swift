@@ -32,6 +32,20 @@ try await server.connectionsClosedByClient()  // returns once the cancellation h
 // snippet.end
 print(await call.result)
 
+#if os(Linux)
+// snippet.tls
+let identity = try MockServer.TLSIdentity.generated()
+let secure = try await MockServer.start(MockServer.Configuration(tls: identity))
+secure.on(.get, "/") { _ in .text("over TLS") }
+let trusting = PulseClient(
+    configuration: PulseConfiguration(baseURL: secure.baseURL)  // https
+        .with(\.tls, value: identity.clientSettings))
+// snippet.end
+print(try await trusting.get("/") as String)
+await trusting.shutdown()
+await secure.shutdown()
+#endif
+
 // snippet.end-of-test
 await client.shutdown()
 await server.shutdown()

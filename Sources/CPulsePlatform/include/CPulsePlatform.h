@@ -13,6 +13,8 @@
 #include "hash.h"
 #include "netlink.h"
 #include "network.h"
+#include "tls_identity.h"
+#include "tls_server.h"
 
 #endif
 

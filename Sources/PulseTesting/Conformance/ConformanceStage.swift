@@ -7,6 +7,7 @@ struct ConformanceStage: Sendable {
     let transport: any Transport
     let server: any ConformanceServer
     let baseURL: URL
+    var tls = TLSSettings.default
 
     // MARK: Requests
 
@@ -33,7 +34,7 @@ struct ConformanceStage: Sendable {
         if case .bytes(let data) = body { urlRequest.httpBody = data }
         return TransportRequest(
             urlRequest: urlRequest, body: body, delivery: delivery, connectTimeout: connectTimeout,
-            idleTimeout: idleTimeout, mayBeResent: method.isIdempotent)
+            idleTimeout: idleTimeout, mayBeResent: method.isIdempotent, tls: tls)
     }
 
     // MARK: Sending

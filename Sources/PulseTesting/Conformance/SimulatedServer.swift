@@ -36,8 +36,9 @@ final class SimulatedServer: Sendable {
             switch step.action {
             case .stall: try await Self.untilCancelled()
             case .delay(let seconds): try await SystemClock().sleep(seconds)
-            case .halfClose, .close, .reset: throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
-            case .bytes, .repeating, .stream, .converse: continue
+            case .halfClose, .close, .truncate, .reset:
+                throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+            case .bytes, .repeating, .stream, .converse, .unencrypted: continue
             }
         }
         let isHead = recorded.method == .head

@@ -38,21 +38,25 @@ public struct TransportConformance: Sendable {
     private let theater: Theater
 
     private enum Theater: Sendable {
-        case sockets(@Sendable (Int) -> any Transport)
+        case sockets(MockServer.Configuration, @Sendable (Int) -> any Transport)
         case simulation(@Sendable (@escaping SimulatedServer.Responder) -> any Transport)
     }
 
     /// The whole list for a transport with sockets. Each case has a transport and a ``MockServer`` of its own.
     ///
-    /// - Parameter makeTransport: gets the number of connections that the transport may have to one host.
+    /// - Parameters:
+    ///   - tls: the identity with which the servers speak TLS, which all requests trust by their
+    ///     ``PulseCore/TransportRequest/tls``; nil, the default, for servers that speak none.
+    ///   - makeTransport: gets the number of connections that the transport may have to one host.
     public init(
         _ transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
+        tls: MockServer.TLSIdentity? = nil,
         makeTransport: @escaping @Sendable (_ maximumConnectionsPerHost: Int) -> any Transport
     ) {
         self.transport = transport
         self.exclusions = exclusions
         self.timeLimit = timeLimit
-        theater = .sockets(makeTransport)
+        theater = .sockets(MockServer.Configuration(tls: tls), makeTransport)
     }
 
     /// The semantics part for a transport without sockets.
@@ -102,11 +106,12 @@ public struct TransportConformance: Sendable {
 
     private func perform(_ promise: Case) async throws {
         switch theater {
-        case .sockets(let makeTransport):
-            let server = try await MockServer.start()
+        case .sockets(let configuration, let makeTransport):
+            let server = try await MockServer.start(configuration)
             server.fallback(promise.answer)
             let stage = ConformanceStage(
-                transport: makeTransport(promise.maximumConnectionsPerHost), server: server, baseURL: server.baseURL)
+                transport: makeTransport(promise.maximumConnectionsPerHost), server: server, baseURL: server.baseURL,
+                tls: configuration.tls?.clientSettings ?? .default)
             try await perform(promise, on: stage) { await server.shutdown() }
         case .simulation(let makeTransport):
             let server = SimulatedServer(promise.answer)

@@ -35,12 +35,14 @@ struct ConnectionLoop {
             while true { try await serveNextRequest() }
         } catch Stop.gracefully {
             noteEnding()
+            try? await socket.sendClosureAlert()
             socket.endSending()
             await peerEnd()
         } catch {
             // The client has gone, a step closed the connection, or the server shuts down.
         }
         noteEnding()
+        if let problem = socket.problem { recordMalformed("TLS: \(problem)", 0) }
         socket.close()
         await socket.disposal()
         core.log.closed(index)
@@ -205,7 +207,14 @@ struct ConnectionLoop {
                 await peerEnd()
                 throw Stop.now
             case .halfClose: throw Stop.gracefully
-            case .close: throw Stop.now
+            case .close:
+                noteEnding()
+                try? await socket.sendClosureAlert()
+                throw Stop.now
+            case .truncate: throw Stop.now
+            case .unencrypted(let bytes):
+                try await socket.sendUnencrypted(bytes)
+                core.log.sent(bytes.count, on: index)
             case .reset:
                 noteEnding()
                 socket.close(resetting: true)

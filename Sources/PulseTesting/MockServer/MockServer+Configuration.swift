@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import PulseCore
+
 extension MockServer {
     /// Limits and addresses of a server.
     public struct Configuration: Sendable, Hashable {
@@ -9,6 +11,16 @@ extension MockServer {
             case ipv4
             /// ::1
             case ipv6
+        }
+
+        /// What a server that speaks TLS does about certificates of clients.
+        public enum ClientCertificates: Sendable, Hashable {
+            /// Asks for none.
+            case ignored
+            /// Asks for one and takes a client without.
+            case requested
+            /// Asks for one, issued by the authority of the server's identity, and refuses a client without.
+            case required
         }
 
         /// The address to listen on; 127.0.0.1 by default.
@@ -27,12 +39,21 @@ extension MockServer {
         public var sendBufferSize: Int?
         /// The number of connections that the system keeps until they are accepted, 4096 by default.
         public var backlog: Int
+        /// The identity with which the server speaks TLS; nil, the default, for a server that speaks none. Needs the
+        /// system's libssl, which is there on Linux only.
+        public var tls: TLSIdentity?
+        /// The versions of TLS that are offered; 1.2 and 1.3 by default.
+        public var tlsVersions: ClosedRange<TLSSettings.Version>
+        /// What is done about certificates of clients over TLS; by default none is asked for.
+        public var clientCertificates: ClientCertificates
 
         /// A configuration with these limits; the defaults suit most tests.
         public init(
             host: Host = .ipv4, maximumHeadSize: Int = 64 << 10, maximumRecordedBodySize: Int = 64 << 20,
             answersExpectContinue: Bool = true, receiveBufferSize: Int? = nil, sendBufferSize: Int? = nil,
-            backlog: Int = 4096
+            backlog: Int = 4096, tls: TLSIdentity? = nil,
+            tlsVersions: ClosedRange<TLSSettings.Version> = .tls12 ... .tls13,
+            clientCertificates: ClientCertificates = .ignored
         ) {
             self.host = host
             self.maximumHeadSize = maximumHeadSize
@@ -41,6 +62,9 @@ extension MockServer {
             self.receiveBufferSize = receiveBufferSize
             self.sendBufferSize = sendBufferSize
             self.backlog = backlog
+            self.tls = tls
+            self.tlsVersions = tlsVersions
+            self.clientCertificates = clientCertificates
         }
     }
 }

@@ -13,7 +13,9 @@ extension MockServer {
             case stall
             case halfClose
             case close
+            case truncate
             case reset
+            case unencrypted(Data)
             case converse(@Sendable (Conversation) async throws -> Void)
         }
 
@@ -45,8 +47,17 @@ extension MockServer {
         /// Ends the sending side with FIN and reads on, dropping what comes, until the client leaves.
         public static var halfClose: Step { Step(.halfClose) }
 
-        /// Closes the connection with FIN; a client that still sends gets a reset.
+        /// Closes the connection with FIN, over TLS after a closure alert; a client that still sends gets a reset.
+        /// Before the handshake of TLS there is no alert.
         public static var close: Step { Step(.close) }
+
+        /// Closes the connection with FIN and without TLS's closure alert, so that the client cannot tell whether it
+        /// was the server (RFC 8446, section 6.1); without TLS it is the same as ``close``.
+        public static var truncate: Step { Step(.truncate) }
+
+        /// Sends these bytes beneath TLS: garbage between its records, or before its handshake something that is not
+        /// TLS. Without TLS it is the same as ``bytes(_:)``.
+        public static func unencrypted(_ bytes: Data) -> Step { Step(.unencrypted(bytes)) }
 
         /// Aborts the connection with RST. What was sent just before may never reach the client.
         public static var reset: Step { Step(.reset) }

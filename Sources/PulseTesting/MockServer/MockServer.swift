@@ -19,7 +19,7 @@ import PulseCore
 /// wait for it (``wait(until:)``) instead of sleeping. All members are safe from any thread. A server lives until
 /// ``shutdown()``; one that is dropped closes its sockets as well, a moment later.
 public final class MockServer: Sendable {
-    /// `http://127.0.0.1:PORT`, without a slash at the end.
+    /// `http://127.0.0.1:PORT`, without a slash at the end; `https` with ``Configuration/tls``.
     public let baseURL: URL
     private let core: ServerCore
 
@@ -36,14 +36,16 @@ public final class MockServer: Sendable {
     ///
     /// - Parameter clock: what delays are waited on.
     ///
-    /// Throws ``PulseError/custom(_:)`` if the system has no socket or port to give.
+    /// Throws ``PulseError/custom(_:)`` if the system has no socket or port to give, ``PulseError/unsupported(_:)`` for
+    /// TLS where there is no libssl, and ``PulseError/invalidRequest(reason:)`` for an identity that libssl refuses.
     public static func start(
         _ configuration: Configuration = Configuration(), clock: any PulseClock = SystemClock()
     ) async throws -> MockServer {
         do {
             let core = try ServerCore(configuration, clock: clock)
             let host = configuration.host == .ipv4 ? "127.0.0.1" : "[::1]"
-            guard let url = URL(string: "http://\(host):\(core.port)") else {
+            let scheme = configuration.tls == nil ? "http" : "https"
+            guard let url = URL(string: "\(scheme)://\(host):\(core.port)") else {
                 throw SocketFailure(operation: "URL", code: 0)
             }
             core.open()

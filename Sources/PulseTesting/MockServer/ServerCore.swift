@@ -20,6 +20,7 @@ final class ServerCore: Sendable {
     let clock: any PulseClock
     let log = ActivityLog()
     let port: Int
+    private let tls: TLSServer?
     private let listener: Listener
     private let queue = DispatchQueue(label: "PulseTesting.MockServer")
     private let state = Locked(State())
@@ -27,6 +28,7 @@ final class ServerCore: Sendable {
     init(_ configuration: MockServer.Configuration, clock: any PulseClock) throws {
         self.configuration = configuration
         self.clock = clock
+        tls = try configuration.tls.map { try TLSServer($0, configuration) }
         listener = try Listener(host: configuration.host, backlog: configuration.backlog)
         port = listener.port
     }
@@ -72,7 +74,8 @@ final class ServerCore: Sendable {
 
     private func serve(_ descriptor: SocketDescriptor) {
         descriptor.setBufferSizes(receive: configuration.receiveBufferSize, send: configuration.sendBufferSize)
-        let socket = SocketStream(descriptor, queue: queue)
+        let channel = tls.map { SocketChannel(descriptor, securedBy: $0) } ?? SocketChannel(descriptor)
+        let socket = SocketStream(channel, queue: queue)
         let index = log.accepted()
         let isServed = state.withLock { state in
             guard state.isOpen else { return false }

@@ -116,7 +116,7 @@ struct MockServerFaultTests {
                 "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"
                     + String(repeating: "a", count: 1_000_000))
             client.close()
-            let activity = try await server.wait { $0.openConnectionCount == 0 }
+            let activity = try await server.wait { $0.connections.count == 1 && $0.openConnectionCount == 0 }
             #expect(activity.connectionsClosedByClient.count == 1)
         }
     }

@@ -21,6 +21,8 @@ struct ResponseScriptTests {
             case .stall: "<stall>"
             case .halfClose: "<half>"
             case .close: "<close>"
+            case .truncate: "<truncate>"
+            case .unencrypted: "<unencrypted>"
             case .reset: "<reset>"
             case .converse: "<converse>"
             }

@@ -54,7 +54,7 @@ struct SocketStreamTests {
         let client = try WireClient.connect(to: port)
         let accepted = try #require(try listener.acceptConnection())
         return (
-            SocketStream(accepted, queue: DispatchQueue(label: "SocketStreamTests")), client
+            SocketStream(SocketChannel(accepted), queue: DispatchQueue(label: "SocketStreamTests")), client
         )
     }
 

@@ -10,5 +10,12 @@ extension TransportConformance {
         maximumConnectionsPerHost in
         CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
+
+    /// The conformance of `CurlTransport` over TLS.
+    package static let curlTransportOverTLS = TransportConformance(
+        "CurlTransport over TLS", timeLimit: 60, tls: try? .generated()
+    ) { maximumConnectionsPerHost in
+        CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+    }
 }
 #endif

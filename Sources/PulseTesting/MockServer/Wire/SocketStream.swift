@@ -15,7 +15,8 @@ final class SocketStream: Sendable {
 
     struct Closed: Error {}
 
-    private struct State {
+    struct State {
+        var channel: SocketChannel
         var isOpen = true
         /// No more bytes are kept: they are read only to learn when the client ends.
         var discardsInput = false
@@ -24,34 +25,49 @@ final class SocketStream: Sendable {
         var inputLimit = SocketStream.readAhead
         var peerEnd: PeerEnd?
         var peerEndedFirst = false
+        /// What was wrong with the client's TLS, or with this side's in the client's eyes.
+        var problem: String?
+        /// Whether this side has ended the connection for the sake of ``problem``.
+        var isBroken = false
         var reader: CheckedContinuation<Void, Never>?
         var writer: CheckedContinuation<Void, Never>?
+        /// Waits for the end of the handshake.
+        var opener: CheckedContinuation<Void, Never>?
         var observers: [Int: @Sendable (PeerEnd?) -> Void] = [:]
         var nextObserver = 0
 
         var readSource: ReadinessSource?
         var isReadPaused = true
-        /// Made when there is need of one, and running exactly while there is a writer. On Linux the sources of one
-        /// descriptor share a registration, which one takes from the other while its handler runs, and which is gone
-        /// for those to come once the connection has ended: so each direction has a descriptor, and one source for all
-        /// its life.
+        /// Made when there is need of one, and running exactly while something waits to be sent. On Linux the sources of
+        /// one descriptor share a registration, which one takes from the other while its handler runs, and which is
+        /// gone for those to come once the connection has ended: so each direction has a descriptor, and one source
+        /// for all its life.
         var writeSource: ReadinessSource?
         var writeDescriptor: SocketDescriptor?
+        var isWritePaused = true
         /// Sources whose cancel handler has not run: while there is one the descriptor must stay open.
         var liveSources = 0
         var isDisposed = false
         var disposalWaiters: [CheckedContinuation<Void, Never>] = []
+
+        /// Whether nothing more comes from the client.
+        var isOver: Bool { !isOpen || peerEnd != nil || isBroken }
+        /// Whether bytes for the client go nowhere.
+        var isDeaf: Bool { !isOpen || hasEndedSending || peerEnd == .reset || isBroken }
     }
 
-    private static let readAhead = 64 << 10
+    static let readAhead = 64 << 10
 
-    private let descriptor: SocketDescriptor
-    private let queue: DispatchQueue
-    private let state = Locked(State())
+    let descriptor: SocketDescriptor
+    let queue: DispatchQueue
+    let state: Locked<State>
+    let speaksTLS: Bool
 
-    init(_ descriptor: SocketDescriptor, queue: DispatchQueue) {
-        self.descriptor = descriptor
+    init(_ channel: SocketChannel, queue: DispatchQueue) {
+        descriptor = channel.descriptor
+        speaksTLS = channel.isUnsecured
         self.queue = queue
+        state = Locked(State(channel: channel))
     }
 
     /// Begins to read. The sources keep this object alive until ``close(resetting:)``.
@@ -68,11 +84,30 @@ final class SocketStream: Sendable {
         }
     }
 
+    /// What was wrong with TLS, on either side.
+    var problem: String? {
+        state.withLock { $0.problem }
+    }
+
+    /// Begins with TLS, if there is some to begin with.
+    func secure() {
+        guard speaksTLS else { return }
+        let hasBegun = state.withLock { state in
+            guard state.channel.isUnsecured else { return false }
+            state.channel.secure(state.input)
+            state.input = Data()
+            updateReading(&state)
+            return true
+        }
+        if hasBegun { readAgain() }
+    }
+
     // MARK: Receiving
 
     /// The next bytes; nil once the client has ended its side. Throws if the connection was reset or
     /// closed here.
     func receive() async throws -> Data? {
+        secure()
         while true {
             let next = try state.withLock { state -> Data?? in
                 if !state.input.isEmpty {
@@ -81,13 +116,13 @@ final class SocketStream: Sendable {
                     updateReading(&state)
                     return taken
                 }
-                guard state.isOpen, state.peerEnd != .reset else { throw Closed() }
+                guard state.isOpen, state.peerEnd != .reset, !state.isBroken else { throw Closed() }
                 return state.peerEnd == nil ? .none : .some(nil)
             }
             if let next { return next }
             await withCheckedContinuation { continuation in
                 let waits = state.withLock { state in
-                    guard state.isOpen, state.peerEnd == nil, state.input.isEmpty else { return false }
+                    guard !state.isOver, state.input.isEmpty else { return false }
                     state.reader = continuation
                     return true
                 }
@@ -110,7 +145,7 @@ final class SocketStream: Sendable {
         state.withLock { discardInput(&$0) }
     }
 
-    private func discardInput(_ state: inout State) {
+    func discardInput(_ state: inout State) {
         state.discardsInput = true
         state.input = Data()
         updateReading(&state)
@@ -121,9 +156,8 @@ final class SocketStream: Sendable {
     func onPeerEnd(_ body: @escaping @Sendable (PeerEnd?) -> Void) -> Int {
         let (token, isOver, end) = state.withLock { state -> (Int, Bool, PeerEnd?) in
             state.nextObserver += 1
-            let isOver = !state.isOpen || state.peerEnd != nil
-            if !isOver { state.observers[state.nextObserver] = body }
-            return (state.nextObserver, isOver, state.peerEnd)
+            if !state.isOver { state.observers[state.nextObserver] = body }
+            return (state.nextObserver, state.isOver, state.peerEnd)
         }
         if isOver { body(end) }
         return token
@@ -140,76 +174,6 @@ final class SocketStream: Sendable {
         state.withLock { $0.peerEndedFirst ? $0.peerEnd : nil }
     }
 
-    // MARK: Sending
-
-    /// Returns when the system has taken all of it. Throws if the client has gone or the connection was closed here.
-    func send(_ bytes: Data) async throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let output = try state.withLock { state -> SocketDescriptor.Output in
-                guard state.isOpen, !state.hasEndedSending, state.peerEnd != .reset else { throw Closed() }
-                return descriptor.writeBytes(rest)
-            }
-            switch output {
-            case .wrote(let count): rest = rest.dropFirst(count)
-            case .wouldBlock: try await writability()
-            case .failed(let failure):
-                // While reading is paused for want of room, this is how the client's end shows.
-                let woken = state.withLock { $0.peerEnd == nil ? peerEnded(.reset, &$0) : Woken() }
-                woken.resume(with: .reset)
-                throw failure
-            }
-        }
-    }
-
-    /// Sends FIN. What the client sends from now on is read and dropped, so that closing later cannot turn into a
-    /// reset that destroys what is on its way to the client.
-    func endSending() {
-        state.withLock { state in
-            guard state.isOpen, !state.hasEndedSending else { return }
-            state.hasEndedSending = true
-            descriptor.endSending()
-            discardInput(&state)
-        }
-    }
-
-    private func writability() async throws {
-        let source = try state.withLock { state in
-            guard state.isOpen else { throw Closed() }
-            return try writeSource(&state)
-        }
-        await withCheckedContinuation { continuation in
-            let waits = state.withLock { state in
-                guard state.isOpen, state.peerEnd != .reset else { return false }
-                state.writer = continuation
-                source.resume()
-                return true
-            }
-            if !waits { continuation.resume() }
-        }
-    }
-
-    private func writeSource(_ state: inout State) throws -> ReadinessSource {
-        if let source = state.writeSource { return source }
-        let watched = try descriptor.duplicate()
-        let source = ReadinessSource(.write, of: watched, on: queue) {
-            self.writeReady()
-        } onCancel: {
-            self.sourceEnded()
-        }
-        (state.writeDescriptor, state.writeSource) = (watched, source)
-        state.liveSources += 1
-        return source
-    }
-
-    /// Nil if nobody waits to write.
-    private func takeWriter(_ state: inout State) -> CheckedContinuation<Void, Never>? {
-        guard let writer = state.writer else { return nil }
-        state.writer = nil
-        state.writeSource?.pause()
-        return writer
-    }
-
     // MARK: Closing
 
     /// Closes both directions: with FIN, or with RST if `resetting`. The descriptor itself goes a moment later, see
@@ -220,14 +184,14 @@ final class SocketStream: Sendable {
             state.isOpen = false
             if resetting {
                 descriptor.armReset()
-            } else {
-                // Bytes left unread would turn the FIN into a reset.
+            } else if !state.isBroken {
+                // Bytes left unread would turn the FIN into a reset, as they do where servers refuse a handshake.
                 var reads = 0
                 while reads < 16, case .bytes = descriptor.readBytes(upTo: Self.readAhead) { reads += 1 }
             }
             state.readSource?.cancel(isPaused: state.isReadPaused)
             let writer = takeWriter(&state)
-            state.writeSource?.cancel(isPaused: true)
+            state.writeSource?.cancel(isPaused: state.isWritePaused)
             state.readSource = nil
             state.writeSource = nil
             var woken = Woken(taking: &state)
@@ -249,86 +213,8 @@ final class SocketStream: Sendable {
         }
     }
 
-    // MARK: On the queue
-
-    private func readReady() {
-        let (woken, end) = state.withLock { state -> (Woken, PeerEnd?) in
-            guard state.isOpen, state.peerEnd == nil else { return (Woken(), nil) }
-            switch descriptor.readBytes(upTo: state.discardsInput ? Self.readAhead : room(in: state)) {
-            case .bytes(let bytes):
-                if !state.discardsInput { state.input.append(bytes) }
-                updateReading(&state)
-                readAgain()
-                defer { state.reader = nil }
-                return (Woken(continuations: [state.reader].compactMap { $0 }), nil)
-            case .wouldBlock:
-                return (Woken(), nil)
-            case .end:
-                return (peerEnded(.finished, &state), .finished)
-            case .failed:
-                return (peerEnded(.reset, &state), .reset)
-            }
-        }
-        woken.resume(with: end)
-    }
-
-    private func peerEnded(_ end: PeerEnd, _ state: inout State) -> Woken {
-        state.peerEnd = end
-        state.peerEndedFirst = !state.hasEndedSending
-        // A socket at its end stays readable for ever.
-        updateReading(&state)
-        var woken = Woken(taking: &state)
-        if end == .reset { woken.continuations += [takeWriter(&state)].compactMap { $0 } }
-        return woken
-    }
-
-    /// On Linux a source tells the end of the connection once, also if there are bytes to be read before it: so whoever
-    /// has read some, or has made room, looks himself whether there is more.
-    private func readAgain() {
-        queue.async { self.readReady() }
-    }
-
-    private func writeReady() {
-        state.withLock { takeWriter(&$0) }?.resume()
-    }
-
-    private func sourceEnded() {
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            state.liveSources -= 1
-            return state.liveSources == 0 && !state.isOpen ? dispose(&state) : []
-        }
-        waiters.forEach { $0.resume() }
-    }
-
-    /// Gives the socket back to the system; returns who waits for that.
-    private func dispose(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        state.writeDescriptor?.dispose()
-        descriptor.dispose()
-        state.isDisposed = true
-        defer { state.disposalWaiters = [] }
-        return state.disposalWaiters
-    }
-
-    private func room(in state: State) -> Int {
-        max(0, state.inputLimit - state.input.count)
-    }
-
-    /// Keeps the read source running exactly while there is room and something to come.
-    private func updateReading(_ state: inout State) {
-        guard let source = state.readSource else { return }
-        let shouldPause = state.peerEnd != nil || !state.discardsInput && room(in: state) == 0
-        guard shouldPause != state.isReadPaused else { return }
-        state.isReadPaused = shouldPause
-        if shouldPause {
-            source.pause()
-        } else {
-            source.resume()
-            readAgain()
-        }
-    }
-
     /// What is to be run once the lock is left.
-    private struct Woken {
+    struct Woken {
         var continuations: [CheckedContinuation<Void, Never>] = []
         var observers: [@Sendable (PeerEnd?) -> Void] = []
 
@@ -338,9 +224,10 @@ final class SocketStream: Sendable {
 
         /// All that wait for the client: its bytes or its end.
         init(taking state: inout State) {
-            continuations = [state.reader].compactMap { $0 }
+            continuations = [state.reader, state.opener].compactMap { $0 }
             observers = state.observers.sorted { $0.key < $1.key }.map(\.value)
             state.reader = nil
+            state.opener = nil
             state.observers = [:]
         }
 

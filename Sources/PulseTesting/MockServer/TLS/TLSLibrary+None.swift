@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+#if !canImport(CPulsePlatform)
+import PulseCore
+
+extension TLSLibrary {
+    static func generate(names: String, start: Int, end: Int) throws -> GeneratedIdentity {
+        throw unsupported
+    }
+}
+
+/// The stand-in for what needs libssl: there is never one.
+struct TLSServer: Sendable {
+    init(_ identity: MockServer.TLSIdentity, _ configuration: MockServer.Configuration) throws {
+        throw TLSLibrary.unsupported
+    }
+
+    func makeStream() -> TLSStream? { nil }
+}
+
+/// The stand-in for what needs libssl: there is never one.
+struct TLSStream: Sendable {
+    var isEstablished: Bool { false }
+
+    func feed(_ bytes: Data) -> Bool { false }
+
+    func read() -> TLSInput { .empty }
+
+    func write(_ bytes: Data) -> Bool { false }
+
+    func take() -> Data { Data() }
+
+    func end() {}
+}
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension SocketStream {
+    // MARK: On the queue
+
+    func readReady() {
+        let (woken, end) = state.withLock { state -> (Woken, PeerEnd?) in
+            guard !state.isOver else { return (Woken(), nil) }
+            let input = state.channel.read(upTo: state.discardsInput ? Self.readAhead : room(in: state))
+            if !state.channel.isFlushed { flushLater(&state) }
+            switch input {
+            case .bytes(let bytes):
+                if !state.discardsInput { state.input.append(bytes) }
+                updateReading(&state)
+                readAgain()
+                defer { state.reader = nil }
+                return (Woken(continuations: [state.reader, takeOpener(&state)].compactMap { $0 }), nil)
+            case .wouldBlock:
+                return (Woken(continuations: [takeOpener(&state)].compactMap { $0 }), nil)
+            case .end:
+                return (peerEnded(.finished, &state), .finished)
+            case .failed:
+                return (peerEnded(.reset, &state), .reset)
+            case .refused(let problem):
+                state.problem = problem
+                return (peerEnded(.finished, &state), .finished)
+            case .broken(let problem):
+                return (broken(problem, &state), nil)
+            }
+        }
+        woken.resume(with: end)
+    }
+
+    /// Nil if nobody waits for the handshake, or it goes on.
+    private func takeOpener(_ state: inout State) -> CheckedContinuation<Void, Never>? {
+        guard state.channel.isReady else { return nil }
+        defer { state.opener = nil }
+        return state.opener
+    }
+
+    /// The client's TLS is not in order: nothing more is read or sent.
+    private func broken(_ problem: String, _ state: inout State) -> Woken {
+        state.problem = problem
+        state.isBroken = true
+        updateReading(&state)
+        var woken = Woken(taking: &state)
+        woken.continuations += [takeWriter(&state)].compactMap { $0 }
+        return woken
+    }
+
+    func peerEnded(_ end: PeerEnd, _ state: inout State) -> Woken {
+        state.peerEnd = end
+        state.peerEndedFirst = !state.hasEndedSending
+        // A socket at its end stays readable for ever.
+        updateReading(&state)
+        var woken = Woken(taking: &state)
+        if end == .reset { woken.continuations += [takeWriter(&state)].compactMap { $0 } }
+        return woken
+    }
+
+    /// On Linux a source tells the end of the connection once, also if there are bytes to be read before it: so whoever
+    /// has read some, or has made room, looks himself whether there is more.
+    func readAgain() {
+        queue.async { self.readReady() }
+    }
+
+    func sourceEnded() {
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.liveSources -= 1
+            return state.liveSources == 0 && !state.isOpen ? dispose(&state) : []
+        }
+        waiters.forEach { $0.resume() }
+    }
+
+    /// Gives the socket back to the system; returns who waits for that.
+    func dispose(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        state.writeDescriptor?.dispose()
+        descriptor.dispose()
+        state.isDisposed = true
+        defer { state.disposalWaiters = [] }
+        return state.disposalWaiters
+    }
+
+    func room(in state: State) -> Int {
+        max(0, state.inputLimit - state.input.count)
+    }
+
+    /// Keeps the read source running exactly while there is room and something to come.
+    func updateReading(_ state: inout State) {
+        guard let source = state.readSource else { return }
+        let shouldPause = state.peerEnd != nil || state.isBroken || !state.discardsInput && room(in: state) == 0
+        guard shouldPause != state.isReadPaused else { return }
+        state.isReadPaused = shouldPause
+        if shouldPause {
+            source.pause()
+        } else {
+            source.resume()
+            readAgain()
+        }
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension SocketStream {
+    /// Returns when the handshake is over, or can go on no more.
+    private func establishment() async {
+        secure()
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { state in
+                guard !state.channel.isReady, !state.isOver else { return false }
+                state.opener = continuation
+                return true
+            }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    /// Returns when the system has taken all of it. Throws if the client has gone or the connection was closed here.
+    func send(_ bytes: Data) async throws {
+        guard !bytes.isEmpty else { return }
+        if speaksTLS { await establishment() }
+        try await send(bytes) { $0.write(&$1) }
+    }
+
+    /// The same beneath TLS, or before it.
+    func sendUnencrypted(_ bytes: Data) async throws {
+        try await send(bytes) { $0.writeUnencrypted(&$1) }
+    }
+
+    /// Tells the client that nothing more comes, if there is TLS to tell it with.
+    func sendClosureAlert() async throws {
+        let isNeeded = state.withLock { state in
+            guard !state.isDeaf else { return false }
+            state.channel.writeClosureAlert()
+            return !state.channel.isFlushed
+        }
+        if isNeeded { try await send(Data()) { channel, _ in channel.flush() } }
+    }
+
+    private func send(
+        _ bytes: Data, _ write: (inout SocketChannel, inout Data) -> SocketDescriptor.Output
+    ) async throws {
+        var rest = bytes
+        while true {
+            let (output, isDone) = try state.withLock { state in
+                guard !state.isDeaf else { throw Closed() }
+                let output = write(&state.channel, &rest)
+                return (output, rest.isEmpty && state.channel.isFlushed)
+            }
+            switch output {
+            case .wrote: if isDone { return }
+            case .wouldBlock: try await writability()
+            case .failed(let failure):
+                // While reading is paused for want of room, this is how the client's end shows.
+                let woken = state.withLock { $0.peerEnd == nil ? peerEnded(.reset, &$0) : Woken() }
+                woken.resume(with: .reset)
+                throw failure
+            }
+        }
+    }
+
+    /// Sends FIN. What the client sends from now on is read and dropped, so that closing later cannot turn into a
+    /// reset that destroys what is on its way to the client.
+    func endSending() {
+        state.withLock { state in
+            guard state.isOpen, !state.hasEndedSending else { return }
+            state.hasEndedSending = true
+            descriptor.endSending()
+            discardInput(&state)
+        }
+    }
+
+    private func writability() async throws {
+        _ = try state.withLock { state in
+            guard state.isOpen else { throw Closed() }
+            return try writeSource(&state)
+        }
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { state in
+                guard !state.isDeaf else { return false }
+                state.writer = continuation
+                resumeWriting(&state)
+                return true
+            }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    private func resumeWriting(_ state: inout State) {
+        guard state.isWritePaused, let source = state.writeSource else { return }
+        state.isWritePaused = false
+        source.resume()
+    }
+
+    private func pauseWriting(_ state: inout State) {
+        guard !state.isWritePaused, let source = state.writeSource else { return }
+        state.isWritePaused = true
+        source.pause()
+    }
+
+    func writeSource(_ state: inout State) throws -> ReadinessSource {
+        if let source = state.writeSource { return source }
+        let watched = try descriptor.duplicate()
+        let source = ReadinessSource(.write, of: watched, on: queue) {
+            self.writeReady()
+        } onCancel: {
+            self.sourceEnded()
+        }
+        (state.writeDescriptor, state.writeSource) = (watched, source)
+        state.liveSources += 1
+        return source
+    }
+
+    /// Nil if nobody waits to write.
+    func takeWriter(_ state: inout State) -> CheckedContinuation<Void, Never>? {
+        pauseWriting(&state)
+        defer { state.writer = nil }
+        return state.writer
+    }
+
+    private func writeReady() {
+        let writer = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if state.writer == nil, case .wouldBlock = state.channel.flush() { return nil }
+            return takeWriter(&state)
+        }
+        writer?.resume()
+    }
+
+    /// What TLS says by itself is sent when the system takes it.
+    func flushLater(_ state: inout State) {
+        guard state.isOpen, (try? writeSource(&state)) != nil else { return }
+        resumeWriting(&state)
+    }
+}
