@@ -29,11 +29,17 @@ public final class PulseClient: Sendable {
     private let transport: any Transport
     private let wire: Wire
     private let ownsTransport: Bool
+    /// Whether the transport counts connecting as idle time.
+    let hasNoConnectTimeout: Bool
+    #if DEBUG
+    let endpointCheck: EndpointCheck
+    #endif
 
     /// Makes a client. Nothing is started before the first call, unless the offline queue has something to send, or to
     /// clear away after a crash.
     ///
-    /// What is questionable about the configuration is told at once, as a ``NetworkEvent/warning(_:)``.
+    /// Emits a ``NetworkEvent/warning(_:)`` for each questionable setting. A base URL that is no http or https URL is
+    /// also written to the log, whatever the log level.
     ///
     /// - Parameter plugins: in the caller's order within each ``PluginScope``, outermost first.
     /// - Parameter transport: belongs to the caller; without one the client makes the platform's and shuts it down.
@@ -58,6 +64,7 @@ public final class PulseClient: Sendable {
             standard = own
         }
         ownsTransport = transport == nil
+        hasNoConnectTimeout = self.transport is URLSessionTransport
         let sink: any EventSink =
             configuration.logLevel == .none ? events : LevelLogger(configuration.logLevel, bus: events)
         environment = CallEnvironment(
@@ -80,6 +87,16 @@ public final class PulseClient: Sendable {
             try await wire.send($0, for: $1, plugins: $2)
         }
         offline = Self.offlineQueue(configuration, environment)
+        if let fault = URLComposer.fault(of: configuration.baseURL) {
+            if configuration.logLevel < .warning {
+                LevelLogger.systemLog(Redaction.standard.text(fault).onOneLine, .warning)
+            }
+            if sink.isActive { sink.emit(.warning(fault)) }
+        }
+        #if DEBUG
+        endpointCheck = EndpointCheck(environment)
+        for plugin in plugins { endpointCheck.check(plugin) }
+        #endif
         for problem in configuration.problems(with: self.transport.capabilities, in: environment) where sink.isActive {
             sink.emit(.warning(problem))
         }
@@ -87,6 +104,19 @@ public final class PulseClient: Sendable {
         offline?.start { [weak self] replay in
             await self?.replay(replay) ?? ReplayOutcome(result: .failure(.cancelled))
         }
+    }
+
+    /// Makes a client for the server at that URL, with the default settings.
+    ///
+    /// The parameters are as in ``init(configuration:plugins:transport:events:)``.
+    public convenience init(
+        baseURL: URL,
+        plugins: [any PulsePlugin] = [],
+        transport: (any Transport)? = nil,
+        events: PulseEventBus = .shared
+    ) {
+        self.init(
+            configuration: PulseConfiguration(baseURL: baseURL), plugins: plugins, transport: transport, events: events)
     }
 
     deinit {

@@ -62,7 +62,7 @@ struct EventCause: Sendable, CustomTestStringConvertible {
                 statusCode: statuses[index], headers: headers, data: Data("x".utf8), request: request)
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: baseURL).with(\.retryPolicy, value: retry)
+            configuration: PulseConfiguration().with(\.baseURL, value: baseURL).with(\.retryPolicy, value: retry)
                 .with(\.clock, value: clock),
             plugins: plugins, transport: transport, events: bus)
         for number in 0..<times {

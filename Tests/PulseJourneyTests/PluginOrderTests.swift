@@ -67,7 +67,7 @@ struct PluginOrderTests {
             let (status, body) = try await answer(number, request)
             return PulseResponse(statusCode: status, data: Data(body.utf8), request: request)
         }
-        let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
             .with(\.retryPolicy, value: retry).with(\.clock, value: clock)
         let client = PulseClient(
             configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())

@@ -65,7 +65,7 @@ struct SpellingTests {
             let client = PulseClient.Builder().baseURL(URL(fileURLWithPath: "/")).build()
             _ = client
             let answering = PulseClient(
-                configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                     .with(\.retryPolicy, value: .none),
                 transport: MockTransport { request in
                     PulseResponse(
@@ -129,7 +129,7 @@ struct SpellingTests {
         let bus = PulseEventBus()
         let events = bus.events
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             transport: MockTransport { PulseResponse(statusCode: 200, data: Self.data, request: $0) }, events: bus)
         _ = try await client.request(GetUsers(page: 1))
         var lines: [String] = []

@@ -10,7 +10,7 @@ struct TestingArticleTests {
         let clock = TestClock()
         let down = Stub(.get, "/status").reply(.status(503))
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
                 .with(\.clock, value: clock)
                 .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .exponential(base: 1, maxDelay: 30))),
             transport: MockTransport(stubs: [down]))

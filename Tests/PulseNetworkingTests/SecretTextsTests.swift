@@ -19,7 +19,7 @@ struct SecretTextsTests {
     }
 
     private static var configuration: PulseConfiguration {
-        PulseConfiguration(baseURL: URL(string: "https://ada:hunter2@api.example.com/?token=hunter2"))
+        PulseConfiguration().with(\.baseURL, value: URL(string: "https://ada:hunter2@api.example.com/?token=hunter2"))
             .with(\.defaultHeaders, value: headers)
             .with(\.proxy, value: .http(host: "proxy", port: 1).credentials(username: "ada", password: secret))
             .with(\.tls, value: TLSSettings(clientCertificate: .init(pkcs12: Data(secret.utf8), password: secret)))

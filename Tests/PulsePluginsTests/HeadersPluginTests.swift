@@ -51,7 +51,7 @@ struct HeadersPluginTests {
         for plugin in [HeadersPlugin(["X-A": value]), HeadersPlugin { _ in ["X-A": value] }] {
             let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
             let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
                 plugins: [plugin], transport: transport, events: PulseEventBus())
             let result = await client.result(of: Get(path: "/a"))
             guard case .failure(.invalidRequest(let reason)) = result else {

@@ -74,7 +74,7 @@ struct QueueBenchmarks {
 
     private func client(_ name: String) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.retryPolicy, value: .never).with(\.connectivity, value: .manual(.unsatisfied))
                 .with(
                     \.offlineQueuePolicy,

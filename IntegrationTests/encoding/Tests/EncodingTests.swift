@@ -104,7 +104,7 @@ struct EncodingTests {
     /// The request with its body as bytes: what the client would stream, for a transport that takes no streams.
     private static func collected(_ request: Request<Data>) async throws -> Request<Answer> {
         let mock = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        let configuration = PulseConfiguration(baseURL: URL(string: "http://localhost"))
+        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "http://localhost"))
         _ = try await PulseClient(configuration: configuration, transport: mock).request(request)
         let sent = try #require(mock.transportRequests.first)
         guard case .stream(let stream) = sent.body else { throw PulseError.emptyBody }

@@ -87,7 +87,7 @@ func drain(
 func play() async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("offline-probe-\(UUID().uuidString)")
     let client = PulseClient(
-        configuration: PulseConfiguration(baseURL: URL(string: "http://203.0.113.5:8080"))
+        configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "http://203.0.113.5:8080"))
             .with(\.retryPolicy, value: .never).with(\.clock, value: StillClock())
             .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory)))
 

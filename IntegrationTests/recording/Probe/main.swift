@@ -63,7 +63,8 @@ func recordHostility(_ recorder: PulseRecorder, _ bus: PulseEventBus) async {
         return PulseResponse(statusCode: 404, headers: headers, data: body, request: request)
     }
     let client = PulseClient(
-        configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")), plugins: [recorder],
+        configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
+        plugins: [recorder],
         transport: transport, events: bus)
     for path in [Hostile.attack.filter { !"?#".contains($0) }, String(repeating: "y", count: 1 << 20), "%3Cscript%3E"] {
         _ = await client.result(of: Hostile(path: "/" + path))

@@ -139,7 +139,7 @@ func withClient<Value>(
     tls: TLSSettings? = nil, pinning: SSLPinningPolicy = .disabled, baseURL: URL? = nil,
     events: PulseEventBus = PulseEventBus(), _ body: (PulseClient) async throws -> Value
 ) async throws -> Value {
-    var configuration = PulseConfiguration(baseURL: baseURL)
+    var configuration = PulseConfiguration().with(\.baseURL, value: baseURL)
     configuration.tls = try tls ?? Servers.tls()
     configuration.sslPinningPolicy = pinning
     configuration.proxy = .direct

@@ -16,6 +16,7 @@ package final class CallEnvironment: Sendable {
     /// The monitor that a call may wait on after it failed for lack of a connection.
     package let connectivity: (any ConnectivityMonitor)?
     package let retryBudgets = RetryBudgets()
+    package let warnings = OneTimeWarnings()
     let typeNames = TypeNames()
 
     package init(

@@ -8,9 +8,9 @@
 /// thread-safe, and what belongs to one call goes into ``PluginContext/store``. Any error may be thrown: the chain
 /// turns it into a ``PulseError``.
 ///
-/// Mind the optional result of ``didReceive(_:for:)``: a method that returns `Result<…>` without the `?` compiles as a
-/// member of its own and is never called.
-public protocol PulsePlugin: Sendable {
+/// Mind the signatures: a method that misses a requirement by a type compiles as a member of its own and is never
+/// called. A ``didReceive(_:for:)`` may return `Result<…>` without the `?`, see ``ReplacesOutcome``.
+public protocol PulsePlugin: ReplacesOutcome, Sendable {
     /// The name of the plugin in reverse-DNS form: `com.example.audit`.
     var identifier: String { get }
 
@@ -75,7 +75,7 @@ extension PulsePlugin {
     public func didReceive(
         _ result: Result<PulseResponse, PulseError>, for context: PluginContext
     ) async throws -> Result<PulseResponse, PulseError>? {
-        nil
+        try await replacement(by: self, of: result, for: context)
     }
 
     public func didComplete(_ context: PluginContext) async {}

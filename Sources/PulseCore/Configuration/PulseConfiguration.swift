@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The settings of a client. Start from a base URL and change what differs:
+/// The settings of a client. Start from a base URL and change the settings that differ:
 /// `PulseConfiguration(baseURL: url).with(\.timeout, value: 20)`.
 public struct PulseConfiguration: Sendable {
     /// How much the client writes to the system's log by itself.
@@ -62,9 +62,15 @@ public struct PulseConfiguration: Sendable {
     /// The source of jitter and identifiers; the system's by default. Tests pass a seeded one.
     public var randomness: any Randomness = .system
 
-    /// Creates a configuration with the default settings. Without a base URL only absolute URLs can be called; a
-    /// relative path throws ``PulseError/invalidURL(_:)``.
-    public init(baseURL: URL? = nil) {
+    /// Creates a configuration without a base URL: only absolute URLs can be called, and a relative path throws
+    /// ``PulseError/invalidURL(_:)``.
+    public init() {}
+
+    /// Creates a configuration with the default settings for the server at that URL.
+    ///
+    /// - Parameter baseURL: an absolute http or https URL. Any other makes the client warn when it is created, and each
+    ///   call of a relative path throw ``PulseError/invalidURL(_:)``, whose text names it.
+    public init(baseURL: URL) {
         self.baseURL = baseURL
     }
 

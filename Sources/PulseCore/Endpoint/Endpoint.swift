@@ -6,15 +6,16 @@
 /// call.
 ///
 /// Mind the types: a `headers` property of another type than `[String: String]`, or a `decode` with another signature,
-/// compiles as a member of its own and is never called.
-public protocol Endpoint: Sendable {
+/// compiles as a member of its own and is never called. In debug builds the first call of each type of endpoint warns
+/// of every stored property with the name of a requirement and another type.
+public protocol Endpoint: WholeSecondTimeout, Sendable {
     /// The type of the value that a successful call returns.
     associatedtype Response: Sendable
 
     /// The path as percent-encoded text, joined to the client's base URL; an absolute URL is used as it is.
     ///
     /// A valid `%XX` stays and any other character outside RFC 3986's `pchar` and `/` is encoded. `?` starts a query;
-    /// `#` and dot segments throw ``PulseError/invalidURL(_:)``. Put raw values in through a ``PathTemplate``.
+    /// `#` and dot segments throw ``PulseError/invalidURL(_:)``. Put raw values in with ``Swift/String/init(path:)``.
     var path: String { get throws }
 
     /// The request method; GET by default.
@@ -35,7 +36,7 @@ public protocol Endpoint: Sendable {
     var body: RequestBody { get }
 
     /// The idle timeout: seconds without a byte sent or received before the call fails. 0, the default, takes the
-    /// client's timeout; a negative number throws ``PulseError/invalidRequest(reason:)``.
+    /// client's timeout; a negative number throws ``PulseError/invalidRequest(reason:)``. An `Int` does as well.
     var timeoutInterval: TimeInterval { get }
 
     /// Whether a call without a connection goes to the offline queue, if the client has one. False by default.
@@ -60,7 +61,7 @@ extension Endpoint {
     public var queryItems: [URLQueryItem] { [] }
     public var headers: [String: String] { [:] }
     public var body: RequestBody { .none }
-    public var timeoutInterval: TimeInterval { 0 }
+    public var timeoutInterval: TimeInterval { TimeInterval(wholeSeconds(of: self)) }
     public var isQueueableWhenOffline: Bool { false }
     public var options: RequestOptions { RequestOptions() }
     public var plugins: [any PulsePlugin] { [] }

@@ -32,6 +32,9 @@ extension RequestOptions {
         }
     }
 
+    /// Whether no field is set.
+    package var isEmpty: Bool { box == nil }
+
     var fields: Fields {
         get { box?.fields ?? Fields() }
         set { box = Box(newValue) }

@@ -24,8 +24,20 @@ struct URLComposer: Sendable {
         do throws(URLFault) {
             base = .usable(try AbsoluteURL(text))
         } catch {
-            base = .unusable("the base URL \(Self.presentable(text)): \(error.reason)")
+            base = .unusable(Self.text(error, of: text))
         }
+    }
+
+    /// Why a base URL cannot be used; nil if there is none, or nothing wrong with it.
+    static func fault(of baseURL: URL?) -> String? {
+        guard case .unusable(let fault) = URLComposer(baseURL: baseURL).base else { return nil }
+        return fault
+    }
+
+    /// `localhost:8080` is a URL whose scheme is `localhost`: the usual mistake.
+    private static func text(_ fault: URLFault, of base: String) -> String {
+        let hint = AbsoluteURL.hasScheme(base) || base.isEmpty ? "" : "; it begins with http:// or https://"
+        return "the base URL \(presentable(base)): \(fault.reason)\(hint)"
     }
 
     /// The request's URL: base path and `path` with one slash between, then the queries of the base, of the path and of
@@ -89,9 +101,8 @@ struct URLComposer: Sendable {
     /// A path for an error's text: without what may be secret, and without control characters.
     private static func presentable(_ path: String) -> String {
         var shown = PercentEncoding.path(String(path.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
-        if let start = shown.range(of: "://")?.upperBound,
-            let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
-        {
+        let start = shown.range(of: "://")?.upperBound ?? shown.startIndex
+        if let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@") {
             shown.removeSubrange(start...at)
         }
         return shown

@@ -4,8 +4,9 @@ public import PulseCore
 
 /// Retries failed attempts, in place of the configuration's retry policy.
 ///
-/// By default it makes four attempts, with full jitter from 1 s up to 30 s, for the same statuses and errors as the
-/// default policy. A request is repeated only if that is safe (RFC 9110, section 9.2.2): see ``RetryPolicy``.
+/// By default it does what the configuration's default policy does: three attempts, with full jitter from 0.25 s up to
+/// 20 s, for the same statuses and errors. A request is repeated only if that is safe (RFC 9110, section 9.2.2): see
+/// ``RetryPolicy``.
 public struct RetryPlugin: PulsePlugin {
     private let loop: RetryLoop
 
@@ -14,13 +15,13 @@ public struct RetryPlugin: PulsePlugin {
 
     /// Retries with a strategy for the waits.
     ///
-    /// - Parameter maxAttempts: tries in all, the first included; 4 by default.
+    /// - Parameter maxAttempts: tries in all, the first included; 3 by default.
     /// - Parameter strategy: how long to wait before each retry.
     /// - Parameter shouldRetry: narrows or widens which failures count as passing ones; never lifts the rule on methods
     ///   and keys. Called concurrently.
     public init(
-        maxAttempts: Int = 4,
-        strategy: BackoffStrategy = .exponentialWithJitter(base: 1, maxDelay: 30),
+        maxAttempts: Int = 3,
+        strategy: BackoffStrategy = .exponentialWithJitter(base: 0.25, maxDelay: 20),
         shouldRetry: (@Sendable (PulseError) -> Bool)? = nil
     ) {
         self.init(
@@ -44,8 +45,8 @@ extension RetryPlugin: EndsWithItsCall, TellsItsHooks {}
 extension PulsePlugin where Self == RetryPlugin {
     /// A ``RetryPlugin`` with a strategy for the waits: ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``.
     public static func retry(
-        maxAttempts: Int = 4,
-        strategy: BackoffStrategy = .exponentialWithJitter(base: 1, maxDelay: 30),
+        maxAttempts: Int = 3,
+        strategy: BackoffStrategy = .exponentialWithJitter(base: 0.25, maxDelay: 20),
         shouldRetry: (@Sendable (PulseError) -> Bool)? = nil
     ) -> RetryPlugin {
         RetryPlugin(maxAttempts: maxAttempts, strategy: strategy, shouldRetry: shouldRetry)

@@ -58,7 +58,7 @@ struct SecretsJourneyTests {
                     data: Data(answer.utf8), request: request)
             }, secretHeaders: ["X-Tenant", "X-Marked", "X-Own"])
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [MarkingPlugin()], transport: cassette)
         for carrier in SecretLogin.Carrier.allCases {
             _ = try await client.request(SecretLogin(address: "/success", carrier: carrier))

@@ -29,7 +29,7 @@ struct GetUser: Endpoint {
 extension PulseConfiguration {
     /// A home that no test ever connects to.
     static func test(_ base: String = "https://api.example.com/v1") -> PulseConfiguration {
-        PulseConfiguration(baseURL: URL(string: base)).with(\.retryPolicy, value: .none)
+        PulseConfiguration().with(\.baseURL, value: URL(string: base)).with(\.retryPolicy, value: .none)
     }
 }
 

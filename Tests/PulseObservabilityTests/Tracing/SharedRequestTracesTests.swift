@@ -36,7 +36,7 @@ struct SharedRequestTracesTests {
 
     private static func client(_ sharing: Sharing, _ transport: MockTransport, _ bus: PulseEventBus) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: TestClock(autoAdvances: true))
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
             plugins: sharing.plugins + [TracingPlugin()], transport: transport, events: bus)

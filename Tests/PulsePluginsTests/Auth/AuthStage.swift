@@ -36,7 +36,7 @@ struct AuthStage {
         }
         let bus = PulseEventBus()
         bus.addSink(events)
-        let configuration = PulseConfiguration(baseURL: base.flatMap { URL(string: $0) })
+        let configuration = PulseConfiguration().with(\.baseURL, value: base.flatMap { URL(string: $0) })
             .with(\.clock, value: clock).with(\.retryPolicy, value: .none)
         client = PulseClient(
             configuration: configuration, plugins: [plugin] + plugins, transport: transport, events: bus)

@@ -61,7 +61,7 @@ struct CredentialsPluginTests {
         }
         let seen = Locked<[Set<String>]>([])
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [.apiKey("k", header: "X-Mine"), MarkProbe(seen: seen)], transport: transport,
             events: PulseEventBus())
         _ = try await client.rawRequest(Get(path: "/a"))

@@ -64,7 +64,7 @@ struct DigestPluginTests {
 
         func client(_ plugins: [any PulsePlugin] = [.digest(username: "Mufasa", password: "p")]) -> PulseClient {
             PulseClient(
-                configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                     .with(\.retryPolicy, value: .none),
                 plugins: plugins, transport: MockTransport { [self] in respond($0) }, events: PulseEventBus())
         }
@@ -169,7 +169,7 @@ struct DigestPluginTests {
                 statusCode: 401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="n", qop="auth""#],
                 request: request)
         }
-        let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
             .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate))
         let plugin = DigestPlugin(username: "Mufasa", password: "Circle of Life")
         return (
@@ -205,7 +205,7 @@ struct DigestPluginTests {
             return PulseResponse(statusCode: 200, request: request)
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [DigestPlugin(username: "Mufasa", password: "Circle of Life")], transport: transport,
             events: PulseEventBus())
         async let first = client.request(Get())
@@ -239,7 +239,7 @@ struct DigestPluginTests {
             throw CancellationError()
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
             plugins: [.digest(username: "Mufasa", password: "p")], transport: transport, events: PulseEventBus())
         async let result = client.result(of: Get(), options: RequestOptions().with(\.deadline, value: 5))
@@ -282,7 +282,7 @@ struct DigestPluginTests {
                 statusCode: 200, headers: ["Authentication-Info": #"nextnonce="b", qop=auth"#], request: request)
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [.digest(username: "u", password: "p")], transport: transport, events: PulseEventBus())
         for _ in 0..<3 { _ = try await client.request(Get()) }
         #expect(nonces.withLock { $0 } == ["", "a00000001", "b00000001", "b00000002"])

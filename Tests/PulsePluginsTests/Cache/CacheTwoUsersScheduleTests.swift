@@ -53,7 +53,7 @@ private final class UserTrace: Sendable {
         origin = ModelOrigin(clock: clock)
         cache = CachePlugin(policy: .rfc9111, storage: store)
         client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
             plugins: [UserPlugin(identity: identity), cache],
             transport: MockTransport(recordsRequests: false) { [origin] in try await origin.answer($0) },

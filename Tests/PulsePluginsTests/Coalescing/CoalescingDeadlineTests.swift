@@ -42,7 +42,7 @@ struct CoalescingDeadlineTests {
                     statusCode: answer.status, headers: HTTPHeaders(headers), request: request)
             }
             client = PulseClient(
-                configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                     .with(\.clock, value: clock)
                     .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .constant(1))),
                 plugins: [plugin] + (breaks ? [breaker] : []), transport: transport, events: PulseEventBus())
@@ -124,7 +124,7 @@ struct CoalescingDeadlineTests {
 
     // MARK: Who joins during a wait
 
-    private static let settings = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+    private static let settings = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
         .with(\.retryPolicy, value: .none)
 
     private static func start(_ client: PulseClient, deadline: TimeInterval?) -> Task<PulseResponse, any Error> {

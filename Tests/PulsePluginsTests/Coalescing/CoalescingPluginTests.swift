@@ -30,7 +30,7 @@ struct CoalescingPluginTests {
                 return try await respond(request)
             }
             client = PulseClient(
-                configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                     .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
                 plugins: outer + [plugin] + inner, transport: transport, events: PulseEventBus())
         }
@@ -159,7 +159,7 @@ struct CoalescingPluginTests {
         let plugin: any PulsePlugin = isCache ? cache : coalescing
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [plugin, plugin], transport: transport, events: PulseEventBus())
         for _ in 0..<2 { #expect(try await client.rawRequest(Plain()).statusCode == 200) }
         #expect(transport.requests.count == 2)
@@ -188,7 +188,7 @@ struct CoalescingPluginTests {
             response.statusCode == 203 ? .recover(recovery, otherwise: PulseError.cancelled) : .accept
         }
         let made = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: TestClock()),
             plugins: [CoalescingPlugin(), ValidatorPlugin([validator])],
             transport: MockTransport { request in

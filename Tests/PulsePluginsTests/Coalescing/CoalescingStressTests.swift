@@ -27,7 +27,8 @@ struct CoalescingStressTests {
                 statusCode: 200, data: Data((request.url?.lastPathComponent ?? "").utf8), request: request)
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")), plugins: [plugin],
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
+            plugins: [plugin],
             transport: transport, events: PulseEventBus())
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<4_000 {
@@ -68,7 +69,8 @@ struct CoalescingStressTests {
             return PulseResponse(statusCode: 200, request: request)
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")), plugins: [plugin],
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
+            plugins: [plugin],
             transport: transport, events: PulseEventBus())
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<2_000 {

@@ -39,7 +39,7 @@ struct HedgingCookieTests {
             return try await wire.answer(request)
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.cookieStore, value: store).with(\.retryPolicy, value: .none),
             plugins: [.hedging(delay: .fixed(0.2))], transport: transport, events: PulseEventBus())
         for _ in 0..<19 { _ = try await client.rawRequest(Self.data) }

@@ -160,7 +160,7 @@ struct HedgingPluginTests {
         let wire = HeldWire()
         let (cache, date) = (CachePlugin(policy: .rfc9111), HTTPDate.format(clock.now.addingTimeInterval(6)))
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
             plugins: [cache, hedging], transport: MockTransport { try await wire.answer($0) })
         let endpoint = Request<EmptyResponse>(.get, "/a").option(\.route, "r")

@@ -12,7 +12,7 @@ struct IdempotencyPluginTests {
         _ transport: MockTransport, _ plugins: [any PulsePlugin] = [.idempotency()]
     ) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
             plugins: plugins, transport: transport)
     }

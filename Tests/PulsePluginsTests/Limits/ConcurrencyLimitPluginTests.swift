@@ -168,7 +168,7 @@ struct ConcurrencyLimitPluginTests {
         let clock = TestClock()
         let failing = Stub(.get, "/failing").reply(.status(503), .text("at last"))
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock)
                 .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .constant(5))),
             plugins: [.concurrencyLimit(1)],
@@ -185,7 +185,7 @@ struct ConcurrencyLimitPluginTests {
         let (clock, gate) = (TestClock(), Turnstile())
         let plugin = ConcurrencyLimitPlugin(limit: 1)
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock),
             plugins: [plugin],
             transport: MockTransport { request in
@@ -227,7 +227,7 @@ struct ConcurrencyLimitPluginTests {
         let client = Locked<PulseClient?>(nil)
         let plugin = ConcurrencyLimitPlugin(limit: 1)
         let made = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [
                 plugin,
                 CallingPlugin { context in

@@ -332,7 +332,7 @@ struct RateLimitPluginTests {
         let clock = TestClock()
         let stub = Stub(.get, "/").reply(.status(429, headers: ["Retry-After": "5"]), .text("at last"))
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock)
                 .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)),
             plugins: [.rateLimit(requests: 10, per: 1)], transport: MockTransport(stubs: [stub]))
@@ -348,7 +348,7 @@ struct RateLimitPluginTests {
         let clock = TestClock()
         let stub = Stub(.get, "/").reply(.status(204))
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock),
             plugins: [.rateLimit(requests: 1, per: 10)], transport: MockTransport(stubs: [stub]))
         _ = try await client.request(Request<EmptyResponse>(.get, "/"))
@@ -365,7 +365,7 @@ struct RateLimitPluginTests {
     @Test func aClientThatCancelsItsCallsEmptiesTheLine() async throws {
         let clock = TestClock()
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock),
             plugins: [.rateLimit(requests: 1, per: 8)], transport: MockTransport(stubs: [Stub().reply(.status(204))]))
         _ = try await client.request(Request<EmptyResponse>(.get, "/"))

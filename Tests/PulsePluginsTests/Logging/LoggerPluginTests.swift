@@ -285,7 +285,7 @@ struct LoggerPluginTests {
         }
         let marking = Marking()
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.secretHeaders, value: ["X-Tenant"])
                 .with(\.defaultHeaders, value: ["X-Tenant": "hunter2", "X-Own": "hunter2"]),
             plugins: [
@@ -318,7 +318,7 @@ struct LoggerPluginTests {
         let lines = Lines()
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [
                 .logger(options: .init(verbosity: .verbose, output: lines.add)),
                 .headers(["X-Late": "1", "Authorization": "Bearer x"]),
@@ -338,7 +338,7 @@ struct LoggerPluginTests {
         let answers = Locked([503, 302, 503, 200])
         let clock = TestClock(autoAdvances: true)
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock)
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(1))),
             plugins: [

@@ -35,7 +35,7 @@ struct RequestSigningPluginTests {
     @Test func aKeyIDThatCannotBeSentFailsTheCallBeforeAnythingIsSent() async throws {
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [.signing(secret: "s3cret", keyID: "a\nX-B: c")], transport: transport, events: PulseEventBus())
         let result = await client.result(of: Get(path: "/a"))
         guard case .failure(.invalidRequest) = result else {
@@ -212,7 +212,7 @@ struct RequestSigningPluginTests {
         let clock = TestClock(autoAdvances: true)
         let transport = MockTransport { PulseResponse(statusCode: 503, request: $0) }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")).with(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")).with(
                 \.clock, value: clock),
             plugins: [.signing(secret: "s3cret", sendsNonce: true), .retry(maxAttempts: 3, strategy: .constant(10))],
             transport: transport)

@@ -14,7 +14,7 @@ struct TracingPluginTests {
         _ transport: MockTransport, _ plugins: [any PulsePlugin] = [.tracing()]
     ) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
                 .with(\.randomness, value: SeededRandomness(seed: 3)),
             plugins: plugins, transport: transport)

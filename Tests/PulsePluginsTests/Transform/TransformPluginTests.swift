@@ -12,7 +12,7 @@ struct TransformPluginTests {
         _ plugin: TransformPlugin, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) -> PulseClient {
         PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
             plugins: [plugin], transport: MockTransport(respond))
     }

@@ -327,7 +327,7 @@ struct RecoveryTests {
                 _ = try await made?.request(Request<EmptyResponse>(.post, "/login"))
             })
         let made = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [.concurrencyLimit(1), plugin], transport: MockTransport { session.answer($0) })
         client.withLock { $0 = made }
         #expect(try await made.request(Request<String>(.get, "/data")) == "good")
@@ -351,7 +351,7 @@ struct RecoveryTests {
                 _ = try result?.get()
             })
         let made = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
             plugins: outer + [plugin], transport: MockTransport { respond($0) ?? session.answer($0) })
         client.withLock { $0 = made }

@@ -143,7 +143,7 @@ struct RecoveryWireTests {
         let log = EventLog()
         bus.addSink(log)
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [.validator(validator)],
             transport: MockTransport { request in
                 if request.url?.host == "auth.example" { isGood.withLock { $0 = true } }

@@ -99,7 +99,7 @@ struct ValidatorPluginTests {
         let clock = TestClock(autoAdvances: true)
         let stub = Stub(.get, "/").reply(.text("bad"), .text("good"))
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")).with(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")).with(
                 \.clock, value: clock),
             plugins: [.validator(Self.onBad(.fail(PulseError.rateLimited(retryAfter: 7))))],
             transport: MockTransport(stubs: [stub]))
@@ -118,7 +118,7 @@ struct ValidatorPluginTests {
             try await ValidatorPlugin([validator]).run { _ in throw URLError(.timedOut) }
         }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [.validator(validator)],
             transport: MockTransport(stubs: [
                 Stub(.get, "/old").reply(.status(302, headers: ["Location": "/new"])),
@@ -267,7 +267,7 @@ struct ValidatorPluginTests {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 200, data: Data("bad".utf8), request: $0) }
         let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock),
             plugins: [ValidatorPlugin([Self.onBad(.retry(otherwise: Fault()))], maxRepeats: 1)], transport: transport)
         for _ in 0..<calls {

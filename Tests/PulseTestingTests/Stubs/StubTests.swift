@@ -91,7 +91,7 @@ struct StubTests {
     }
 
     @Test func showsNoSecretThatItsClientKnows() async throws {
-        let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
             .with(\.secretHeaders, value: ["badge"])
         let client = PulseClient(configuration: configuration, transport: MockTransport(stubs: []))
         let result = await client.result(of: Request<String>(.get, "/a").query("badge", "hunter2"))

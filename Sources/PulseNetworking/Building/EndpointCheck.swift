@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+#if DEBUG
+/// Tells of stored properties that look like requirements and are none, in debug builds: once for each client and type
+/// as an event, and once for each type on standard error.
+struct EndpointCheck: Sendable {
+    private struct Findings {
+        var ofTypes: [ObjectIdentifier: [UnusedMember]] = [:]
+    }
+
+    private static let findings = Locked(Findings())
+
+    private let events: (any EventSink)?
+    private let warnings: OneTimeWarnings
+    private let log: @Sendable (String) -> Void
+
+    init(
+        _ environment: CallEnvironment,
+        log: @escaping @Sendable (String) -> Void = { LevelLogger.systemLog($0, .warning) }
+    ) {
+        events = environment.events
+        warnings = environment.warnings
+        self.log = log
+    }
+
+    func check<E: Endpoint>(_ endpoint: E) {
+        tell(of: E.self) { endpoint.unusedMembers }
+    }
+
+    func check(_ plugin: some PulsePlugin) {
+        tell(of: type(of: plugin)) { plugin.unusedMembers }
+    }
+
+    private func tell(of type: Any.Type, find: () -> [UnusedMember]) {
+        let key = ObjectIdentifier(type)
+        let members: [UnusedMember]
+        if let known = Self.findings.withLock({ $0.ofTypes[key] }) {
+            members = known
+        } else {
+            // Outside the lock: it reads the endpoint's properties.
+            members = find()
+            let isFirst = Self.findings.withLock { findings in
+                defer { findings.ofTypes[key] = members }
+                return findings.ofTypes[key] == nil
+            }
+            if isFirst { members.forEach { log($0.warning) } }
+        }
+        for member in members { warnings.emit(member.warning, to: events) }
+    }
+}
+#endif

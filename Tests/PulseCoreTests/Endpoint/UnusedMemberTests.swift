@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+/// Stored properties with the name of a requirement and another type.
+@Suite(.timeLimit(.minutes(5)))
+struct UnusedMemberTests {
+    private struct Wrong: Endpoint {
+        typealias Response = EmptyResponse
+        let path = "/a"
+        let method = "POST"
+        let queryParameters = ["page": 1]
+        let queryItems = ["page"]
+        let headers: HTTPHeaders = ["X-A": "1"]
+        let body = "text"
+        let timeoutInterval: TimeInterval? = 60
+        let isQueueableWhenOffline = "yes"
+        let options: RequestOptions? = nil
+        let plugins: [Scoped] = []
+    }
+
+    private struct Right: Endpoint {
+        typealias Response = EmptyResponse
+        let path = "/a"
+        let method = HTTPMethod.get
+        let queryParameters: [String: String] = [:]
+        let queryItems: [URLQueryItem] = []
+        let headers: [String: String] = [:]
+        let body = RequestBody.none
+        let timeoutInterval: TimeInterval = 0
+        let isQueueableWhenOffline = false
+        let options = RequestOptions()
+        let plugins: [any PulsePlugin] = []
+        let id = 7
+    }
+
+    private struct Scoped: PulsePlugin {
+        let identifier = "scoped"
+        let scope = "call"
+    }
+
+    @Test
+    func eachIsNamedWithBothTypes() {
+        let members = Wrong().unusedMembers
+        #expect(
+            members.map(\.name) == [
+                "method", "queryParameters", "queryItems", "headers", "body", "timeoutInterval",
+                "isQueueableWhenOffline", "options", "plugins",
+            ])
+        #expect(
+            members.map(\.type) == [
+                "String", "Dictionary<String, Int>", "Array<String>", "HTTPHeaders", "String", "Optional<Double>",
+                "String", "Optional<RequestOptions>", "Array<Scoped>",
+            ])
+        #expect(
+            members.map(\.requiredType) == [
+                "HTTPMethod", "[String: String]", "[URLQueryItem]", "[String: String]", "RequestBody", "TimeInterval",
+                "Bool", "RequestOptions", "[any PulsePlugin]",
+            ])
+        for member in members {
+            #expect(member.warning.contains("Wrong.\(member.name)"))
+            #expect(member.warning.contains(member.type) && member.warning.contains(member.requiredType))
+        }
+    }
+
+    @Test
+    func thoseOfTheRightTypeAreNot() {
+        #expect(Right().unusedMembers.isEmpty)
+        #expect(Request<EmptyResponse>("/a").unusedMembers.isEmpty)
+    }
+
+    @Test
+    func aPluginsScopeIsOne() {
+        #expect(Scoped().unusedMembers.map(\.name) == ["scope"])
+        #expect(Scoped().unusedMembers.first?.requiredType == "PluginScope")
+    }
+
+    private class Base {
+        let headers: HTTPHeaders = ["X-A": "1"]
+    }
+
+    private final class Derived: Base, Endpoint, @unchecked Sendable {
+        typealias Response = EmptyResponse
+        let path = "/a"
+    }
+
+    @Test
+    func thoseOfASuperclassCount() {
+        #expect(Derived().unusedMembers.map(\.name) == ["headers"])
+    }
+
+    /// A protocol of the app's may make the requirement of a property with its name.
+    @Test
+    func aPropertyThatAnExtensionMakesTheRequirementOfIsUsed() {
+        #expect(NewUser(body: ["name": "Ada"]).unusedMembers.isEmpty)
+    }
+}
+
+private protocol Posting: Endpoint {
+    associatedtype Payload: Encodable & Sendable
+    var body: Payload { get }
+}
+
+extension Posting {
+    var body: RequestBody { .json(self.body as Payload) }
+}
+
+private struct NewUser: Posting {
+    typealias Response = EmptyResponse
+    let path = "/users"
+    let body: [String: String]
+}

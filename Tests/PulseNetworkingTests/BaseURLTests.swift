@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseObservability
+import PulseTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct BaseURLTests {
+    private func client(_ base: String, _ events: PulseEventBus) throws -> PulseClient {
+        let url = try #require(URL(string: base))
+        return PulseClient(
+            baseURL: url, transport: MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) },
+            events: events)
+    }
+
+    @Test(arguments: [
+        ("localhost:8932", "localhost:8932"), ("api.example.com/v1", "api.example.com/v1"),
+        ("ftp://h.example", "ftp://h.example"), ("file:///a", "file:///a"), ("https:///a", "https:///a"),
+        ("mailto:ada@example.com", "example.com"),
+    ])
+    func oneThatCannotBeUsedIsToldOfAtOnceAndInTheErrorOfEachCall(base: String, shown: String) async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let client = try client(base, bus)
+        let warnings = sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+        #expect(warnings.map { $0.contains("the base URL") && $0.contains(shown) } == [true], "\(warnings)")
+        for _ in 0..<2 {
+            let error = await #expect(throws: PulseError.self) { try await client.get("/users/1", as: User.self) }
+            #expect(error?.kind == .invalidURL)
+            let text = error.map { "\($0)" } ?? ""
+            #expect(text.contains("the base URL") && text.contains(shown), "\(text)")
+        }
+        // An absolute URL needs none.
+        _ = try await client.get("https://h.example/users/1", as: User.self)
+    }
+
+    @Test func oneWithoutASchemeIsToldWhatIsMissing() async throws {
+        let client = try client("localhost:8932", PulseEventBus())
+        let error = await #expect(throws: PulseError.self) { try await client.get("/users/1", as: User.self) }
+        #expect(error.map { "\($0)" }?.contains("http://") == true)
+    }
+
+    @Test func aTextShowsNoCredentialsOfIt() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        for base in ["ftp://bob:hunter2@h.example", "bob:hunter2@localhost"] {
+            let client = try client(base, bus)
+            let error = await #expect(throws: PulseError.self) { try await client.get("/a", as: User.self) }
+            #expect(!"\(String(describing: error)) \(sink.events)".contains("hunter2"))
+        }
+    }
+
+    @Test func oneThatCanBeUsedIsNotWarnedOf() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        for base in ["http://localhost:8932", "HTTPS://api.example.com/v1/"] { _ = try client(base, bus) }
+        _ = PulseClient(configuration: PulseConfiguration(), events: bus)
+        #expect(!sink.names.contains("warning"))
+    }
+
+    @Test func aClientOfABaseURLAloneHasTheDefaultSettings() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let client = try client("https://api.example.com/v1", bus)
+        #expect(client.configuration.timeout == 30 && client.configuration.retryPolicy.maxAttempts == 3)
+        #expect(try await client.get("/users/1", as: User.self) == User())
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+
+/// The check of an endpoint's stored properties, which debug builds have.
+@Suite(.timeLimit(.minutes(5)))
+struct EndpointCheckTests {
+    private struct Wrong: Endpoint {
+        typealias Response = Data
+        let path = "/a"
+        let headers: HTTPHeaders = ["X-A": "1"]
+        let method = "POST"
+    }
+
+    private struct Scoped: PulsePlugin {
+        let identifier = "scoped"
+        let scope = "call"
+    }
+
+    private func warnings(_ sink: RecordingSink) -> [String] {
+        sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+    }
+
+    #if DEBUG
+    @Test func theFirstCallOfATypeWarnsOfEachWithBothTypes() async throws {
+        for _ in 0..<2 {
+            let (bus, sink) = (PulseEventBus(), RecordingSink())
+            bus.addSink(sink)
+            let (client, _) = PulseClient.answering(events: bus)
+            for _ in 0..<3 { _ = try await client.request(Wrong()) }
+            #expect(warnings(sink).count == 2)
+            let headers = try #require(warnings(sink).first { $0.contains("Wrong.headers") })
+            #expect(headers.contains("HTTPHeaders") && headers.contains("[String: String]"))
+            let method = try #require(warnings(sink).first { $0.contains("Wrong.method") })
+            #expect(method.contains("String") && method.contains("HTTPMethod"))
+        }
+    }
+
+    @Test func eachTypeIsLoggedOnce() {
+        struct Logged: Endpoint {
+            typealias Response = Data
+            let path = "/a"
+            let body = "text"
+        }
+        let lines = Locked<[String]>([])
+        let check = EndpointCheck(CallEnvironment()) { line in lines.withLock { $0.append(line) } }
+        for _ in 0..<3 { check.check(Logged()) }
+        EndpointCheck(CallEnvironment()) { line in lines.withLock { $0.append(line) } }.check(Logged())
+        #expect(lines.withLock { $0.map { $0.contains("Logged.body") } } == [true])
+    }
+
+    @Test func pluginsAreCheckedWhenTheClientIsMade() {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = PulseClient.answering(plugins: [Scoped()], events: bus)
+        #expect(warnings(sink).map { $0.contains("Scoped.scope") && $0.contains("PluginScope") } == [true])
+    }
+    #else
+    @Test func releaseBuildsDoNotCheck() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = try await PulseClient.answering(plugins: [Scoped()], events: bus).client.request(Wrong())
+        #expect(warnings(sink).isEmpty)
+    }
+    #endif
+
+    @Test func anEndpointInOrderIsNotWarnedOf() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = try await PulseClient.answering(events: bus).client.request(GetUser())
+        #expect(warnings(sink).isEmpty)
+    }
+}
