@@ -27,7 +27,16 @@ extension PulseClient {
         if options.idempotencyKey == nil { options.idempotencyKey = .automatic }
         let wireless =
             options.queuesBehindPending == true
-            ? links(for: endpoint.plugins, retry: .never) { _, _, _ in throw PulseError.noConnection } : nil
+            ? links(for: endpoint.plugins, retry: .never) { request, context, _ in
+                do throws(PulseError) {
+                    if let url = request.url { try context.checkAuth(of: request, at: url) }
+                } catch {
+                    // Not queued, since no plugin would give it a credential later.
+                    context.store[AuthIsHandled.self] = false
+                    throw error
+                }
+                throw PulseError.noConnection
+            } : nil
         return OfflineGate(
             offline, configuration.offlineQueuePolicy, environment: environment,
             ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wireless: wireless)

@@ -52,6 +52,7 @@ extension PulseClient {
         _ request: URLRequest, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
+        let own = options
         var options = options
         // A ready request always has a timeout; Foundation's own default is not one that the caller asked for.
         let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
@@ -59,6 +60,7 @@ extension PulseClient {
         let links = links(for: [], options)
         let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options, through: links)
         return try await perform(call, links) {
+            try checkParts(own, method ?? .get, isQueueable: false, links)
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
             return try builder.build(request, call.options)
         } decode: { _, _ in
@@ -109,6 +111,7 @@ extension PulseClient {
     ) async throws -> PulseResponse {
         var options = options
         options.inherit(endpoint.options)
+        let own = options
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         let gate = gate(for: endpoint, &options)
         let path = Result { try endpoint.path }
@@ -118,7 +121,13 @@ extension PulseClient {
             isQueueable: gate != nil)
         return try await perform(
             call, links, gate,
-            build: { try builder.build(endpoint, path: path.get(), call.options) }, decode: decode)
+            build: {
+                #if DEBUG
+                endpointCheck.check(endpoint)
+                #endif
+                if !own.isEmpty { try checkParts(own, endpoint.method, isQueueable: gate != nil, links) }
+                return try builder.build(endpoint, path: path.get(), call.options)
+            }, decode: decode)
     }
 
     /// Builds a call's request and sees it through. It runs in the caller's task if no foreign code waits in its chain,

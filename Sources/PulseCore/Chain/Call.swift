@@ -127,6 +127,8 @@ package final class Call: Sendable {
     func making(_ request: URLRequest, to url: URL, limit: Int) -> Call {
         var options = options
         (options.route, options.deadline, options.redirectPolicy) = (nil, nil, .refuse)
+        // The call's own request must be authenticated; this one may be what logs in.
+        if options.auth == .required { options.auth = .optional }
         let other = Call(
             endpointPath: url.path, routeType: nil, method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? .get,
             host: url.host ?? "", options: options, delivery: .buffered(limit: limit), environment: environment,

@@ -41,7 +41,9 @@ final class OfflineGate: Sendable {
         } catch {
             let failure = PulseError(wrapping: error)
             let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : failure.isOffline
-            guard isQueued, !call.isAnswered, !hasFailedUnasked(call) else { throw error }
+            guard isQueued, !call.isAnswered, !hasFailedUnasked(call),
+                ContextStore(call: call)[AuthIsHandled.self] != false
+            else { throw error }
             let draft = try draft(built, of: call)
             throw PulseError.queuedOffline(id: try await queue.enqueue(draft, isOffline: !isBehind))
         }

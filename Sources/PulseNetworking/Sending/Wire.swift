@@ -47,6 +47,7 @@ final class Wire: Sendable {
         let context = context.onWire()
         var (request, url) = try checked(request, for: context)
         if let cookies { request = try await withCookiesOfNow(request, to: url, for: context, from: cookies) }
+        try checkAuth(of: request, at: url, for: context)
         let outgoing = try transportRequest(request, url, for: context)
         context.call.noteSent(request)
         for plugin in plugins {
@@ -72,6 +73,17 @@ final class Wire: Sendable {
             // it.
             let error = context.call.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
             throw error.kind == .cancelled && context.call.isStruck ? .deadlineExceeded(last: nil) : error
+        }
+    }
+
+    /// Throws for a request without the credential that its call requires: then nothing of it has left.
+    private func checkAuth(of request: URLRequest, at url: URL, for context: PluginContext) throws {
+        guard context.call.options.auth == .required else { return }
+        do throws(PulseError) {
+            try context.checkAuth(of: request, at: url)
+        } catch {
+            if error.phase != .beforeSend { context.takeBackDeparture() }
+            throw error
         }
     }
 

@@ -75,6 +75,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     ) async throws -> PulseResponse {
         if WorkScope.isWithin(refresh) {
             noteNobody(in: context)
+            gate.noteHandled(in: context)
             return try await next(request)
         }
         guard try gate.admits(request, for: context) else {

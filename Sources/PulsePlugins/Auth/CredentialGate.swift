@@ -18,6 +18,11 @@ struct CredentialGate: Sendable {
         return false
     }
 
+    /// Notes that a required authentication is seen to, though the wire may find no credential that it knows.
+    func noteHandled(in context: PluginContext) {
+        if context.call.options.auth == .required { context.store[AuthIsHandled.self] = true }
+    }
+
     /// Whether it is a 401 to the credentials that the call does not accept and the client will not follow.
     func isRefusal(_ response: PulseResponse, in context: PluginContext) -> Bool {
         response.statusCode == 401

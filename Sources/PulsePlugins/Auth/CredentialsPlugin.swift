@@ -47,6 +47,7 @@ public struct CredentialsPlugin: PulsePlugin {
         else { return try await next(request) }
         if let fault { throw PulseError.invalidRequest(reason: fault) }
         if mustBeMarked { context.markSecret(header: header) }
+        gate.noteHandled(in: context)
         var request = request
         request.setHeader(header, to: value)
         return try await next(request)

@@ -50,6 +50,7 @@ public struct DigestPlugin: PulsePlugin {
             throw PulseError.invalidRequest(reason: "a user name of digest authentication has no colon or line break")
         }
         context.store[AccountID.self] = username
+        gate.noteHandled(in: context)
         let (first, nonce) = answer(to: request, at: origin)
         let departed = context.call.departures
         let response = try await next(first ?? request)

@@ -53,6 +53,9 @@ extension CircuitBreaker.Verdict {
             self =
                 Self.isFailure(response.statusCode)
                 ? .failure(retryAfter: Self.retryAfter(of: response, now: now)) : .success(isSlow: false)
+        // A call without the credential that it requires never leaves.
+        case .unauthorized(nil) where !hasLeft:
+            self = .neither
         case .unauthorized, .decodingFailed, .emptyBody, .graphQL:
             self = .success(isSlow: false)
         // A validator's verdict on an answer, such as an error inside a 200. A failure of the wire has another error,
