@@ -10,7 +10,7 @@ let authority = folder.appendingPathComponent("authority.pem")
 let identity = folder.appendingPathComponent("client.p12")
 for file in [authority, identity] { try Data("none".utf8).write(to: file) }
 let password = "from-your-vault"
-let url = URL(string: "https://api.example.com")
+let url = URL(string: "https://api.example.com")!
 
 // snippet.pins
 let pins = SSLPinningPolicy.publicKeyHashes([
@@ -82,7 +82,7 @@ try await MockServer.run { server in
 // snippet.socket
 let transport = CurlTransport(unixSocketPath: "/var/run/docker.sock")
 let docker = PulseClient(
-    configuration: PulseConfiguration(baseURL: URL(string: "http://localhost")), transport: transport)
+    configuration: PulseConfiguration(baseURL: URL(string: "http://localhost")!), transport: transport)
 let version = await docker.result(of: Request<[String: JSONValue]>(.get, "/version"))
 // snippet.end
 print(version)

@@ -44,7 +44,7 @@ struct SaveProfile: Endpoint {
     let id: String
     let profile: Profile
 
-    var path: String { get throws { try PathTemplate("/profiles/{id}").expand(["id": id]) } }
+    var path: String { get throws { try String(path: "/profiles/\(id)") } }
     let method = HTTPMethod.put
     var body: RequestBody { .json(profile) }
 }

@@ -11,7 +11,7 @@ struct PlaceOrder: Endpoint {
     let path = "/orders"
     let method = HTTPMethod.post
     let body = RequestBody.json(["article": 12])
-    let timeoutInterval: TimeInterval = 60
+    let timeoutInterval = 60
 
     var options: RequestOptions {
         RequestOptions()

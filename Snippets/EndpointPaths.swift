@@ -22,9 +22,13 @@ struct GetFile: Endpoint {
     let name: String
 
     var path: String {
-        get throws { try PathTemplate("/users/{owner}/files/{name}").expand(["owner": owner, "name": name]) }
+        get throws { try String(path: "/users/\(owner)/files/\(name)") }
     }
 }
+// snippet.end
+
+// snippet.gaps
+let share = try PathTemplate("/users/{owner}/files/{name}").expand(["owner": "ada", "name": "a/b?.txt"])
 // snippet.end
 
 // snippet.request
@@ -64,7 +68,7 @@ server.fallback { request in
 }
 let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
 print(try await client.request(ListArticles())[0])
-print(try await client.request(file))
+print(try await client.request(file), share)
 print(try await client.request(Search(filter: .init(state: "open", labels: ["a", "b"], createdAfter: nil)))[0])
 
 // snippet.refused

@@ -46,7 +46,7 @@ let articles = Stub(.get, "/articles/7").reply(.text(#"{"title": "On tea", "word
 let closed = Stub(.get, "/closed").reply(.status(503, headers: ["X-Maintenance": "noon"]))
 let missing = Stub(.get, "/missing").reply(.status(404))
 let client = PulseClient(
-    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!),
     plugins: [MaintenancePlugin()],
     transport: MockTransport(stubs: [articles, closed, missing]))
 

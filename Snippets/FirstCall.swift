@@ -14,7 +14,7 @@ server.on(.get, "/users/7") { _ in .text(#"{"id": 7, "name": "Ada"}"#) }
 let url = server.baseURL
 
 // snippet.call
-let client = PulseClient(configuration: PulseConfiguration(baseURL: url))
+let client = PulseClient(baseURL: url)
 let user: User = try await client.get("/users/7")
 // snippet.end
 

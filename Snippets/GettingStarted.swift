@@ -16,7 +16,7 @@ struct GetUser: Endpoint {
     typealias Response = User
 
     let id: Int
-    var path: String { get throws { try PathTemplate("/users/{id}").expand(["id": id]) } }
+    var path: String { get throws { try String(path: "/users/\(id)") } }
 }
 
 struct AddUser: Endpoint {
@@ -66,9 +66,12 @@ let users: [User] = try await client.get("/users?page=1")
 let made: User = try await client.post("/users", body: User(id: 9, name: "Barbara"))
 try await client.delete("/users/9")
 
+let named = try await client.get("/users", query: ["page": 1], as: [User].self)
+let one = try await client.get("/users/{id}", path: ["id": 7], as: User.self)
+
 let listed = try await client.request(Request<[User]>(.get, "/users").query("page", 1))
 // snippet.end
-print(users.count, made.name, listed.count)
+print(users.count, made.name, named.count, one.name, listed.count)
 
 // snippet.errors
 do {

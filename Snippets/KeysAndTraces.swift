@@ -8,7 +8,7 @@ let orders = Stub(.post, "/orders").reply(.status(503), .echoRequest)
 
 // snippet.client
 let client = PulseClient(
-    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
         .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)),
     plugins: [.idempotency(), .tracing(hosts: ["payments.example"])],
     transport: MockTransport(stubs: [orders]))

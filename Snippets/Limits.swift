@@ -6,7 +6,7 @@ import PulseTesting
 
 let clock = TestClock(autoAdvances: true)
 let server = Stub(.get, "/{path...}").reply(.text("[]"))
-let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
     .with(\.clock, value: clock)
 
 // snippet.client

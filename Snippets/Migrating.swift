@@ -66,7 +66,7 @@ enum Shop {
         typealias Response = Product
 
         let id: Int
-        var path: String { get throws { try PathTemplate("/products/{id}").expand(["id": id]) } }
+        var path: String { get throws { try String(path: "/products/\(id)") } }
     }
 
     struct PlaceOrder: Endpoint {

@@ -26,13 +26,13 @@ let watching = Task {
 
 // snippet.filters
 let failures = bus.events(matching: .failures.or(.kinds(.warning, .pinningFailed)))
-let retries = bus.subscribe(matching: .route("/users/{id}").and(.kinds(.requestRetrying)))
+let retries = bus.subscribe(matching: .route("GET /users/{id}").and(.kinds(.requestRetrying)))
 let later = bus.events(matching: EventFilter { $0.call?.attempt ?? 0 > 1 }, bufferingNewest: 100)
 // snippet.end
 
 // snippet.collector
 let metrics = PulseMetricsCollector(
-    objectives: [ServiceLevelObjective("users", route: "/users/{id}", latency: 0.8, target: 0.999)])
+    objectives: [ServiceLevelObjective("users", route: "GET /users/{id}", latency: 0.8, target: 0.999)])
 metrics.attach(to: bus)
 // snippet.end
 

@@ -24,7 +24,7 @@ let transport = MockTransport { request in
     guard hasConnection.isOn else { throw PulseError.noConnection }
     return PulseResponse(statusCode: 201, request: request)
 }
-let baseURL = URL(string: "https://api.example.com")
+let baseURL = URL(string: "https://api.example.com")!
 
 // snippet.client
 let configuration = PulseConfiguration(baseURL: baseURL)

@@ -27,7 +27,7 @@ struct Forgetful: Endpoint {
 }
 
 let client = PulseClient(
-    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
         .with(\.retryPolicy, value: .none),
     transport: MockTransport(stubs: [Stub(.get, "/search").reply(.json([String]()))]))
 

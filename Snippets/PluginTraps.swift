@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! Two mistakes that compile and do nothing, and how a test finds them.
+//! A mistake that compiles and does nothing, and how it is found.
 
 import PulseKit
 import PulseTesting
-
-// snippet.plugin
-struct DeafPlugin: PulsePlugin {
-    let identifier = "com.example.deaf"
-
-    // Not a requirement: that one returns `Result<PulseResponse, PulseError>?`. Never called.
-    func didReceive(
-        _ result: Result<PulseResponse, PulseError>, for context: PluginContext
-    ) async throws -> Result<PulseResponse, PulseError> {
-        .failure(.custom(CancellationError()))
-    }
-}
-// snippet.end
 
 // snippet.endpoint
 struct BareEndpoint: Endpoint {
@@ -40,7 +27,7 @@ func sentHeaders(of endpoint: some Endpoint) -> [String: String] { endpoint.head
 
 try await MockServer.run { server in
     server.on(.get, "/") { .text($0.headers["X-Trace"] ?? "no header") }
-    let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [DeafPlugin()])
+    let client = PulseClient(baseURL: server.baseURL)
     print(try await client.request(BareEndpoint()), sentHeaders(of: BareEndpoint()))
     print(try await client.request(TracedEndpoint()), sentHeaders(of: TracedEndpoint()))
     await client.shutdown()

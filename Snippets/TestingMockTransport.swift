@@ -16,11 +16,11 @@ struct GetUser: Endpoint {
     typealias Response = User
 
     let id: Int
-    var path: String { get throws { try PathTemplate("/users/{id}").expand(["id": id]) } }
+    var path: String { get throws { try String(path: "/users/\(id)") } }
 }
 
 // snippet.configuration
-let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
     .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate))
 // snippet.end
 

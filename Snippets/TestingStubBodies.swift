@@ -14,7 +14,7 @@ let orders = Stub(.post, "/orders")
 let echo = Stub(nil, "/echo").reply(.echoRequest)
 let transport = MockTransport(stubs: [orders, echo])
 let client = PulseClient(
-    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!),
     plugins: [.headers(["X-App": "1"]), .idempotency()], transport: transport)
 
 let seen = try await client.request(Request<Stub.Echo>(.post, "/echo"))
@@ -27,7 +27,7 @@ let film = Stub(.get, "/film").reply(.data(Data(count: 3000)).bandwidth(1000, on
 // A client that reads it waits for three seconds of the clock.
 // snippet.end
 let slow = PulseClient(
-    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")),
+    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!),
     transport: MockTransport(stubs: [film]))
 let data: Data = try await slow.get("/film")
 let order: JSONValue = ["customer": ["id": 7, "name": "Ada"], "items": [["sku": "B-2"], ["sku": "A-1", "count": 2]]]

@@ -6,7 +6,7 @@ import PulseTesting
 
 // snippet.clock
 let clock = TestClock()
-let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com"))
+let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
     .with(\.clock, value: clock)
     .with(\.randomness, value: SeededRandomness(seed: 1))
     .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .exponential(base: 1, maxDelay: 30)))

@@ -17,7 +17,7 @@ struct GetProduct: Endpoint {
     let id: Int
 
     var path: String {
-        get throws { try PathTemplate("/products/{id}").expand(["id": id]) }
+        get throws { try String(path: "/products/\(id)") }
     }
 }
 

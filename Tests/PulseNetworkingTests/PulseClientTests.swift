@@ -37,7 +37,7 @@ struct PulseClientTests {
     func secretDefaultHeadersOfAClientWithoutHomeAreWarnedOf(base: String?, trusted: [String], warned: [String]) {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
-        var configuration = PulseConfiguration(baseURL: base.flatMap { URL(string: $0) })
+        var configuration = PulseConfiguration().with(\.baseURL, value: base.flatMap { URL(string: $0) })
         configuration.trustedOrigins = trusted.compactMap { URL(string: $0) }
         configuration.defaultHeaders = ["Accept": "*/*", "X-Tenant-Ticket": "t0p", "Authorization": "Bearer s3cret"]
         configuration.secretHeaders = ["x-tenant-ticket"]
@@ -66,17 +66,24 @@ struct PulseClientTests {
     }
 
     /// As many paths as there are users are one route.
-    @Test func theRouteOfAVerbIsItsMethodAndItsResult() async throws {
+    @Test func theRouteOfAVerbIsItsMethodAndItsPathWithoutValues() async throws {
         let routes = Locked<[String]>([])
         let spy = HeadersPlugin { context in
             routes.withLock { $0.append(context.route) }
             return [:]
         }
         let (client, _) = PulseClient.answering(plugins: [spy])
-        let _: User = try await client.get("/users/1")
-        let _: User = try await client.get("/users/2")
+        let _: User = try await client.get("/users/1?token=a")
+        let _: User = try await client.get("/users/2", query: ["page": 2])
+        let _: User = try await client.get("/orders/{order}", path: ["order": "first"])
+        _ = try await client.get("https://other.example/v1/users/123e4567-e89b-12d3-a456-426614174000", as: User.self)
+        try await client.post("/login", body: ["a": true])
         try await client.delete("/users/1")
-        #expect(routes.withLock { $0 } == ["GET User", "GET User", "DELETE"])
+        #expect(
+            routes.withLock { $0 } == [
+                "GET /users/{id}", "GET /users/{id}", "GET /orders/{order}", "GET /v1/users/{id}", "POST /login",
+                "DELETE /users/{id}",
+            ])
     }
 
     // MARK: Where it works

@@ -3,7 +3,7 @@
 /// A ready-made endpoint, for calls too small for a type of their own:
 /// `Request<User>(.get, "/users/{id}", path: ["id": id]).query("expand", "team")`.
 public struct Request<Response: Decodable & Sendable>: Endpoint {
-    private let template: PathTemplate
+    private let target: RequestPath
     private let values: [String: any CustomStringConvertible & Sendable]
 
     /// The request method.
@@ -30,28 +30,54 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         _ method: HTTPMethod, _ template: PathTemplate,
         path values: [String: any CustomStringConvertible & Sendable] = [:]
     ) {
-        self.method = method
-        self.template = template
-        self.values = values
+        self.init(method, template.requestPath, values)
+    }
+
+    // Disfavored, so that a literal is a template: its gaps are checked even if all values were forgotten.
+    /// Creates a request with any method to a `String`, a `URL`, or a target of your own.
+    ///
+    /// A string stands as it is: percent-encoded path text that may carry a query, or an absolute URL. It is read as a
+    /// template if `path` has values for it. Put raw values in through those, or with ``Swift/String/init(path:)``.
+    @_disfavoredOverload
+    public init(
+        _ method: HTTPMethod, _ target: some RequestTarget,
+        path values: [String: any CustomStringConvertible & Sendable] = [:]
+    ) {
+        self.init(method, target.requestPath, values)
     }
 
     /// Creates a GET request: `Request<[User]>("/users")`.
     public init(_ template: PathTemplate, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
-        self.init(.get, template, path: values)
+        self.init(.get, template.requestPath, values)
+    }
+
+    /// Creates a GET request to a `String`, a `URL`, or a target of your own.
+    @_disfavoredOverload
+    public init(_ target: some RequestTarget, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
+        self.init(.get, target.requestPath, values)
+    }
+
+    private init(
+        _ method: HTTPMethod, _ target: RequestPath, _ values: [String: any CustomStringConvertible & Sendable]
+    ) {
+        self.method = method
+        self.target = target
+        self.values = values
     }
 
     /// The template with its values filled in; throws as ``PathTemplate/expand(_:)`` does.
     public var path: String {
-        get throws { try template.expand(values) }
+        get throws { try target.filled(with: values) }
     }
 
-    /// The settings of this request. Unless a route was set, the template's path is the route, so that metrics do not
-    /// get one route for each user.
+    /// The settings of this request. Unless a route was set, the method and the template's path are the route, so that
+    /// metrics do not get one route for each user. In a literal path `{id}` stands for what looks like a value.
     ///
-    /// The template's scheme, authority, query and fragment are left out of the route: it is part of every event, and
-    /// no event holds a query or a secret.
+    /// The target's scheme, authority, query and fragment are left out of the route: it is part of every event, and no
+    /// event holds a query or a secret.
     public var options: RequestOptions {
-        settings.route == nil ? settings.with(\.route, value: template.route) : settings
+        settings.route == nil
+            ? settings.with(\.route, value: target.route(method, hasValues: !values.isEmpty)) : settings
     }
 
     /// Returns a copy with one more query item; a nil value adds nothing.
@@ -104,7 +130,7 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
 
 extension Request: CustomStringConvertible, CustomReflectable {
     /// The method and the template's path, without any of the values put in, the query, the headers or the body.
-    public var description: String { "\(method) \(template.route)" }
+    public var description: String { "\(method) \(target.shown)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -54,10 +54,10 @@ public struct RequestBody: Sendable {
         RequestBody(.multipart(form))
     }
 
-    /// A GraphQL operation as JSON with `query` and `variables`.
-    public static func graphQL(query: String, variables: [String: JSONValue] = [:]) -> RequestBody {
+    /// A GraphQL operation as JSON with `query` and, unless they are nil or empty, `variables`.
+    public static func graphQL(query: String, variables: [String: JSONValue]? = nil) -> RequestBody {
         var operation: [String: JSONValue] = ["query": .string(query)]
-        if !variables.isEmpty { operation["variables"] = .object(variables) }
+        if let variables, !variables.isEmpty { operation["variables"] = .object(variables) }
         return RequestBody(.json(JSONValue.object(operation)))
     }
 

@@ -34,7 +34,7 @@ struct EndpointTests {
         struct Templated: Endpoint {
             typealias Response = EmptyResponse
             let id: String
-            var path: String { get throws { try PathTemplate("/users/{id}").expand(["id": id]) } }
+            var path: String { get throws { try String(path: "/users/\(id)") } }
         }
         #expect(throws: PulseError.self) { try Templated(id: "..").path }
         #expect((try? Templated(id: "a/b").path) == "/users/a%2Fb")

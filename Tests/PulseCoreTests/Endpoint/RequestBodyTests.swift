@@ -49,6 +49,9 @@ struct RequestBodyTests {
     @Test
     func graphQLIsJSONWithQueryAndVariables() throws {
         #expect(try json(.graphQL(query: "{ me }")) == #"{"query":"{ me }"}"#)
+        #expect(try json(.graphQL(query: "{ me }", variables: nil)) == #"{"query":"{ me }"}"#)
+        let none: [String: JSONValue]? = nil
+        #expect(try json(.graphQL(query: "{ me }", variables: none)) == #"{"query":"{ me }"}"#)
         let body = RequestBody.graphQL(query: "q", variables: ["id": 7, "tags": ["a"]])
         #expect(try json(body) == #"{"query":"q","variables":{"id":7,"tags":["a"]}}"#)
     }

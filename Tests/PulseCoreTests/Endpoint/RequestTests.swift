@@ -63,9 +63,9 @@ struct RequestTests {
     }
 
     @Test
-    func theRouteIsTheTemplateUnlessTheOptionsNameOne() {
+    func theRouteIsTheMethodAndTheTemplateUnlessTheOptionsNameOne() {
         let request = Request<User>(.get, "/users/{id}", path: ["id": 7])
-        #expect(request.options.route == "/users/{id}")
+        #expect(request.options.route == "GET /users/{id}")
         #expect(request.option(\.route, "user").options.route == "user")
     }
 
@@ -74,11 +74,11 @@ struct RequestTests {
         ("/a#token=abc", "/a"), ("/a#b?c", "/a"), ("?token=abc", "/"),
         ("https://bob:hunter2@h.example:8080/users/{id}?x=1", "/users/{id}"), ("https://h.example//a/", "//a/"),
         ("HTTPS://h.example", "/"), ("http://h.example?token=abc", "/"),
-        ("", ""), ("users/{id}", "users/{id}"), ("/a//b://c@d", "/a//b://c@d"), ("a:b/c", "a:b/c"), ("//a/b", "//a/b"),
-        ("/caf\u{E9}/\u{301}", "/caf\u{E9}/\u{301}"),
+        ("", "/"), ("users/{id}", "/users/{id}"), ("/a//b://c", "/a//b://c"), ("a:b/c", "/a:b/c"), ("//a/b", "//a/b"),
+        ("/caf\u{E9}/{id}/\u{301}", "/caf\u{E9}/{id}/\u{301}"),
     ])
-    func theRouteHasNeitherAQueryNorAnAuthority(template: String, route: String) {
-        #expect(Request<User>(.get, PathTemplate(template)).options.route == route)
+    func theRouteHasNeitherAQueryNorAnAuthority(template: String, path: String) {
+        #expect(Request<User>(.put, PathTemplate(template)).options.route == "PUT \(path)")
     }
 
     @Test
@@ -92,9 +92,56 @@ struct RequestTests {
         }
     }
 
+    // MARK: Targets
+
     @Test
-    func aPathFromTextTakesATemplateToo() throws {
+    func takesAStringAURLOrATemplateAsItsTarget() throws {
         let text = "/search?q=1"
-        #expect(try Request<EmptyResponse>(.head, PathTemplate(text)).path == "/search?q=1")
+        #expect(try Request<EmptyResponse>(.head, text).path == text)
+        #expect(try Request<EmptyResponse>(text).path == text)
+        #expect(try Request<EmptyResponse>(.head, PathTemplate(text)).path == text)
+        let absolute = try url("https://other.example/a%20b?c=d")
+        #expect(try Request<EmptyResponse>(.get, absolute).path == "https://other.example/a%20b?c=d")
+        #expect(try Request<EmptyResponse>(absolute).path == "https://other.example/a%20b?c=d")
+        let id = 7
+        #expect(try Request<EmptyResponse>(.get, "/users/\(id)").path == "/users/7")
+    }
+
+    @Test
+    func aStringIsATemplateIfThereAreValuesForIt() throws {
+        let text = "/users/{id}"
+        #expect(try Request<User>(.get, text, path: ["id": "a/b"]).path == "/users/a%2Fb")
+        #expect(try Request<User>(text, path: ["id": 7]).path == "/users/7")
+        #expect(Request<User>(.get, text, path: ["id": 7]).options.route == "GET /users/{id}")
+        // Without values it stands as it is: a brace may be part of a query.
+        let filter = #"/users?filter={"a":1}"#
+        #expect(try Request<User>(.get, filter).path == filter)
+        let error = #expect(throws: PulseError.self) { try Request<User>(.get, text, path: ["other": 7]).path }
+        #expect(error?.kind == .invalidRequest)
+    }
+
+    @Test
+    func aURLHasNoPlaceForValues() throws {
+        let target = try url("https://other.example/a")
+        let error = #expect(throws: PulseError.self) { try Request<User>(.get, target, path: ["id": "s3cret"]).path }
+        #expect(error?.kind == .invalidRequest)
+        #expect("\(String(describing: error))".contains("s3cret") == false)
+    }
+
+    @Test
+    func anAppsOwnRoutesAreTargets() throws {
+        enum Route: RequestTarget {
+            case me
+            case user
+            var requestPath: RequestPath {
+                switch self {
+                case .me: RequestPath("/users/me")
+                case .user: RequestPath(PathTemplate("/users/{id}"))
+                }
+            }
+        }
+        #expect(try Request<User>(.get, Route.me).path == "/users/me")
+        #expect(try Request<User>(.get, Route.user, path: ["id": 7]).path == "/users/7")
+        #expect(throws: PulseError.self) { try Request<User>(.get, Route.user).path }
     }
 }

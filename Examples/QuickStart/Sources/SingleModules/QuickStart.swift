@@ -12,7 +12,7 @@ struct GetUser: Endpoint {
     }
 
     let id: Int
-    var path: String { get throws { try PathTemplate("/users/{id}").expand(["id": id]) } }
+    var path: String { get throws { try String(path: "/users/\(id)") } }
 }
 
 // 2. Create: one client for each server, with what all its calls share.

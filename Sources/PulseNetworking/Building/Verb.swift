@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The endpoint of one call by a verb method.
+struct Verb<Response: Decodable & Sendable>: Endpoint {
+    let method: HTTPMethod
+    let headers: [String: String]
+    let body: RequestBody
+    private let target: RequestPath
+    private let values: PulseClient.PathValues
+    private let query: PulseClient.QueryValues
+
+    init(
+        _ method: HTTPMethod, _ target: some RequestTarget, _ values: PulseClient.PathValues,
+        query: PulseClient.QueryValues, headers: [String: String], _ body: RequestBody = .none
+    ) {
+        self.method = method
+        self.target = target.requestPath
+        self.values = values
+        self.query = query
+        self.headers = headers
+        self.body = body
+    }
+
+    var path: String {
+        get throws { try target.filled(with: values) }
+    }
+
+    var queryParameters: [String: String] {
+        query.isEmpty ? [:] : query.compactMapValues { $0?.description }
+    }
+
+    var options: RequestOptions {
+        RequestOptions().with(\.route, value: target.route(method, hasValues: !values.isEmpty))
+    }
+}

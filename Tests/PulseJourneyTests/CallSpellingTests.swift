@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import Testing
+
+/// The ways to write a call, with nothing but the public API: each must compile, and send what it says.
+@Suite(.timeLimit(.minutes(5)))
+struct CallSpellingTests {
+    private struct User: Codable, Sendable, Equatable {
+        var id = 1
+        var name = "Ada"
+    }
+
+    private let mock: MockTransport
+    private let client: PulseClient
+
+    init() throws {
+        mock = MockTransport { request in
+            PulseResponse(
+                statusCode: 200, data: request.httpMethod == "HEAD" ? Data() : Data(#"{"id": 1, "name": "Ada"}"#.utf8),
+                request: request)
+        }
+        client = PulseClient(
+            baseURL: try #require(URL(string: "https://api.example.com/v1")), transport: mock, events: PulseEventBus())
+    }
+
+    private var sent: [String] {
+        mock.requests.map { "\($0.httpMethod ?? "") \($0.url?.absoluteString.dropFirst(23) ?? "")" }
+    }
+
+    private var bodies: [String] {
+        mock.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }
+    }
+
+    @Test func theResultIsInferredOrNamed() async throws {
+        let inferred: User = try await client.get("/a")
+        let named = try await client.get("/b", as: User.self)
+        #expect(inferred == named)
+        let text = try await client.get("/c", as: String.self)
+        #expect(text.hasPrefix("{"))
+        let optional = try await client.get("/d", as: User?.self)
+        #expect(optional == named)
+        func load() async throws -> User { try await client.get("/e") }
+        #expect(try await load() == named)
+        let posted = try await client.post("/f", as: User.self)
+        let put = try await client.put("/g", body: User(), as: User.self)
+        let patched = try await client.patch("/h", body: ["name": "Ada", "age": 36], as: User.self)
+        let deleted = try await client.delete("/i", as: User.self)
+        #expect([posted, put, patched, deleted] == [named, named, named, named])
+        let made: User = try await client.post("/j", body: User())
+        let replaced: User = try await client.put("/k", body: ["name": "Ada"])
+        let changed: User = try await client.patch("/l", body: .json(User()))
+        let removed: User = try await client.delete("/m")
+        #expect([made, replaced, changed, removed] == [named, named, named, named])
+        #expect(sent.last == "DELETE /v1/m" && sent.count == 13)
+    }
+
+    @Test func theResultMayBeIgnored() async throws {
+        try await client.post("/a")
+        try await client.post("/b", body: User())
+        try await client.put("/c", body: ["a": 1])
+        try await client.patch("/d", body: ["a": 1, "b": "c"])
+        try await client.delete("/e")
+        let empty = try await client.delete("/f")
+        #expect(type(of: empty) == EmptyResponse.self)
+        let none: EmptyResponse = try await client.post("/g", body: .text("x"))
+        #expect(none == EmptyResponse())
+        #expect(
+            sent == [
+                "POST /v1/a", "POST /v1/b", "PUT /v1/c", "PATCH /v1/d", "DELETE /v1/e", "DELETE /v1/f", "POST /v1/g",
+            ])
+        #expect(bodies[2] == #"{"a":1}"#)
+        #expect(try await client.head("/h").statusCode == 200)
+    }
+
+    @Test func theTargetIsAStringAURLOrATemplate() async throws {
+        let (id, variable) = (7, "/users?page=2")
+        let url = try #require(URL(string: "https://other.example/a?b=c"))
+        let relative = try #require(URL(string: "/users?page=3"))
+        let template: PathTemplate = "/users/{id}"
+        _ = try await client.get("/users/\(id)", as: User.self)
+        _ = try await client.get(variable, as: User.self)
+        _ = try await client.get(relative, as: User.self)
+        _ = try await client.get(template, path: ["id": "a/b"], as: User.self)
+        _ = try await client.get("/users/{id}", path: ["id": id], as: User.self)
+        _ = try await client.get(String(path: "/users/\("a/b")"), as: User.self)
+        _ = try await client.request(Request<User>(.get, variable))
+        _ = try await client.request(Request<User>(variable))
+        _ = try await client.request(Request<User>(.get, relative))
+        _ = try await client.request(Request<User>(.get, template, path: ["id": id]))
+        _ = try await client.request(Request<User>(.get, "/users/{id}", path: ["id": id]))
+        _ = try await client.request(Request<User>("/users/{id}", path: ["id": id]))
+        _ = try await client.request(Request<User>(.get, "/users/\(id)"))
+        #expect(
+            sent.map { $0.dropFirst(7) } == [
+                "/users/7", "/users?page=2", "/users?page=3", "/users/a%2Fb", "/users/7", "/users/a%2Fb",
+                "/users?page=2", "/users?page=2", "/users?page=3", "/users/7", "/users/7", "/users/7", "/users/7",
+            ])
+        _ = try await client.get(url, as: User.self)
+        _ = try await client.request(Request<User>(.get, url))
+        try await client.post(url)
+        try await client.delete(url)
+        #expect(mock.requests.suffix(4).allSatisfy { $0.url == url })
+    }
+
+    @Test func aLiteralTemplateWithoutItsValuesIsAnError() async {
+        for request in [Request<User>(.get, "/users/{id}"), Request<User>("/users/{id}")] {
+            let error = await #expect(throws: PulseError.self) { try await client.request(request) }
+            #expect(error?.kind == .invalidRequest)
+        }
+        let error = await #expect(throws: PulseError.self) {
+            try await client.get("/users/{id}", path: ["name": 1], as: User.self)
+        }
+        #expect(error?.kind == .invalidRequest)
+        #expect(mock.requests.isEmpty)
+    }
+
+    @Test func verbsTakeAQueryHeadersAndOptions() async throws {
+        let cursor: String? = nil
+        let page: Int? = 2
+        _ = try await client.get(
+            "/a?x=1", query: ["q": "a&b", "page": page, "cursor": cursor, "exact": true], as: User.self)
+        let strings = ["b": "2", "a": "1"]
+        let _: User = try await client.get("/b", query: strings, headers: ["X-A": "1"])
+        try await client.post("/c", body: User(), query: ["dry": true], headers: ["X-A": "2"])
+        try await client.delete(
+            "/d", query: ["all": 1], headers: ["X-A": "3"], options: .init().with(\.tag, value: "t"))
+        _ = try await client.head("/e", query: ["f": 1.5], headers: ["X-A": "4"])
+        _ = try await client.put("/f", body: .text("x"), headers: ["Content-Type": "text/css"], as: User.self)
+        #expect(
+            sent == [
+                "GET /v1/a?x=1&exact=true&page=2&q=a%26b", "GET /v1/b?a=1&b=2", "POST /v1/c?dry=true",
+                "DELETE /v1/d?all=1", "HEAD /v1/e?f=1.5", "PUT /v1/f",
+            ])
+        let fields = mock.requests.map { $0.value(forHTTPHeaderField: "X-A") }
+        #expect(fields == [nil, "1", "2", "3", "4", nil])
+        #expect(mock.requests.last?.value(forHTTPHeaderField: "Content-Type") == "text/css")
+        // An option wins over a parameter, as it does over an endpoint.
+        try await client.post("/g", headers: ["X-A": "1"], options: .init().with(\.headers, value: ["x-a": "2"]))
+        #expect(mock.requests.last?.value(forHTTPHeaderField: "X-A") == "2")
+    }
+
+    @Test func queryValuesAreOfAnyTypeWithAText() async throws {
+        let missing: Int? = nil
+        _ = try await client.request(
+            Request<User>(.get, "/a").query("page", 2).query("exact", true).query("part", Substring("x"))
+                .query("rate", 1.5).query("none", nil).query("missing", missing).query("id", Character("c")))
+        #expect(sent == ["GET /v1/a?page=2&exact=true&part=x&rate=1.5&id=c"])
+        struct Search: Endpoint {
+            typealias Response = User
+            let path = "/search"
+            let page: Int
+            var queryItems: [URLQueryItem] {
+                [
+                    URLQueryItem(name: "page", value: page), URLQueryItem(name: "q", value: "x"),
+                    .init(name: "f", value: nil),
+                ]
+            }
+        }
+        _ = try await client.request(Search(page: 3))
+        #expect(sent.last == "GET /v1/search?page=3&q=x&f")
+    }
+
+    @Test func graphQLVariablesMayBeNilOrLeftOut() {
+        let none: [String: JSONValue]? = nil
+        _ = [
+            RequestBody.graphQL(query: "q"), .graphQL(query: "q", variables: nil),
+            .graphQL(query: "q", variables: none), .graphQL(query: "q", variables: ["a": 1, "b": nil]),
+        ]
+    }
+
+    @Test func aPluginMayReplaceEveryOutcomeWithoutTheQuestionMark() async throws {
+        struct Replacing: PulsePlugin {
+            let identifier = "com.example.replacing"
+
+            func didReceive(
+                _ result: Result<PulseResponse, PulseError>, for context: PluginContext
+            ) async throws -> Result<PulseResponse, PulseError> {
+                .failure(.emptyBody)
+            }
+        }
+        struct Optional: PulsePlugin {
+            let identifier = "com.example.optional"
+
+            func didReceive(
+                _ result: Result<PulseResponse, PulseError>, for context: PluginContext
+            ) async throws -> Result<PulseResponse, PulseError>? {
+                nil
+            }
+        }
+        let client = PulseClient(
+            baseURL: try #require(URL(string: "https://api.example.com")), plugins: [Optional(), Replacing()],
+            transport: mock, events: PulseEventBus())
+        let error = await #expect(throws: PulseError.self) { try await client.get("/a", as: User.self) }
+        #expect(error?.kind == .emptyBody)
+        #expect(try await self.client.request(Request<User>("/a").plugin(Optional())) == User())
+    }
+}
