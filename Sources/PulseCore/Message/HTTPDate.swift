@@ -9,11 +9,12 @@ package enum HTTPDate {
     /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
     ///
     /// Names are accepted in any case, and the weekday is not compared with the date. A leap second counts as the
-    /// second before it.
+    /// second before it. Anything else is as the grammar has it, down to a single blank between two words: what is
+    /// no date lies in the past for a cache (RFC 9111, section 5.3), and guessing could keep a response for good.
     ///
     /// - Parameter now: the time that a year of two digits is judged from; the year is never more than 50 years ahead.
     package static func parse(_ text: String, now: Date) -> Date? {
-        let words = text.asciiLowercased.split(separator: " ")
+        let words = withoutBlanksAround(text.asciiLowercased).split(separator: " ", omittingEmptySubsequences: false)
         switch words.count {
         case 6 where words[5] == "gmt":
             guard words[0].last == ",", isWeekday(words[0].dropLast()), let day = number(words[1], digits: 2),
@@ -27,13 +28,26 @@ package enum HTTPDate {
             else { return nil }
             return date(fullYear(year, now: now), parts[1], day, words[2])
         case 5:
-            guard isWeekday(words[0]), let year = number(words[4], digits: 4),
-                let day = number(words[2], digits: words[2].utf8.count == 1 ? 1 : 2)
+            guard isWeekday(words[0]), let day = number(words[2], digits: 2), let year = number(words[4], digits: 4)
             else { return nil }
             return date(year, words[1], day, words[3])
+        case 6 where words[2].isEmpty:
+            // A day of one digit has a blank in place of the other.
+            guard isWeekday(words[0]), let day = number(words[3], digits: 1), let year = number(words[5], digits: 4)
+            else { return nil }
+            return date(year, words[1], day, words[4])
         default:
             return nil
         }
+    }
+
+    /// What stands around a value is no part of it (RFC 9110, section 5.5).
+    private static func withoutBlanksAround(_ text: String) -> Substring {
+        func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
+        var text = text[...]
+        while text.first.map(isBlank) == true { text.removeFirst() }
+        while text.last.map(isBlank) == true { text.removeLast() }
+        return text
     }
 
     /// The one form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.

@@ -19,6 +19,12 @@ struct HTTPDateTests {
         #expect(HTTPDate.parse(text.uppercased(), now: now) == Self.example)
     }
 
+    /// They are no part of a field's value (RFC 9110, section 5.5).
+    @Test
+    @HeavyWork func blanksAroundCountForNothing() {
+        #expect(HTTPDate.parse(" \t\(Self.forms[0])\t ", now: now) == Self.example)
+    }
+
     @Test(arguments: forms)
     @HeavyWork func everyTruncationIsNoDate(text: String) {
         for length in 0..<text.count {
@@ -39,7 +45,10 @@ struct HTTPDateTests {
         "Sun, 06 Nov 1994 08:49:37 +0000", "Sun, 06 Nov 1994 08:49:37 GMT+1", "Sun, 06 Nov 1994 08:49:37 GMT x",
         "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun, 06 Nov -994 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
         "Sun 06 Nov 1994 08:49:37 GMT", "06 Nov 1994 08:49:37 GMT", "Sun Nov 6 1994 08:49:37",
-        "Sun Nov 006 08:49:37 1994",
+        "Sun Nov 006 08:49:37 1994", "Sun Nov 6 08:49:37 1994", "Sun Nov   6 08:49:37 1994",
+        "Sun Nov  06 08:49:37 1994", "Sun, 06  Nov 1994 08:49:37 GMT", "Sun,  06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:37  GMT", "Sunday,  06-Nov-94 08:49:37 GMT", "Sun Nov 16  08:49:37 1994",
+        "Sun,\t06 Nov 1994 08:49:37 GMT",
         "1994-11-06T08:49:37Z", "784111777", "0", "-1", "", " ", "GMT", ",", ", , , , , ,", "never",
         "Sun, 06 Nov 1994 08:49:37 GMT\r\n", "Sun, \u{660}6 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 08:49:37 GMT\u{0}",
