@@ -40,6 +40,32 @@ let offline = await client.result(of: article.option(\.cache, .onlyIfCached))  /
 // snippet.end
 print(fresh.title, shownAtOnce.title, offline)
 
+server.on(.get, "/film") { request in
+    let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
+    switch request.headers["Range"] {
+    case "bytes=0-3"?: return .text("once", status: 206, headers: headers).header("Content-Range", "bytes 0-3/9")
+    case "bytes=4-8"?: return .text(" upon", status: 206, headers: headers).header("Content-Range", "bytes 4-8/9")
+    default: return .text("once upon", headers: headers)
+    }
+}
+
+// snippet.ranges
+let start = Request<Data>(.get, "/film").header("Range", "bytes=0-3")
+let opening = try await client.request(start)  // a 206, stored
+let film = try await client.request(Request<Data>(.get, "/film"))  // asks for "bytes=4-8" and joins the two
+let scene = try await client.request(Request<Data>(.get, "/film").header("Range", "bytes=2-5"))  // from the store
+// snippet.end
+print(opening.count, film.count, scene.count)
+
+// snippet.conditions
+let policy = CachePolicy.rfc9111.answeringConditionalRequests()
+let judging = PulseClient(
+    configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [.cache(policy: policy)])
+// snippet.end
+let sameAgain = try await judging.rawRequest(
+    article.header("If-None-Match", "\"7\"").option(\.acceptedStatuses, .any))
+print(sameAgain.statusCode)
+
 // snippet.invalidate
 let page = Request<Article>(.get, "/articles/7").option(\.tag, "articles")
 _ = try await client.request(page)
@@ -59,4 +85,5 @@ print(ratio, statistics.entries)
 
 await client.shutdown()
 await simple.shutdown()
+await judging.shutdown()
 await server.shutdown()

@@ -57,6 +57,15 @@ await withTaskGroup(of: Void.self) { group in
                         guard var known = await store.responses(for: key).first else { continue }
                         known.head.headers["X-Updated"] = "1"
                         _ = try await store.store(known, for: key)
+                    case 3:
+                        // Two parts of it, as the head says.
+                        guard whole.count > 20 else { continue }
+                        let ranges = [0..<(nonce % 10 + 1), 15..<whole.count]
+                        var part = head
+                        part.parts = CachedParts(ranges: ranges, length: whole.count)
+                        let bytes = ranges.reduce(into: Data()) { $0 += whole[$1] }
+                        _ = try await store.store(CachedResponse(head: part, body: CachedBody(bytes)), for: key)
+                        stored.signal()
                     default:
                         _ = try await store.store(CachedResponse(head: head, body: CachedBody(whole)), for: key)
                         stored.signal()

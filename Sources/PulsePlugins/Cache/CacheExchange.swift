@@ -81,7 +81,13 @@ final class CacheExchange: Sendable {
     /// a directive to bypass those on the way.
     func request(with conditions: CacheConditions?) -> URLRequest {
         var request = request
-        for (name, value) in conditions?.fields ?? [] { request.setValue(value, forHTTPHeaderField: name) }
+        for (name, value) in conditions?.fields(with: rules.conditions) ?? [] {
+            request.setValue(value, forHTTPHeaderField: name)
+        }
+        if rules.asksForRange || conditions?.rest != nil, headers.header("Accept-Encoding") == nil {
+            // A part of a coded body could not be decoded, nor be joined with what has been.
+            request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        }
         guard headers.header("Cache-Control") == nil else { return request }
         switch mode {
         case .reload: request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")

@@ -10,6 +10,8 @@ indirect enum CacheOutcome: Sendable {
     case answered(PulseResponse, stored: CachedResponse?)
     /// The stored answer that the server confirmed, under its new head; `isKept` if others may use it.
     case confirmed(CachedResponse, isKept: Bool)
+    /// The stored parts and the rest together, as a stream.
+    case completed(PulseResponse)
     /// The server failed, and the stored answer of that index may stand in.
     case standIn(Int, CacheUse, PulseResponse)
     case failed(PulseError)
@@ -63,8 +65,7 @@ struct CacheFetch: Sendable {
         by verdict: CacheVerdict, _ response: PulseResponse, of next: PluginChain, for waiting: WaitingCalls?
     ) async -> CacheOutcome {
         if let outcome = await perform(verdict, response) { return outcome }
-        // The server speaks of none of the answers that it was asked about: without conditions it cannot answer so
-        // again.
+        // The server speaks of none of the responses that it was asked about: without conditions it cannot do so again.
         await cache.remove(.key(exchange.key), in: exchange.context)
         noteSending()
         switch await next.result(exchange.request(with: nil)) {
@@ -89,13 +90,15 @@ struct CacheFetch: Sendable {
         // does not wait, has not been told of them.
         waiting?.tellSecrets(to: exchange.context.call)
         let answer = CachedAnswer(
-            statusCode: response.statusCode, headers: response.headers, requestTime: sendTime.withLock { $0.time },
+            statusCode: response.statusCode, headers: response.headers,
+            bodyLength: response.bytes == nil ? response.data.count : nil, requestTime: sendTime.withLock { $0.time },
             responseTime: exchange.context.clock.now)
         return cache.policy.verdict(
             on: answer, to: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), conditions: conditions)
     }
 
-    /// Performs a verdict; nil for a 304 that is about none of the stored answers.
+    /// Performs a verdict; nil for a response that fits none of the stored ones, so that the request has to go out as
+    /// it came.
     private func perform(_ verdict: CacheVerdict, _ response: PulseResponse) async -> CacheOutcome? {
         switch verdict {
         case .pass:
@@ -108,6 +111,13 @@ struct CacheFetch: Sendable {
         case .confirm(let index, let head, let keeps):
             let confirmed = await cache.confirm(stored[index], head, keeps: keeps, for: exchange, by: response)
             return exchange.rules.method == .head ? .answered(response, stored: nil) : confirmed
+        case .complete(let index, let head, let keeps):
+            guard let rest = conditions?.rest else { return nil }
+            let known = stored[index]
+            guard response.bytes == nil else {
+                return await cache.stream(response, completing: known, rest, under: head, keeps: keeps, for: exchange)
+            }
+            return await cache.complete(known, rest, under: head, keeps: keeps, for: exchange, by: response)
         case .reuse(let index):
             response.bytes?.cancel()
             return .confirmed(stored[index], isKept: false)

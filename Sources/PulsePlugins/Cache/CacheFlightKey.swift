@@ -24,7 +24,9 @@ struct CacheFlightKey: Hashable, Sendable {
 extension CacheExchange {
     /// Calls may wait for each other if they ask for nothing of their own and their answers are bytes.
     var mayBeShared: Bool {
-        guard !isStreamed, rules.method != .head, rules.directives == CacheControl() else { return false }
+        guard !isStreamed, rules.isPlain, rules.method != .head, rules.directives == CacheControl() else {
+            return false
+        }
         switch mode {
         case .default, .cacheElseNetwork, .staleWhileRevalidate: return true
         case .reload, .revalidate, .onlyIfCached: return false

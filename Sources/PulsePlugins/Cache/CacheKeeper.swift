@@ -12,6 +12,7 @@ final class CacheKeeper: Sendable {
     let flights = SharedRuns<CacheFlightKey, CacheOutcome>(cancelled: .failed(.cancelled))
     let counters = Locked(CacheStatistics.Counters())
     let commits = CacheCommits()
+    let parts = CachePartLocks()
     private let ledger = Locked(CacheLedger())
 
     init(policy: CachePolicy, storage: any CacheStorage) {
@@ -55,17 +56,23 @@ final class CacheKeeper: Sendable {
         head.tags = exchange.tags
         guard let stream = response.bytes else {
             let kept = CachedResponse(head: head, body: CachedBody(response.data))
+            guard head.parts == nil else {
+                await keepPart(kept, for: exchange)
+                return .answered(response, stored: nil)
+            }
             return .answered(response, stored: await keep(kept, for: exchange) ? kept : nil)
         }
         var streamed = response
-        let tee = CacheTee(stream, into: self, under: head, for: exchange)
+        // Of a part the head tells how long it is, also if it is everything.
+        let count = head.parts?.count ?? (response.statusCode == 206 ? head.contentLength : nil)
+        let tee = CacheTee(stream, into: self, under: head, for: exchange, expecting: count)
         streamed.bytes = await tee.stream()
         if readsItself { await tee.readAll(of: streamed.bytes) }
         return .answered(streamed, stored: nil)
     }
 
     /// Whether others may find it: not if the request as it was sent carries a credential that the cache has not seen.
-    private func isFit(_ response: PulseResponse, for exchange: CacheExchange) -> Bool {
+    func isFit(_ response: PulseResponse, for exchange: CacheExchange) -> Bool {
         // A plugin may have changed the answer, so that it no longer says what was sent.
         let unseen =
             exchange.unseenCredential(in: response.request) ?? exchange.unseenCredential(in: exchange.context.call.sent)
@@ -190,4 +197,8 @@ final class CacheKeeper: Sendable {
         }
         if isFirst { context.emit(.warning("the cache's store fails: \(PulseError(wrapping: error))")) }
     }
+}
+
+extension CachedHead {
+    var contentLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
 }

@@ -171,6 +171,10 @@ extension CachePlugin {
             await keeper.remove(.key(exchange.key), in: exchange.context)
             let anew = CacheFetch(exchange: exchange, stored: [], conditions: nil, cache: keeper)
             return try await finish(await anew.outcome(of: next), anew, next)
+        case .completed(let response):
+            keeper.counters.withLock { $0.revalidations += 1 }
+            exchange.context.emit(.cacheRevalidated(exchange.context.summary))
+            return response
         case .standIn(let index, let use, let refused):
             guard let response = try await hit(fetch.stored, index, use, exchange) else { return refused }
             refused.bytes?.cancel()
@@ -192,7 +196,7 @@ extension CachePlugin {
         case .failed(let error): return try await standIn(for: error, fetch)
         // The server would tell each of them the same, and it has trouble enough.
         case .standIn: return try await ownStandIn(fetch, isDisconnected: false)
-        case .answered, .confirmed: return nil
+        case .answered, .confirmed, .completed: return nil
         }
         let plan = keeper.policy.plan(
             for: exchange.rules, mode: exchange.mode, stored: [shared.head], now: exchange.context.clock.now)
@@ -222,6 +226,7 @@ extension CachePlugin {
     private func ownStandIn(_ fetch: CacheFetch, isDisconnected: Bool) async throws -> PulseResponse? {
         let (exchange, heads) = (fetch.exchange, fetch.stored.map(\.head))
         guard let index = keeper.policy.select(from: heads, for: exchange.rules),
+            exchange.rules.isAnswerable(by: heads[index]),
             let use = keeper.policy.useAfterFailure(
                 of: heads[index], exchange.rules, exchange.mode, isDisconnected: isDisconnected,
                 now: exchange.context.clock.now)
@@ -250,7 +255,7 @@ extension CachePlugin {
         case .answered(_, let stored?): shared = stored
         case .confirmed(let confirmed, isKept: true): shared = confirmed
         case .failed: return true
-        case .answered, .confirmed, .standIn: return false
+        case .answered, .confirmed, .completed, .standIn: return false
         }
         return CacheFreshness(of: shared.head, by: keeper.policy, now: exchange.context.clock.now).isUsableByOthers
     }

@@ -10,7 +10,7 @@ extension CachePolicy {
     ) -> CachePlan {
         guard canAnswer(request) else { return .bypass }
         let selected = mode == .reload ? nil : select(from: stored, for: request)
-        if let selected,
+        if let selected, request.isAnswerable(by: stored[selected]),
             let use = use(CacheFreshness(of: stored[selected], by: self, now: now), for: request, mode)
         {
             return .serve(selected, use)
@@ -23,7 +23,9 @@ extension CachePolicy {
 
     /// Whether a stored answer could answer the request at all.
     func canAnswer(_ request: CachedRequest) -> Bool {
-        guard !request.isConditional else { return false }
+        guard !request.isForServerAlone else { return false }
+        // A condition on anything but a reading of the resource is not one that a cache can judge.
+        if request.conditions != nil, !answersConditionalRequests || request.method == .query { return false }
         switch request.method {
         case .get: return true
         case .head, .query: return rules == .rfc9111
@@ -134,18 +136,26 @@ extension CachePolicy {
 
     // MARK: Asking
 
-    /// RFC 9111, section 4.3.1: every stored answer's entity tag, and the date of the one that matches.
+    /// RFC 9111, section 4.3.1: the entity tag of every stored answer that could be used, and the date of the one that
+    /// matches. One that lacks bytes cannot be used: a 304 would not bring them.
     private func conditions(
         for request: CachedRequest, _ mode: RequestOptions.Cache, _ stored: [CachedHead], _ selected: Int?
     ) -> CacheConditions? {
         // An answer to HEAD is never a body, and what must not be stored cannot be put together with what is.
         guard mode != .reload, request.method != .head, !request.directives.noStore else { return nil }
+        if let selected, !request.isAnswerable(by: stored[selected]) {
+            return rest(for: request, of: stored[selected], selected).map {
+                CacheConditions(entityTags: [], lastModified: nil, rest: $0)
+            }
+        }
         var tags: [String] = []
-        for head in stored {
+        for head in stored where request.isAnswerable(by: head) {
             guard let tag = EntityTag(of: head.headers)?.text, !tags.contains(tag) else { continue }
             tags.append(tag)
         }
-        let lastModified = selected.flatMap { Self.lastModified(of: stored[$0]) }
+        // Beside tags of the caller's a date would count for nothing.
+        let lastModified =
+            request.conditions?.ifNoneMatch == nil ? selected.flatMap { Self.lastModified(of: stored[$0]) } : nil
         return tags.isEmpty && lastModified == nil ? nil : CacheConditions(entityTags: tags, lastModified: lastModified)
     }
 

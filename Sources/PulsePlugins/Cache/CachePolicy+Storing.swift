@@ -7,6 +7,8 @@ import PulseStorage
 struct CachedAnswer: Sendable {
     let statusCode: Int
     let headers: HTTPHeaders
+    /// The bytes of its body; nil while they are still to come.
+    var bodyLength: Int?
     /// When its request left, by the wall clock.
     let requestTime: Date
     /// When it came, by the wall clock.
@@ -25,20 +27,27 @@ extension CachePolicy {
         if answer.statusCode == 304, let conditions {
             return confirmation(by: answer, of: stored, selected, conditions, request)
         }
+        if let rest = conditions?.rest, answer.statusCode == 206 || answer.statusCode == 416 {
+            return completion(by: answer, of: stored[rest.index], rest, request) ?? .refetch
+        }
         if Self.meansThatTheServerFailed(answer.statusCode),
-            let selected, let use = useAfterFailure(of: stored[selected], request, mode, now: answer.responseTime)
+            let selected, request.isAnswerable(by: stored[selected]),
+            let use = useAfterFailure(of: stored[selected], request, mode, now: answer.responseTime)
         {
             return .serveStale(selected, use)
         }
         if request.method == .head {
             return selected.map { afterHead(answer, stored[$0], $0, request) } ?? .pass
         }
+        if answer.statusCode == 206 {
+            return partVerdict(on: answer, to: request, selected.map { stored[$0] })
+        }
         if mayStore(answer, to: request), let head = head(of: answer, for: request) { return .store(head) }
         // The new answer may not be kept, so the stored one is outdated. Not if only this request forbids storing, or
         // if the server merely cannot or will not answer now.
         let isVerdict =
-            answer.statusCode < 500 && ![206, 304, 408, 425, 429].contains(answer.statusCode)
-            && !Self.asksWho(answer.statusCode)
+            answer.statusCode < 500 && ![304, 408, 425, 429].contains(answer.statusCode)
+            && !Self.asksWho(answer.statusCode) && !Self.isAboutRange(answer.statusCode, request)
         return selected != nil && isVerdict && !request.directives.noStore ? .replace : .pass
     }
 
@@ -46,17 +55,26 @@ extension CachePolicy {
 
     /// Whether the answer may be stored (RFC 9111, section 3).
     func mayStore(_ answer: CachedAnswer, to request: CachedRequest) -> Bool {
-        guard !request.directives.noStore, request.method == .get || request.method == .query else { return false }
+        guard !request.directives.noStore, request.method == .get || request.method == .query,
+            !Self.isAboutRange(answer.statusCode, request)
+        else { return false }
         return isStorable(answer.statusCode, answer.headers)
     }
 
+    /// Whether a response may speak of the range that was asked for, and not of the whole.
+    private static func isAboutRange(_ status: Int, _ request: CachedRequest) -> Bool {
+        request.asksForRange && (status == 400 || status == 416)
+    }
+
     /// The same, as far as the answer alone decides.
-    func isStorable(_ status: Int, _ headers: HTTPHeaders) -> Bool {
+    ///
+    /// - Parameter isPart: whether a 206 is one that can be stored.
+    func isStorable(_ status: Int, _ headers: HTTPHeaders, isPart: Bool = false) -> Bool {
         let control = CacheControl(of: headers)
         if case .timeToLive = rules { return status == 200 && !control.noStore && !headers.varyOnEverything }
-        // A final answer, whole. Parts are not combined (section 3.4), a 304 is no answer by itself.
-        guard (200...599).contains(status), status != 206, status != 304, !headers.contains("Content-Range")
-        else { return false }
+        // A final answer; a 304 is none by itself. With any status but 206 and 416 a `Content-Range` has no meaning,
+        // and is stored like any other field (RFC 9110, section 14.4).
+        guard (200...599).contains(status), status != 206 || isPart, status != 304 else { return false }
         // Such an answer is about the credential, which an account's entries outlive: the next token would be refused
         // unasked.
         guard !Self.asksWho(status) else { return false }
@@ -76,18 +94,18 @@ extension CachePolicy {
         status == 401 || status == 407
     }
 
-    /// RFC 9110, section 15.1, without 206.
+    /// RFC 9110, section 15.1.
     static func isHeuristicallyCacheable(_ status: Int) -> Bool {
         switch status {
-        case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
+        case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
         default: false
         }
     }
 
-    /// Whether RFC 9110 defines the status: these rules are then enough to store it, except for 206 and 304.
+    /// Whether RFC 9110 defines the status: these rules are then enough to store it, except for 304.
     private static func understands(_ status: Int) -> Bool {
         switch status {
-        case 200...205, 300...303, 305, 307, 308, 400...417, 421, 422, 426, 500...505: true
+        case 200...206, 300...303, 305, 307, 308, 400...417, 421, 422, 426, 500...505: true
         default: false
         }
     }

@@ -12,8 +12,15 @@ extension CachePolicy {
         _ request: CachedRequest
     ) -> CacheVerdict {
         let asked = stored.indices.filter { index in
-            EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
+            guard request.isAnswerable(by: stored[index]) else { return false }
+            return EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
                 || index == selected && conditions.lastModified != nil
+        }
+        // Where the caller asks about tags of its own too, only a tag tells which of the questions this answers.
+        if let own = request.conditions, own.ifNoneMatch != nil {
+            guard let tag = EntityTag(of: answer.headers) else { return .refetch }
+            let isStored = asked.contains { EntityTag(of: stored[$0].headers)?.names(tag) == true }
+            if !isStored, own.entityTags.contains(where: { $0.names(tag) }) { return .replace }
         }
         guard let index = confirmed(by: answer.headers, of: stored, asked, selected) else {
             return reused(by: answer.headers, of: stored, asked).map { .reuse($0) } ?? .refetch
@@ -23,10 +30,10 @@ extension CachePolicy {
         (head.requestTime, head.responseTime) = (answer.requestTime, answer.responseTime)
         let fields = Self.selectingFields(head.headers, of: request)
         if let fields { head.selectingFields = fields }
-        let whole = CachedAnswer(
-            statusCode: head.statusCode, headers: head.headers, requestTime: head.requestTime,
-            responseTime: head.responseTime)
-        return .confirm(index, head, keeps: fields != nil && mayStore(whole, to: request))
+        let keeps =
+            fields != nil && !request.directives.noStore
+            && isStorable(head.statusCode, head.headers, isPart: head.parts != nil)
+        return .confirm(index, head, keeps: keeps)
     }
 
     private func confirmed(

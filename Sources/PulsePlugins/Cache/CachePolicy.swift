@@ -11,6 +11,12 @@ public struct CachePolicy: Sendable, Hashable {
     }
 
     let rules: Rules
+    /// Whether a caller's own conditions are judged here.
+    private(set) var answersConditionalRequests = false
+
+    private init(rules: Rules) {
+        self.rules = rules
+    }
 
     /// HTTP's own rules for a private cache: RFC 9111, with `stale-while-revalidate` and `stale-if-error` (RFC 5861)
     /// and `immutable` (RFC 8246).
@@ -20,6 +26,16 @@ public struct CachePolicy: Sendable, Hashable {
     /// Zero, a negative number and NaN keep nothing fresh.
     public static func timeToLive(_ seconds: TimeInterval) -> CachePolicy {
         CachePolicy(rules: .timeToLive(seconds > 0 ? seconds : 0))
+    }
+
+    /// The same rules, which also answer a request with an `If-None-Match` or `If-Modified-Since` of the caller's own:
+    /// with a 304 if the stored response is fresh and is what the caller has, else with the whole response (RFC 9111,
+    /// section 4.3.2). For apps that have a store of their own behind the client. Without this such requests pass by
+    /// the cache, as they do under any policy if they have `If-Match`, `If-Unmodified-Since` or a range as well.
+    public func answeringConditionalRequests() -> CachePolicy {
+        var policy = self
+        policy.answersConditionalRequests = true
+        return policy
     }
 }
 
@@ -52,36 +68,24 @@ struct CacheUse: Sendable, Equatable {
     }
 }
 
-/// The fields that ask whether a stored answer still holds (RFC 9111, section 4.3.1).
-struct CacheConditions: Sendable, Equatable {
-    /// For `If-None-Match`: those of every answer stored for the URL.
-    let entityTags: [String]
-    /// For `If-Modified-Since`: of the answer that matches the request.
-    let lastModified: String?
-
-    var fields: [(name: String, value: String)] {
-        var fields: [(name: String, value: String)] = []
-        if !entityTags.isEmpty { fields.append(("If-None-Match", entityTags.joined(separator: ", "))) }
-        if let lastModified { fields.append(("If-Modified-Since", lastModified)) }
-        return fields
-    }
-}
-
 /// What is to be done with an answer of the server.
 // Indirect where it holds a head, so that it takes little room in the frames of asynchronous functions.
 enum CacheVerdict: Sendable, Equatable {
     /// It concerns nothing that is stored.
     case pass
-    /// It is stored, under this head.
+    /// It is stored, under this head: a whole response, or a part (RFC 9111, section 3.3).
     indirect case store(CachedHead)
     /// The stored answer of that index holds and is served with this head; kept only if `keeps`.
     indirect case confirm(Int, CachedHead, keeps: Bool)
+    /// The response is the rest of the stored parts of that index: together they are served as a whole response with
+    /// this head, which is stored only if `keeps`.
+    indirect case complete(Int, CachedHead, keeps: Bool)
     /// The stored answer of that index holds and is served as it is stored: the 304 may not change it.
     case reuse(Int)
     /// The server cannot answer; the stored answer of that index may stand in.
     case serveStale(Int, CacheUse)
     /// It may not be stored, and what is stored goes.
     case replace
-    /// A 304 that matches none of the stored answers: the request goes out again, without conditions.
+    /// A response to a question of the cache that fits nothing stored: the request goes out again as it came.
     case refetch
 }

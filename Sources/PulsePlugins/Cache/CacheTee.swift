@@ -18,15 +18,22 @@ final class CacheTee: Sendable {
     private let source: ByteStream
     private let reader: Locked<ByteStream.Iterator>
     private let state = Locked<State>(.passing)
+    private let count = Locked(0)
+    private let expectedCount: Int?
     private let cache: CacheKeeper
     private let head: CachedHead
     private let exchange: CacheExchange
 
-    init(_ source: ByteStream, into cache: CacheKeeper, under head: CachedHead, for exchange: CacheExchange) {
+    /// - Parameter expectedCount: the bytes that the head speaks of, if it does: a body with more or fewer is not kept.
+    init(
+        _ source: ByteStream, into cache: CacheKeeper, under head: CachedHead, for exchange: CacheExchange,
+        expecting expectedCount: Int? = nil
+    ) {
         self.source = source
         reader = Locked(source.makeAsyncIterator())
         self.cache = cache
         self.head = head
+        self.expectedCount = expectedCount
         self.exchange = exchange
     }
 
@@ -70,12 +77,22 @@ final class CacheTee: Sendable {
         }
         guard case .writing(let writer) = state.withLock({ $0 }) else { return chunk }
         guard let chunk else {
+            guard expectedCount.map({ $0 == count.withLock { $0 } }) ?? true else {
+                giveUp()
+                return nil
+            }
+            guard head.parts == nil else {
+                await cache.commitPart(head, by: writer, for: exchange)
+                giveUp()
+                return nil
+            }
             let outcome = await cache.commit(head, for: exchange) { try await writer.commit(self.head) }
             // What it was to replace is past in any case.
             if outcome == .notKept { await cache.remove(.key(exchange.key), in: exchange.context) }
             giveUp()
             return nil
         }
+        count.withLock { $0 += chunk.count }
         var isTaken = false
         do {
             isTaken = try await writer.write(chunk)

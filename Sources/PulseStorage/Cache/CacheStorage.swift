@@ -3,7 +3,8 @@
 public import PulseCore
 
 /// A place where a cache keeps answers. What is kept and for how long is decided by others: a store only finds,
-/// replaces and, for want of room, forgets.
+/// replaces and, for want of room, forgets. A partial response is an entry like any other: its ``CachedHead/parts``
+/// tell which bytes its body has.
 ///
 /// Every method may be called from any thread and concurrently. Calls wait for them to end, cancelled ones too, so a
 /// method must wait for nothing but its own short work.
@@ -16,7 +17,7 @@ public protocol CacheStorage: Sendable {
     /// the one in its place is gone then too. Throws if it could not be written; the store is then as it was, or
     /// without that entry.
     ///
-    /// - Parameter response: its body may be one that this store gave, under another head.
+    /// - Parameter response: its body may be one that this store gave, or made of such, under another head.
     func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool
 
     /// A writer that takes a body piece by piece. Nothing can be found before ``CacheWriter/commit(_:)``.

@@ -31,11 +31,13 @@ public struct CachedHead: Sendable, Hashable {
     public var selectingFields: [SelectingField]
     /// The tags that the app gave the answer, for invalidation.
     public var tags: Set<String>
+    /// The ranges that the body consists of, if it is not the whole representation; nil for a whole response.
+    public var parts: CachedParts?
 
-    /// Makes a head; by default of an answer without selecting fields and tags.
+    /// Makes a head; by default of a whole response without selecting fields and tags.
     public init(
         statusCode: Int, headers: HTTPHeaders, requestTime: Date, responseTime: Date,
-        selectingFields: [SelectingField] = [], tags: Set<String> = []
+        selectingFields: [SelectingField] = [], tags: Set<String> = [], parts: CachedParts? = nil
     ) {
         self.statusCode = statusCode
         self.headers = headers
@@ -43,6 +45,7 @@ public struct CachedHead: Sendable, Hashable {
         self.responseTime = responseTime
         self.selectingFields = selectingFields
         self.tags = tags
+        self.parts = parts
     }
 }
 

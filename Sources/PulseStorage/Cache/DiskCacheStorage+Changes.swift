@@ -78,7 +78,12 @@ extension DiskCacheStorage {
         switch selection {
         case .all, .partition:
             // A killed process may have left a part of an answer, which tells nobody whose it is.
-            do { try DiskWriting.removeLeftovers(in: folder) } catch let error { failure = error }
+            do {
+                try DiskWriting.removeLeftovers(in: folder)
+                try folder.removeEarlierVersions()
+            } catch let error {
+                failure = error
+            }
         case .url, .key, .prefix, .tag: break
         }
         for partition in try partitions(of: selection) {

@@ -133,5 +133,6 @@ struct MemoryShelf: Sendable {
             + head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
             + head.selectingFields.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.utf8.count ?? 0) + 32 }
             + head.tags.reduce(0) { $0 + $1.utf8.count + 32 }
+            + (head.parts?.ranges.count ?? 0) * MemoryLayout<Range<Int>>.size
     }
 }

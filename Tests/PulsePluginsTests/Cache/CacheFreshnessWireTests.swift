@@ -217,8 +217,27 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test(arguments: ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range"])
-    func conditionsAndRangesOfTheCallerBypassTheCache(name: String) async throws {
+    /// RFC 9111, section 5.3: anything else lies in the past.
+    @Test(arguments: [
+        ("Thu, 18 Aug 2050 02:01:18 GMT", true), ("THU, 18 AUG 2050 02:01:18 gMT", true),
+        ("Thursday, 18-Aug-50 02:01:18 GMT", true), ("Thu Aug 18 02:01:18 2050", true),
+        ("Mon Aug  8 02:01:18 2050", true), ("Sun, 21 Nov 2286 04:46:39 GMT", true),
+        ("Thu, 18  Aug  2050 02:01:18 GMT", false), ("Thu, 18 Aug 2050 02:01:18 UTC", false),
+        ("Thu, 18 Aug 2050 02:01:18", false), ("Thu, 18 Aug 50 02:01:18 GMT", false),
+        ("Thu 18 Aug 2050 02:01:18 GMT", false), ("Thu, 18-Aug-2050 02:01:18 GMT", false),
+        ("Thu, 18 Aug 2050 02.01.18 GMT", false), ("Thu, 18 Aug 2050 2:01:18 GMT", false),
+        ("Thu, 18 Aug 2050 02:01:18 GMT, Thu, 18 Aug 2050 02:01:19 GMT", false), ("0", false),
+    ])
+    func aDateIsOneByTheGrammarAlone(expires: String, isDate: Bool) async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Expires": expires])
+            try await stage.get()
+            #expect(try await stage.isFromNetwork() == !isDate)
+        }
+    }
+
+    @Test(arguments: ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"])
+    func conditionsOfTheCallerBypassTheCache(name: String) async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()

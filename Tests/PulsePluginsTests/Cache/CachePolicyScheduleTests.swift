@@ -26,9 +26,11 @@ struct CachePolicyScheduleTests {
             let (method, headers) = random.request()
             let mode = random.mode()
             let stored = random.stored(for: method, headers)
-            let reference = ReferencePolicy(method: method, request: headers, mode: mode, stored: stored)
+            let judges = random.chance(2)
+            let reference = ReferencePolicy(
+                method: method, request: headers, mode: mode, stored: stored, judgesConditions: judges)
             let request = CachedRequest(method: method, headers: headers)
-            let policy = CachePolicy.rfc9111
+            let policy = judges ? CachePolicy.rfc9111.answeringConditionalRequests() : .rfc9111
 
             let plan = policy.plan(for: request, mode: mode, stored: stored, now: now)
             let expected = reference.plan(now: now)
@@ -39,9 +41,24 @@ struct CachePolicyScheduleTests {
                 return
             }
             plans[plan.name, default: 0] += 1
+            if case .serve(let index, _) = plan {
+                let length = random.pick([0, 1, 10])
+                let form = request.form(of: stored[index], bodyLength: length)
+                let expected = reference.form(of: stored[index], bodyLength: length)
+                if form != expected {
+                    Issue.record(
+                        """
+                        seed \(seed), step \(step): \(String(describing: form)) for \(String(describing: expected)), \
+                        \(headers) \(stored[index]) \(length)
+                        """)
+                    return
+                }
+                plans[form?.name ?? "nothing", default: 0] += 1
+            }
             guard case .forward(let conditions) = plan else { continue }
+            if conditions?.rest != nil { plans["rest", default: 0] += 1 }
 
-            let answer = random.answer(about: stored)
+            let answer = random.answer(about: stored, conditions, isRange: request.range != .whole)
             let verdict = policy.verdict(
                 on: answer, to: request, mode: mode, stored: stored, conditions: conditions)
             let expectedVerdict = reference.verdict(on: answer, conditions: conditions)
@@ -56,7 +73,9 @@ struct CachePolicyScheduleTests {
             plans[verdict.name, default: 0] += 1
             let isDisconnected = random.chance(2)
             let use = policy.select(from: stored, for: request).flatMap {
-                policy.useAfterFailure(of: stored[$0], request, mode, isDisconnected: isDisconnected, now: now)
+                !request.isAnswerable(by: stored[$0])
+                    ? nil
+                    : policy.useAfterFailure(of: stored[$0], request, mode, isDisconnected: isDisconnected, now: now)
             }
             let expectedUse = reference.useAfterFailure(isDisconnected: isDisconnected, now: now)
             if use != expectedUse {
@@ -67,9 +86,10 @@ struct CachePolicyScheduleTests {
         // A generator that never meets a branch would compare nothing.
         for name in [
             "bypass", "serve", "forward", "gatewayTimeout", "cacheMiss", "pass", "store", "confirm", "reuse",
-            "serveStale", "replace", "refetch",
+            "serveStale", "replace", "refetch", "complete", "storePart", "rest", "whole", "part", "unsatisfiable",
+            "notModified",
         ] {
-            #expect(plans[name, default: 0] > Self.steps / 2_000, "\(name) in \(plans)")
+            #expect(plans[name, default: 0] > Self.steps / 4_000, "\(name) in \(plans)")
         }
     }
 }
@@ -86,11 +106,23 @@ extension CachePlan {
     }
 }
 
+extension CacheForm {
+    fileprivate var name: String {
+        switch self {
+        case .whole: "whole"
+        case .part: "part"
+        case .unsatisfiable: "unsatisfiable"
+        case .notModified: "notModified"
+        }
+    }
+}
+
 extension CacheVerdict {
     fileprivate var name: String {
         switch self {
         case .pass: "pass"
-        case .store: "store"
+        case .store(let head): head.parts == nil ? "store" : "storePart"
+        case .complete: "complete"
         case .confirm: "confirm"
         case .reuse: "reuse"
         case .serveStale: "serveStale"

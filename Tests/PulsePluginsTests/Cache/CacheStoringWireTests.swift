@@ -62,12 +62,30 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func a206PassesAndIsNotStored() async throws {
+    @Test func a206ThatNobodyAskedForPassesAndIsNotStored() async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", status: 206, ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-5/6"])
             try await stage.get()
             #expect(try await stage.text() == "body 2 network")
         }
+    }
+
+    /// Its bytes are no one's to change (RFC 9110, section 8.4).
+    @Test func aCodingThatIsNotKnownIsStoredAsItCame() async throws {
+        let client = PulseClient(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
+            plugins: [.cache(policy: .rfc9111)],
+            transport: MockTransport { request in
+                PulseResponse(
+                    statusCode: 200, headers: ["Cache-Control": "max-age=60", "Content-Encoding": "aws-chunked"],
+                    data: Data("5;sig\r\n".utf8), request: request)
+            })
+        for origin in [PulseResponse.Origin.mock, .cache] {
+            let response = try await client.rawRequest(Request<EmptyResponse>(.get, "/a"))
+            #expect(response.origin == origin && response.data == Data("5;sig\r\n".utf8))
+            #expect(response.headers["Content-Encoding"] == "aws-chunked")
+        }
+        await client.shutdown()
     }
 
     @Test func anIncompleteBodyIsNotStored() async throws {
@@ -199,6 +217,17 @@ struct CacheStoringWireTests {
             stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
             try await stage.get("/a", ["Accept-Language": "en, fr"])
             #expect(try await stage.text("/a", ["Accept-Language": "en,fr "]) == "body 1 cache")
+        }
+    }
+
+    @Test func preferencesOfOneMeaningAreOneVariant() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language, Accept-Encoding"])
+            try await stage.get("/a", ["Accept-Language": "en, de;q=0.50", "Accept-Encoding": "gzip, br"])
+            let same = ["Accept-Language": "DE;q=0.5,EN;q=1", "Accept-Encoding": "br , GZIP"]
+            #expect(try await stage.text("/a", same) == "body 1 cache")
+            let other = ["Accept-Language": "de, en;q=0.5", "Accept-Encoding": "gzip, br"]
+            #expect(try await stage.text("/a", other) == "body 2 network")
         }
     }
 

@@ -88,7 +88,27 @@ struct RandomMessages {
         pick(["\"a\"", "\"b\"", "W/\"a\"", "W/\"b\"", "\"\"", "unquoted", "\"a b\"", "\"c\"", "w/\"a\""])
     }
 
-    private func language() -> String { pick(["en", "fr", "en, fr", "en,fr", " en ,fr", "de"]) }
+    private func language() -> String {
+        pick([
+            "en", "fr", "en, fr", "en,fr", " en ,fr", "de", "FR, En", "fr;q=1.0,en", "en,,fr,en", "en;q=0.50",
+            "en; q=.5",
+            "fr,en;q=0.5", "en ;Q=0.5, fr", "en;q=1.5", "en;x=\"a, b\"",
+        ])
+    }
+
+    func range() -> String {
+        pick([
+            "bytes=0-4", "bytes=5-", "bytes=-3", "Bytes=3-3", "bytes=2-6", "bytes=0-99", "bytes=90-", "bytes=-0",
+            "bytes=6-",
+            "bytes=2-1", "bytes=0-1,4-5", "items=0-1", "x", "bytes= 0-1,", "bytes=0-x,1-2",
+            "bytes=99999999999999999999-",
+        ])
+    }
+
+    private func parts() -> CachedParts? {
+        let ranges = pick([[0..<5], [5..<10], [0..<2, 4..<6], [3..<7], [0..<1, 2..<3, 8..<10], [0..<9]])
+        return CachedParts(ranges: ranges, length: pick([10, 10, 12, nil]))
+    }
 
     // MARK: Messages
 
@@ -98,11 +118,13 @@ struct RandomMessages {
         if chance(4) { headers[pick(["X-A", "x-a"])] = pick(["1", "2", ""]) }
         if chance(3) { headers[pick(["Cache-Control", "cache-control"])] = requestControl() }
         if chance(12) { headers["Pragma"] = pick(["no-cache", "x, no-cache", "none"]) }
-        if chance(20) {
-            headers[
-                pick(["Range", "If-None-Match", "if-modified-since", "If-Range", "If-Match", "If-Unmodified-Since"])] =
-                "x"
+        if chance(5) {
+            headers[pick(["Range", "range"])] = range()
+            if chance(3) { headers["If-Range"] = chance(2) ? tag() : date() }
         }
+        if chance(12) { headers["If-None-Match"] = pick([tag(), tag() + ", " + tag(), "*", "x"]) }
+        if chance(12) { headers["if-modified-since"] = date() }
+        if chance(40) { headers[pick(["If-Range", "If-Match", "If-Unmodified-Since"])] = tag() }
         let method: HTTPMethod = chance(3) ? pick([.head, .query, .post, .put, .options, .delete]) : .get
         return (method, headers)
     }
@@ -137,26 +159,48 @@ struct RandomMessages {
             if chance(4) { fields.append(.init(name: "accept-language", value: pick(["en", "fr", "en,fr", nil]))) }
             if chance(6) { fields.append(.init(name: "x-a", value: pick(["1", "2", nil]))) }
             if chance(40) { fields = [.init(name: "*", value: nil)] }
+            let parts = chance(3) ? parts() : nil
+            let status = pick([200, 200, 200, 200, 404, 301, 302, 299, 500])
             return CachedHead(
-                statusCode: pick([200, 200, 200, 200, 404, 301, 302, 299, 500]), headers: headers(isStored: true),
+                statusCode: parts == nil ? status : 206, headers: headers(isStored: true),
                 requestTime: Date(timeIntervalSince1970: responseTime - TimeInterval(number(20)) / 2 + 1),
-                responseTime: Date(timeIntervalSince1970: responseTime), selectingFields: fields)
+                responseTime: Date(timeIntervalSince1970: responseTime), selectingFields: fields, parts: parts)
         }
     }
 
-    mutating func answer(about stored: [CachedHead]) -> CachedAnswer {
+    mutating func answer(about stored: [CachedHead], _ conditions: CacheConditions?, isRange: Bool) -> CachedAnswer {
         let status =
             chance(3)
             ? 304
-            : pick([200, 200, 200, 200, 200, 203, 204, 206, 299, 301, 302, 404, 410, 416, 500, 501, 502, 503, 504])
+            : conditions?.rest != nil || isRange && chance(2)
+                ? 206
+                : pick([
+                    200, 200, 200, 200, 200, 203, 204, 206, 299, 301, 302, 400, 404, 410, 416, 500, 501, 502, 503, 504,
+                ])
         var headers = headers(isStored: false)
+        var bodyLength: Int?
+        if status == 206 {
+            var range = pick([0..<5, 5..<10, 2..<7, 0..<10, 6..<12])
+            if let rest = conditions?.rest, !chance(4) {
+                range = rest.start..<(rest.end ?? 10)
+                if range.isEmpty { range = 0..<1 }
+                if !chance(4) {
+                    headers[rest.validator.text.hasPrefix("\"") ? "ETag" : "Last-Modified"] = rest.validator.text
+                }
+            }
+            let length = pick(["10", "10", "10", "10", "10", "12", "*", "x"])
+            headers["Content-Range"] =
+                "\(pick(["bytes", "bytes", "bytes", "bytes", "items"])) \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
+            if chance(30) { headers["Content-Range"] = nil }
+            bodyLength = pick([nil, range.count, range.count, range.count + 1])
+        }
         if let known = stored.randomElement(by: random), chance(2) {
             if let tag = known.headers["ETag"], chance(2) { headers["ETag"] = tag }
             if let changed = known.headers["Last-Modified"], chance(2) { headers["Last-Modified"] = changed }
         }
         let responseTime = start + 300 + TimeInterval(number(4_000)) / 4
         return CachedAnswer(
-            statusCode: status, headers: headers,
+            statusCode: status, headers: headers, bodyLength: bodyLength,
             requestTime: Date(timeIntervalSince1970: responseTime - TimeInterval(number(10)) + 1),
             responseTime: Date(timeIntervalSince1970: responseTime))
     }

@@ -11,18 +11,19 @@ extension ReferencePolicy {
     func mayStore(status: Int, _ headers: HTTPHeaders) -> Bool {
         // "the request method is understood by the cache"
         guard method == .get || method == .query, !Self.has("no-store", requestDirectives) else { return false }
+        // Ours: what is said of a range is not said of the whole.
+        if field("range") != nil, status == 400 || status == 416 { return false }
         return isStorable(status: status, headers)
     }
 
-    func isStorable(status: Int, _ headers: HTTPHeaders) -> Bool {
-        // "the response status code is final"; 206 and 304 are not understood.
-        guard status >= 200, status < 600, status != 206, status != 304 else { return false }
+    func isStorable(status: Int, _ headers: HTTPHeaders, isPart: Bool = false) -> Bool {
+        // "the response status code is final"; a 206 is understood as a part, a 304 is not.
+        guard status >= 200, status < 600, status != 206 || isPart, status != 304 else { return false }
         // Ours: what is said of a credential is not kept for the account that it stands for.
         if status == 401 || status == 407 { return false }
-        if headers["content-range"] != nil { return false }
         let directives = Self.directives(of: headers)
         let understood =
-            [200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 305, 307, 308, 421, 422, 426]
+            [200, 201, 202, 203, 204, 205, 206, 300, 301, 302, 303, 305, 307, 308, 421, 422, 426]
             + Array(400...417) + Array(500...505)
         // "if the response contains must-understand, the cache … ignores no-store" for a status it understands.
         if Self.has("must-understand", directives) {
@@ -71,20 +72,25 @@ extension ReferencePolicy {
         if answer.statusCode == 304, let conditions {
             return confirmation(headers, answer, conditions)
         }
+        if let rest = conditions?.rest, [206, 416].contains(answer.statusCode) {
+            return completion(headers, answer, rest) ?? .refetch
+        }
         if [500, 502, 503, 504].contains(answer.statusCode), let selected,
             let use = useAfterFailure(isDisconnected: false, now: answer.responseTime)
         {
             return .serveStale(selected, use)
         }
         if method == .head { return afterHead(headers, answer) }
+        if answer.statusCode == 206 { return part(headers, answer) }
         if mayStore(status: answer.statusCode, answer.headers), let fields = selecting(headers) {
             return .store(
                 CachedHead(
                     statusCode: answer.statusCode, headers: headers, requestTime: answer.requestTime,
                     responseTime: answer.responseTime, selectingFields: fields))
         }
+        if field("range") != nil, [400, 416].contains(answer.statusCode) { return .pass }
         if selected != nil, answer.statusCode < 500,
-            ![206, 304, 401, 407, 408, 425, 429].contains(answer.statusCode), !Self.has("no-store", requestDirectives)
+            ![304, 401, 407, 408, 425, 429].contains(answer.statusCode), !Self.has("no-store", requestDirectives)
         {
             return .replace
         }
@@ -96,12 +102,21 @@ extension ReferencePolicy {
         _ headers: HTTPHeaders, _ answer: CachedAnswer, _ conditions: CacheConditions
     ) -> CacheVerdict {
         var candidates: [Int] = []
-        for index in stored.indices {
+        for index in stored.indices where form(of: stored[index], bodyLength: 7) != nil {
             if let tag = Self.tag(stored[index].headers), conditions.entityTags.contains(tag) {
                 candidates.append(index)
             } else if index == selected, conditions.lastModified != nil {
                 candidates.append(index)
             }
+        }
+        func names(_ one: String?, _ other: String) -> Bool {
+            one.map { $0.replacingOccurrences(of: "W/", with: "") } == other.replacingOccurrences(of: "W/", with: "")
+        }
+        // Ours: the tags of the caller are asked about in the same request.
+        if field("if-none-match") != nil {
+            guard let tag = Self.tag(answer.headers) else { return .refetch }
+            let isKnown = candidates.contains { names(Self.tag(stored[$0].headers), tag) }
+            if !isKnown, ownTags.contains(where: { names($0, tag) }) { return .replace }
         }
         if let tag = Self.tag(answer.headers) {
             func opaque(_ tag: String?) -> String? { tag.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
@@ -133,7 +148,9 @@ extension ReferencePolicy {
         let fields = selecting(head.headers)
         if let fields { head.selectingFields = fields }
         return .confirm(
-            chosen, head, keeps: fields != nil && mayStore(status: head.statusCode, head.headers))
+            chosen, head,
+            keeps: fields != nil && !Self.has("no-store", requestDirectives)
+                && isStorable(status: head.statusCode, head.headers, isPart: head.parts != nil))
     }
 
     /// RFC 9111, section 3.2.
@@ -171,7 +188,9 @@ extension ReferencePolicy {
 
     /// RFC 9111, section 4.2.4, and RFC 5861, section 4.
     func useAfterFailure(isDisconnected: Bool, now: Date) -> CacheUse? {
-        guard let selected, mode != .reload, mode != .revalidate, !Self.has("no-cache", requestDirectives) else {
+        guard let selected, mode != .reload, mode != .revalidate, !Self.has("no-cache", requestDirectives),
+            form(of: stored[selected], bodyLength: 7) != nil
+        else {
             return nil
         }
         let judgement = Self.judge(stored[selected], now: now)

@@ -14,6 +14,7 @@ struct ReferencePolicy {
     let request: [String: String]
     let mode: RequestOptions.Cache
     let stored: [CachedHead]
+    var judgesConditions = false
 
     // MARK: RFC 9111, section 5.2: Cache-Control
 
@@ -105,7 +106,8 @@ struct ReferencePolicy {
     // MARK: RFC 9111, section 4.1: Vary
 
     func value(_ name: String) -> String? {
-        field(name)?.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        if name == "accept-language" { return field(name).map { Self.preferences($0) } }
+        return field(name)?.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             .joined(separator: ",")
     }
 
@@ -148,7 +150,7 @@ struct ReferencePolicy {
         return date
     }
 
-    static let heuristic = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+    static let heuristic = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
     static func lifetime(_ head: CachedHead) -> Double {
         let directives = directives(of: head.headers)
@@ -205,11 +207,10 @@ struct ReferencePolicy {
 
     func plan(now: Date) -> CachePlan {
         guard [.get, .head, .query].contains(method) else { return .bypass }
-        for name in ["range", "if-match", "if-none-match", "if-range", "if-modified-since", "if-unmodified-since"]
-        where field(name) != nil {
-            return .bypass
-        }
-        if mode != .reload, let selected {
+        for name in ["if-match", "if-unmodified-since"] where field(name) != nil { return .bypass }
+        if field("range") != nil, method != .get || hasOwnConditions || asked == .other { return .bypass }
+        if hasOwnConditions, !judgesConditions || method == .query { return .bypass }
+        if mode != .reload, let selected, form(of: stored[selected], bodyLength: 7) != nil {
             let judgement = Self.judge(stored[selected], now: now)
             if let revalidates = mayUse(judgement) { return .serve(selected, judgement.use(revalidates)) }
         }
@@ -279,12 +280,15 @@ struct ReferencePolicy {
 
     var conditions: CacheConditions? {
         if mode == .reload || method == .head || Self.has("no-store", requestDirectives) { return nil }
+        if let selected, form(of: stored[selected], bodyLength: 7) == nil {
+            return rest(selected).map { CacheConditions(entityTags: [], lastModified: nil, rest: $0) }
+        }
         var tags: [String] = []
-        for head in stored {
+        for head in stored where form(of: head, bodyLength: 7) != nil {
             if let tag = Self.tag(head.headers), !tags.contains(tag) { tags.append(tag) }
         }
         var changed: String?
-        if let selected, let text = stored[selected].headers["last-modified"],
+        if let selected, field("if-none-match") == nil, let text = stored[selected].headers["last-modified"],
             HTTPDate.parse(text, now: stored[selected].responseTime) != nil
         {
             changed = text

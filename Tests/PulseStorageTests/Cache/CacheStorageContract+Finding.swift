@@ -78,6 +78,16 @@ extension CacheStorageContract {
             #expect(found.body.count == 0)
             #expect(try await found.body.data().isEmpty)
             #expect(try await found.body.stream().collect(upTo: 1).isEmpty)
+        case .keepsWhichPartsABodyHas:
+            for length in [nil, 20, Int.max - 1] {
+                var head = CachedHead.test()
+                head.parts = CachedParts(ranges: [0..<2, 5..<8], length: length)
+                #expect(try await store.put("01567", key, head))
+                #expect(await store.responses(for: key).map(\.head) == [head])
+            }
+            // A whole response takes their place.
+            try await store.put("whole", key)
+            #expect(await store.responses(for: key).map(\.head.parts) == [nil])
         default:
             let texts = [
                 "/\u{0}", "/../../etc/passwd", "/é\u{301}👩‍👩‍👧", "/\r\n", "/" + String(repeating: "x", count: 5_000),

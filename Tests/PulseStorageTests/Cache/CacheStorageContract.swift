@@ -30,6 +30,7 @@ enum CacheStorageContract: String, CaseIterable, Sendable, CustomTestStringConve
     case keepsQueriesApartByTheirBody
     case keepsHeadersInOrderAndRepeated
     case keepsAnEmptyBody
+    case keepsWhichPartsABodyHas
     case keepsHostileText
     case countsWhatItKeeps
 
@@ -51,7 +52,8 @@ enum CacheStorageContract: String, CaseIterable, Sendable, CustomTestStringConve
         case .letsGoOfTheLeastRecentlyUsedForCount, .letsGoOfTheLeastRecentlyUsedForBytes, .forgetsAURLInAllPartitions,
             .forgetsAPrefix, .forgetsATag, .forgetsAPartition, .forgetsEverything, .countsWhatItKeeps:
             try await checkLettingGo(store)
-        case .keepsQueriesApartByTheirBody, .keepsHeadersInOrderAndRepeated, .keepsAnEmptyBody, .keepsHostileText:
+        case .keepsQueriesApartByTheirBody, .keepsHeadersInOrderAndRepeated, .keepsAnEmptyBody, .keepsHostileText,
+            .keepsWhichPartsABodyHas:
             try await checkContents(store)
         }
     }

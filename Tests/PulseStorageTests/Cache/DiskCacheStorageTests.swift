@@ -40,12 +40,52 @@ struct DiskCacheStorageTests {
     @Test(arguments: [CacheSelection.all, .partition("account:alice")])
     func whatAKilledProcessWasWritingGoesWithEverything(selection: CacheSelection) async throws {
         try await TestFolder.run { folder in
-            let rest = folder.url.appendingPathComponent("v1/tmp/0-killed")
+            let rest = folder.url.appendingPathComponent("v2/tmp/0-killed")
             try FileManager.default.createDirectory(
                 at: rest.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data("half an answer".utf8).write(to: rest)
             _ = try await folder.store().remove(selection)
             #expect(!FileManager.default.fileExists(atPath: rest.path))
+        }
+    }
+
+    /// Whether by a selection of everything, or by the look through the folder.
+    @Test(arguments: [CacheSelection?.some(.all), .some(.partition("account:alice")), nil])
+    func filesOfAnEarlierFormatAreAMissAndGo(selection: CacheSelection?) async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            try await store.put("old", .test("/a"))
+            _ = await store.usage()
+            let earlier = folder.url.appendingPathComponent("v1")
+            try FileManager.default.moveItem(at: folder.url.appendingPathComponent("v2"), to: earlier)
+            let next = folder.store()
+            if let selection { _ = try await next.remove(selection) } else { _ = await next.usage() }
+            #expect(try await next.texts(.test("/a")).isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: earlier.path))
+        }
+    }
+
+    @Test func aFileOfAnEarlierFormatUnderALaterNameIsDamage() async throws {
+        try await TestFolder.run { folder in
+            try await folder.store().put("old", .test("/a"))
+            let file = try #require(folder.files.first)
+            var bytes = try Data(contentsOf: file)
+            bytes[bytes.count - 3] = 1
+            try bytes.write(to: file)
+            #expect(try await folder.store().texts(.test("/a")).isEmpty)
+        }
+    }
+
+    /// A file whose parts are not as long as its body would be read in wrong places.
+    @Test func partsThatDoNotFitTheBodyAreDamage() async throws {
+        try await TestFolder.run { folder in
+            let parts = try #require(CachedParts(ranges: [0..<2, 5..<9], length: 20))
+            var head = CachedHead.test()
+            head.parts = parts
+            try await folder.store().put("12345", .test("/a"), head)
+            #expect(await folder.store().responses(for: .test("/a")).isEmpty)
+            try await folder.store().put("123456", .test("/a"), head)
+            #expect(await folder.store().responses(for: .test("/a")).map(\.head) == [head])
         }
     }
 

@@ -28,7 +28,7 @@ struct TestFolder: Sendable {
     }
 
     var files: [URL] {
-        everything.filter { !$0.path.contains("/tmp/pulse") || !$0.path.contains("/v1/tmp") }.filter {
+        everything.filter { !$0.path.contains("/tmp/pulse") || !$0.path.contains("/v2/tmp") }.filter {
             (try? FileManager.default.attributesOfItem(atPath: $0.path))?[.type] as? FileAttributeType == .typeRegular
         }
     }

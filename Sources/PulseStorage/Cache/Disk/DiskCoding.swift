@@ -46,6 +46,13 @@ struct DiskWriter {
         }
         append(UInt32(truncatingIfNeeded: head.tags.count))
         for tag in head.tags.sorted() { append(tag) }
+        append(UInt32(truncatingIfNeeded: head.parts?.ranges.count ?? 0))
+        for range in head.parts?.ranges ?? [] {
+            append(UInt64(range.lowerBound))
+            append(UInt64(range.upperBound))
+        }
+        // The length of what has parts is never 0.
+        if let parts = head.parts { append(UInt64(parts.length ?? 0)) }
     }
 }
 
@@ -113,10 +120,26 @@ struct DiskReader {
                 guard let name = reader.text(), let value = reader.optionalText() else { return nil }
                 return CachedHead.SelectingField(name: name, value: value)
             }),
-            let tags = list({ $0.text() })
+            let tags = list({ $0.text() }), let parts = self.parts()
         else { return nil }
         return CachedHead(
             statusCode: Int(clamping: status), headers: HTTPHeaders(headers), requestTime: requestTime,
-            responseTime: responseTime, selectingFields: selecting, tags: Set(tags))
+            responseTime: responseTime, selectingFields: selecting, tags: Set(tags), parts: parts)
     }
+
+    /// Nil if they are damaged, else the parts, or none for a whole response.
+    private mutating func parts() -> CachedParts?? {
+        let ranges = list { reader -> Range<Int>? in
+            guard let start = reader.offset(), let end = reader.offset(), start < end else { return nil }
+            return start..<end
+        }
+        guard let ranges else { return nil }
+        guard !ranges.isEmpty else { return .some(nil) }
+        guard let length = offset(), let parts = CachedParts(ranges: ranges, length: length > 0 ? length : nil) else {
+            return nil
+        }
+        return parts
+    }
+
+    private mutating func offset() -> Int? { number(UInt64.self).flatMap { Int(exactly: $0) } }
 }

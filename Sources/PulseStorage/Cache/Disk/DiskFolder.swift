@@ -5,14 +5,17 @@ import PulseCore
 /// The files of a disk cache: found, read, put in place and removed. Every step is safe beside other processes that do
 /// the same, since a file gets its name when it is whole, and never changes.
 struct DiskFolder: Sendable {
-    /// The folder of this version of the format; a later version leaves these files alone.
-    private static let version = "v1"
+    /// The folder of this version of the format.
+    private static let version = "v2"
+    /// Those of earlier versions, which nothing reads any more.
+    private static let earlierVersions = ["v1"]
     /// The bytes of head and footer that are read at once.
     private static let tailSize = 4 << 10
     /// The bytes of a body up to which it is read at once.
     static let smallBody = 256 << 10
 
     let path: String
+    private let earlierPaths: [String]
     private let refusesToOpen: (@Sendable () -> Int32?)?
     private let protect: @Sendable (String) -> Void
 
@@ -23,6 +26,7 @@ struct DiskFolder: Sendable {
         protect: @escaping @Sendable (String) -> Void = { FileProtection.apply(to: $0) }
     ) {
         path = directory.path + "/" + Self.version
+        earlierPaths = Self.earlierVersions.map { directory.path + "/" + $0 }
         self.refusesToOpen = refusesToOpen
         self.protect = protect
     }
@@ -124,6 +128,11 @@ struct DiskFolder: Sendable {
         var count = 0
         for slot in (0..<DiskName.slotCount).reversed() where try remove(path(of: name, slot)) { count += 1 }
         return count
+    }
+
+    /// Removes what earlier versions of the format have left: it takes room that is not counted, and tells of users.
+    func removeEarlierVersions() throws {
+        for path in earlierPaths where access(path, F_OK) == 0 { try FileManager.default.removeItem(atPath: path) }
     }
 
     /// Removes a file; false if there was none.

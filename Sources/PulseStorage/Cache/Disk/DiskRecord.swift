@@ -11,7 +11,7 @@ import PulseCore
 /// It stands behind the body, so that a body can be written before its length is known. Numbers are little-endian.
 struct DiskRecord: Sendable, Equatable {
     static let footerSize = 36
-    private static let magic: [UInt8] = Array("PULSE\u{1}C\n".utf8)
+    private static let magic: [UInt8] = Array("PULSE\u{2}C\n".utf8)
 
     /// The key under which the answer is stored, to detect a file that lies in the wrong place.
     let key: CacheKey
@@ -56,7 +56,9 @@ struct DiskRecord: Sendable, Equatable {
         self.bodyLength = bodyLength
         bodyChecksum = footer.loadUnaligned(fromByteOffset: 12, as: UInt64.self).littleEndian
         var reader = DiskReader(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - Self.footerSize)]))
-        guard let key = reader.key(), let head = reader.head(), reader.isAtEnd else { return nil }
+        guard let key = reader.key(), let head = reader.head(), reader.isAtEnd,
+            head.parts.map({ $0.count == bodyLength }) ?? true
+        else { return nil }
         self.key = key
         self.head = head
     }

@@ -37,6 +37,8 @@ final class DiskScan: Sendable {
         lanes.begin {
             let scan: DiskScan
             do {
+                // One that another user has left there is no reason to leave the bounds unkept.
+                try? folder.removeEarlierVersions()
                 try DiskWriting.removeLeftovers(in: folder)
                 scan = DiskScan(folder, try folder.shards(), end)
             } catch {

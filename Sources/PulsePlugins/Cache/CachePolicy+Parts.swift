@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// Where a part goes that is to be stored.
+enum PartPlacement: Sendable, Equatable {
+    /// In the place of what is stored, if anything is.
+    case alone
+    /// Together with the stored parts of that index, under this head.
+    indirect case joined(Int, CachedHead)
+    /// The stored whole response of that index holds, and gets this head.
+    indirect case confirms(Int, CachedHead)
+    /// A whole response has its place, and nothing says that it is past.
+    case nowhere
+}
+
+// RFC 9111, sections 3.3 and 3.4. Bytes are joined only if both have the same strong validator: so an entry is always
+// made of one version.
+extension CachePolicy {
+    // MARK: Asking for the rest
+
+    /// The rest of a stored partial response, for a request for all of it; nil if the server can only be asked for
+    /// everything.
+    func rest(for request: CachedRequest, of head: CachedHead, _ index: Int) -> CacheRest? {
+        guard request.isPlain, let parts = head.parts, let validator = StrongValidator(of: head) else { return nil }
+        let missing = parts.missing
+        guard missing.start > 0 || missing.end != parts.length else { return nil }
+        return CacheRest(index: index, start: missing.start, end: missing.end, validator: validator)
+    }
+
+    /// What to do with a 206 to the request for the rest; nil if it is not the rest of what is stored.
+    func completion(
+        by answer: CachedAnswer, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
+    ) -> CacheVerdict? {
+        guard answer.statusCode == 206, let range = Self.contentRange(of: answer), let parts = stored.parts,
+            let part = partHead(of: answer, range, for: request),
+            StrongValidator(of: part) == rest.validator, range.range.lowerBound == rest.start,
+            let length = range.length, range.range.upperBound == rest.end ?? length, parts.length ?? length == length,
+            parts.joined(with: range.range, length: length)?.isWhole == true
+        else { return nil }
+        var head = Self.joined(stored, part)
+        (head.statusCode, head.parts) = (200, nil)
+        head.headers["Content-Length"] = String(length)
+        let fields = Self.selectingFields(head.headers, of: request)
+        if let fields { head.selectingFields = fields }
+        return .complete(
+            rest.index, head, keeps: fields != nil && !request.directives.noStore && isStorable(200, head.headers))
+    }
+
+    // MARK: Storing a part
+
+    /// What to do with a 206 to a request for a range of the caller's own.
+    func partVerdict(on answer: CachedAnswer, to request: CachedRequest, _ selected: CachedHead?) -> CacheVerdict {
+        guard case .one = request.range, let range = Self.contentRange(of: answer),
+            let part = partHead(of: answer, range, for: request)
+        else { return .pass }
+        if !request.directives.noStore, isStorable(206, answer.headers, isPart: true) { return .store(part) }
+        // What may not be kept is a newer version.
+        guard let selected, !request.directives.noStore, Self.contradicts(part, selected, bodyLength: nil) else {
+            return .pass
+        }
+        return .replace
+    }
+
+    /// Where a part goes, given what is stored under its key when it has come. Others may have changed that since it
+    /// was asked for.
+    func placement(of part: CachedHead, among stored: [(head: CachedHead, bodyLength: Int)]) -> PartPlacement {
+        guard let own = part.parts, let range = own.ranges.first,
+            let index = stored.firstIndex(where: { $0.head.selectingFields == part.selectingFields })
+        else { return .alone }
+        let (head, bodyLength) = stored[index]
+        let length = head.parts.map(\.length) ?? bodyLength
+        let hasSameLength = own.length == nil || length == nil || own.length == length
+        let validator = StrongValidator(of: part)
+        let isSameVersion = validator != nil && validator == StrongValidator(of: head) && hasSameLength
+        guard let parts = head.parts else {
+            if isSameVersion, head.statusCode == 200 { return .confirms(index, Self.joined(head, part)) }
+            return Self.contradicts(part, head, bodyLength: bodyLength) ? .alone : .nowhere
+        }
+        guard isSameVersion, let all = parts.joined(with: range, length: own.length) else { return .alone }
+        var joined = Self.joined(head, part)
+        joined.parts = all
+        if all.isWhole, let length = all.length {
+            (joined.statusCode, joined.parts) = (200, nil)
+            joined.headers["Content-Length"] = String(length)
+        }
+        return .joined(index, joined)
+    }
+
+    /// Whether a part shows that a stored response is of another version.
+    private static func contradicts(_ part: CachedHead, _ stored: CachedHead, bodyLength: Int?) -> Bool {
+        if stored.statusCode != 200 && stored.parts == nil { return true }
+        if let length = part.parts?.length, let known = stored.parts.map(\.length) ?? bodyLength, length != known {
+            return true
+        }
+        if let new = EntityTag(of: part.headers), let old = EntityTag(of: stored.headers) { return !new.names(old) }
+        guard let new = part.headers["Last-Modified"], let old = stored.headers["Last-Modified"] else { return false }
+        return new != old
+    }
+
+    /// A stored head with the fields of a newer part (RFC 9111, section 3.4). Of two parts that passed each other on
+    /// the way the later request tells.
+    private static func joined(_ stored: CachedHead, _ part: CachedHead) -> CachedHead {
+        var head = stored
+        head.tags.formUnion(part.tags)
+        guard part.requestTime >= stored.requestTime else { return head }
+        head.headers = updated(stored.headers, by: part.headers)
+        (head.requestTime, head.responseTime) = (part.requestTime, part.responseTime)
+        return head
+    }
+
+    // MARK: The head of a part
+
+    /// The range that a 206 has; nil if it has none, several, or other bytes than it says.
+    private static func contentRange(of answer: CachedAnswer) -> ContentRange? {
+        guard let range = answer.headers["Content-Range"].flatMap({ ContentRange($0) }),
+            answer.bodyLength ?? range.range.count == range.range.count
+        else { return nil }
+        return range
+    }
+
+    /// Fields that describe the bytes of one message and not the representation (RFC 9530, RFC 1864).
+    private static let describesMessage = ["Content-Range", "Content-Length", "Content-Digest", "Content-MD5"]
+
+    /// The head under which a 206 is stored; that of a whole response, if it is one. Nil if nothing could ever match
+    /// it.
+    private func partHead(
+        of answer: CachedAnswer, _ range: ContentRange, for request: CachedRequest
+    ) -> CachedHead? {
+        guard var head = head(of: answer, for: request) else { return nil }
+        for name in Self.describesMessage { head.headers.remove(name) }
+        head.parts = CachedParts(ranges: [range.range], length: range.length)
+        if head.parts?.isWhole == true {
+            (head.statusCode, head.parts) = (200, nil)
+            head.headers["Content-Length"] = String(range.range.count)
+        }
+        return head
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// A validator that two responses share only if they are made of the same bytes (RFC 9110, section 8.8.1). Parts are
+/// joined under an equal one alone.
+struct StrongValidator: Sendable, Equatable {
+    /// Seconds between the last change and the response from which on the date tells versions apart: an earlier one may
+    /// be followed by another change with the same date (RFC 9110, section 8.8.2.2).
+    private static let leastAge: TimeInterval = 60
+
+    /// The value for `If-Range`.
+    let text: String
+
+    /// An entity tag decides alone where there is one, also if it is weak; else the date of the last change may do.
+    init?(of head: CachedHead) {
+        if head.headers.contains("ETag") {
+            guard let tag = EntityTag(of: head.headers), !tag.isWeak else { return nil }
+            text = tag.text
+        } else {
+            guard let value = head.headers["Last-Modified"], Self.strongDate(of: head) != nil else { return nil }
+            text = value
+        }
+    }
+
+    /// The `Last-Modified` date, if it is strong.
+    static func strongDate(of head: CachedHead) -> Date? {
+        guard let changed = head.headers["Last-Modified"].flatMap({ HTTPDate.parse($0, now: head.responseTime) }),
+            let date = head.headers["Date"].flatMap({ HTTPDate.parse($0, now: head.responseTime) }),
+            date.timeIntervalSince(changed) >= leastAge
+        else { return nil }
+        return changed
+    }
+}

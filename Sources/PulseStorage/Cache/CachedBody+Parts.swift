@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+package import PulseCore
+
+extension CachedBody {
+    /// The bytes of a range within the body. What lies outside the body is left out.
+    package func slice(_ range: Range<Int>) -> CachedBody {
+        let range = range.clamped(to: 0..<count)
+        guard range.count < count else { return self }
+        if let data = inMemory { return CachedBody(data.slice(range)) }
+        return CachedBody(SlicedBody(body: self, range: range))
+    }
+}
+
+private struct SlicedBody: CachedBodySource {
+    let body: CachedBody
+    let range: Range<Int>
+
+    var count: Int { range.count }
+
+    func data() async throws -> Data { try await body.data().slice(range) }
+
+    func stream() async throws -> ByteStream { try await body.stream().slice(range) }
+}
+
+extension Data {
+    /// A copy, whose indices begin at zero.
+    fileprivate func slice(_ range: Range<Int>) -> Data {
+        subdata(in: (startIndex + range.lowerBound)..<(startIndex + range.upperBound))
+    }
+}
+
+extension ByteStream {
+    /// The chunks of several streams, one stream after the other.
+    package static func joined(_ streams: [ByteStream]) -> ByteStream {
+        let rest = Locked(streams.map { $0.makeAsyncIterator() }[...])
+        return ByteStream(
+            next: {
+                while var iterator = rest.withLock({ $0.first }) {
+                    if let chunk = try await iterator.next() { return chunk }
+                    rest.withLock { _ = $0.popFirst() }
+                }
+                return nil
+            }, cancel: { streams.forEach { $0.cancel() } })
+    }
+
+    /// The bytes of a range. All of the stream is read before the last of them is passed on: a stored body tells only
+    /// at its end whether it is what was stored.
+    func slice(_ range: Range<Int>) -> ByteStream {
+        let source = makeAsyncIterator()
+        let state = Locked((offset: 0, held: Data?.none))
+        return ByteStream(
+            next: {
+                var iterator = source
+                while let chunk = try await iterator.next() {
+                    let ready = state.withLock { state -> Data? in
+                        let place = range.clamped(to: state.offset..<(state.offset + chunk.count))
+                        let own = (place.lowerBound - state.offset)..<(place.upperBound - state.offset)
+                        state.offset += chunk.count
+                        guard !place.isEmpty else { return nil }
+                        defer { state.held = chunk.slice(own) }
+                        return state.held
+                    }
+                    if let ready { return ready }
+                }
+                return state.withLock { state in
+                    defer { state.held = nil }
+                    return state.held
+                }
+            }, cancel: { self.cancel() })
+    }
+}

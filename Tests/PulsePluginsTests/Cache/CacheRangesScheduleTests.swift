@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulseStorage
+import PulseTesting
+import Testing
+
+@testable import PulseNetworking
+@testable import PulsePlugins
+
+/// Random ranges, conditions, changes and failures through one cache, against a server whose versions are known: every
+/// response is made of the bytes of exactly one version, which was current as lately as its freshness demands, with the
+/// range and the length that it says.
+@Suite(.timeLimit(.minutes(15)))
+struct CacheRangesScheduleTests {
+    private static let steps =
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 10 } ?? 3_000
+
+    @Test(arguments: [false, true]) func everyResponseIsOfOneVersionThatIsCurrentEnough(onDisk: Bool) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Little room, so that entries go and some are too large.
+        let (bytes, entries) = (8_000, 6)
+        let store: any CacheStorage =
+            onDisk
+            ? DiskCacheStorage(directory: folder, maximumBytes: bytes, maximumEntries: entries)
+            : MemoryCacheStorage(maximumBytes: bytes, maximumEntries: entries)
+        let trace = RangeTrace(store, seed: 34)
+        for step in 0..<Self.steps {
+            await trace.step(step)
+            if trace.hasFailed { return }
+            let usage = await store.usage()
+            #expect(usage.bytes <= bytes && usage.entries <= entries)
+        }
+        await trace.client.shutdown()
+        // A trace that never gets there would show nothing.
+        let counts = trace.counts
+        for name in [
+            "206 cache", "200 cache", "206 revalidated", "200 revalidated", "304 cache", "304 revalidated", "416 cache",
+            "206 mock", "200 mock", "304 mock", "416 mock", "part from the store", "completed", "failed",
+        ] {
+            #expect(counts[name, default: 0] > 0, "\(name) in \(counts)")
+        }
+    }
+}
+
+private final class RangeTrace: Sendable {
+    let client: PulseClient
+    private let random: SeededRandomness
+    private let clock = TestClock()
+    private let server: VersionedServer
+    private let cache: CachePlugin
+    private let state = Locked((counts: [String: Int](), hasFailed: false))
+
+    init(_ store: any CacheStorage, seed: UInt64) {
+        random = SeededRandomness(seed: seed)
+        server = VersionedServer(clock: clock, seed: seed &+ 1)
+        cache = CachePlugin(policy: .rfc9111.answeringConditionalRequests(), storage: store)
+        client = PulseClient(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
+            plugins: [cache], transport: MockTransport(recordsRequests: false) { [server] in try server.answer($0) },
+            events: PulseEventBus())
+    }
+
+    var counts: [String: Int] { state.withLock { $0.counts } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    private func pick<Value>(_ values: [Value]) -> Value { values[Int(random.next() % UInt64(values.count))] }
+    private func chance(_ oneIn: UInt64) -> Bool { random.next() % oneIn == 0 }
+
+    func step(_ number: Int) async {
+        switch random.next() % 20 {
+        case 0, 1: server.change(path())
+        case 2...4: clock.shiftWallClock(by: TimeInterval(random.next() % 25))
+        case 5: clock.shiftWallClock(by: 100)
+        case 6: await post(path())
+        case 7 where chance(10): await cache.clearAll()
+        default:
+            let wishes = (0..<pick([1, 1, 1, 2, 4])).map { _ in wish() }
+            await withTaskGroup(of: Void.self) { group in
+                for wish in wishes { group.addTask { await self.get(wish, number) } }
+            }
+        }
+        await cache.keeper.flights.waitUntilIdle()
+    }
+
+    private func path() -> String { pick(["/a", "/a", "/b", "/large"]) }
+
+    private struct Wish: Sendable {
+        let path: String
+        let headers: [String: String]
+        let mode: RequestOptions.Cache
+        let isStreamed: Bool
+    }
+
+    private func wish() -> Wish {
+        let path = path()
+        var headers = ["Accept-Language": pick(["en", "EN;q=1.0", "fr"])]
+        if chance(4) { headers["Authorization"] = pick(["Bearer a", "Bearer b"]) }
+        let known = server.validators(path, headers)
+        if !chance(3) {
+            let (first, last) = (Int(random.next() % 50), Int(random.next() % 50))
+            headers["Range"] =
+                "bytes="
+                + pick([
+                    "\(first)-", "-\(last)", "\(min(first, last))-\(max(first, last))", "0-\(last)", "5-2", "0-0,4-4",
+                ])
+            if chance(5) { headers["If-Range"] = pick(known) }
+        } else if chance(3) {
+            headers["If-None-Match"] = pick(known + ["\"x\", " + pick(known), "*"])
+        }
+        let mode: RequestOptions.Cache =
+            chance(2) ? .default : pick([.default, .reload, .revalidate, .onlyIfCached, .staleWhileRevalidate])
+        return Wish(path: path, headers: headers, mode: mode, isStreamed: chance(3))
+    }
+
+    private func post(_ path: String) async {
+        var options = RequestOptions()
+        options.acceptedStatuses = .any
+        let response = try? await client.rawRequest(Request<EmptyResponse>(.post, PathTemplate(path)), options: options)
+        // Whatever became of it: the cache forgets what it may have changed.
+        if response != nil { server.forget(path) }
+    }
+
+    private func get(_ wish: Wish, _ step: Int) async {
+        var options = RequestOptions()
+        options.acceptedStatuses = .any
+        options.headers = wish.headers
+        options.cache = wish.mode
+        var response: PulseResponse
+        do {
+            response = try await client.send(
+                Request<EmptyResponse>(.get, PathTemplate(wish.path)), options,
+                delivery: wish.isStreamed ? .streamed : nil
+            ) { _, _ in }
+            if let bytes = response.bytes { response.data = try await bytes.collect(upTo: .max) }
+        } catch {
+            count("failed")
+            return
+        }
+        count("\(response.statusCode) \(response.origin)")
+        if response.statusCode == 206, response.origin == .cache { count("part from the store") }
+        if response.statusCode == 200, response.origin == .revalidated { count("completed") }
+        guard let problem = server.problem(with: response, wish.path, wish.headers, isFirst: wish.mode) else { return }
+        let isFirst = state.withLock { state in
+            defer { state.hasFailed = true }
+            return !state.hasFailed
+        }
+        if isFirst {
+            Issue.record(
+                "seed \(random.seed), step \(step): \(wish): \(response.statusCode) \(response.origin) \(response.headers): \(problem)"
+            )
+        }
+    }
+
+    private func count(_ name: String) {
+        state.withLock { $0.counts[name, default: 0] += 1 }
+    }
+}
