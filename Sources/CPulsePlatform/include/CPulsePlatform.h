@@ -6,6 +6,7 @@
 #if defined(__linux__)
 
 #include "curl_abi.h"
+#include "curl_certificate.h"
 #include "curl_library.h"
 #include "curl_loop.h"
 #include "curl_tls.h"

@@ -51,6 +51,7 @@ typedef int (*pulse_curl_seek_callback)(void *context, int64_t offset, int origi
 typedef int (*pulse_curl_prereq_callback)(void *context, char *remote, char *local, int remote_port, int local_port);
 typedef pulse_curl_socket (*pulse_curl_opensocket_callback)(
     void *context, int purpose, struct pulse_curl_sockaddr *address);
+typedef int (*pulse_curl_ssl_ctx_callback)(PulseCURL *easy, void *tls, void *context);
 typedef int (*pulse_curl_closesocket_callback)(void *context, pulse_curl_socket socket);
 
 #endif

@@ -22,6 +22,10 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         let text = words.isEmpty ? String(cString: pulse_curl_easy_strerror(result)) : words
         if Int(result) == PULSE_CURLE_URL_MALFORMAT { return PulseError.invalidURL(text) }
         if Int(result) == PULSE_CURLE_SSL_PINNEDPUBKEYNOTMATCH { return Unpinned(keys: []) }
+        if Int(result) == PULSE_CURLE_SSL_CERTPROBLEM { return CurlCertificates.unreadable(text) }
+        if Int(result) == PULSE_CURLE_SSL_CACERT_BADFILE, !transfer.request.tls.certificateAuthorities.isEmpty {
+            return PulseError.invalidRequest(reason: "the certificate authorities of the TLS settings: \(text)")
+        }
         let phase = transfer.phase
         return TransportFailure(
             code: code(Int(result), phase, text, transfer), phase: phase,
@@ -31,6 +35,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
     private static func code(
         _ result: Int, _ phase: PulseError.Phase, _ text: String, _ transfer: CurlTransfer
     ) -> URLError.Code {
+        if let refusal = transfer.way.notes?.refusal { return refusal }
         switch result {
         // The server says so in the handshake, or with TLS 1.3 after it.
         case PULSE_CURLE_SSL_CONNECT_ERROR where refusesCertificate(text),
@@ -49,8 +54,6 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .secureConnectionFailed
         case PULSE_CURLE_PEER_FAILED_VERIFICATION:
             return trustCode(pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_SSL_VERIFYRESULT)))
-        case PULSE_CURLE_SSL_CERTPROBLEM:
-            return .clientCertificateRejected
         case PULSE_CURLE_BAD_CONTENT_ENCODING:
             return .cannotDecodeContentData
         case _ where isBadAnswer(result, text, phase, isReadingHead: transfer.isReadingHead):

@@ -27,6 +27,7 @@ extension CurlTransfer {
             way.needsAnotherConnection = true
             return false
         }
+        if request.isSecure { way.notes = CurlTLSNotes(of: easy) ?? way.notes }
         way.sendCount += 1
         way.connectedAt = pulse_monotonic_now()
         if let pins = request.pins, library.readsVerifiedChain { return accepts(pins) }
@@ -193,6 +194,11 @@ let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, remotePor
         pulse_loop_is_quiet(transfer.poller, transfer.easy, remote, remotePort, localPort)
     }
     return Int32(maySend ? PULSE_CURL_PREREQFUNC_OK : PULSE_CURL_PREREQFUNC_ABORT)
+}
+
+let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
+    if let tls { transfer(context)?.way.notes = CurlTLSNotes(begunWith: tls) }
+    return Int32(PULSE_CURLE_OK)
 }
 
 let curlOpenSocket: pulse_curl_opensocket_callback = { context, _, address in

@@ -174,11 +174,15 @@ extension CurlTransfer {
         }
         if let certificate = tls.clientCertificate {
             guard library.takesClientCertificates else { throw Self.unsupported("client certificates") }
+            try surroundings.certificates.check(certificate)
             try demand(
                 "client certificates", set(PULSE_CURLOPT_SSLCERTTYPE, "P12"),
                 setBlob(PULSE_CURLOPT_SSLCERT_BLOB, certificate.data),
                 set(PULSE_CURLOPT_KEYPASSWD, certificate.password))
         }
+        // Not there with another TLS than OpenSSL, whose texts have to do then.
+        setFunction(PULSE_CURLOPT_SSL_CTX_FUNCTION, curlSecure)
+        set(PULSE_CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(self).toOpaque())
         guard let pins = request.pins else { return }
         try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
         if !(library.hasPrerequest && library.readsVerifiedChain), !pins.isReportOnly {

@@ -29,6 +29,7 @@ final class CurlTransfer: @unchecked Sendable {
         let library: CurlLibrary
         let poller: OpaquePointer
         let sessions: CurlSessions
+        let certificates = CurlCertificates()
         /// Where the holder of the driver's lock leaves what must wait until it is given back.
         let aftermath: CurlAftermath
         /// Whether no environment variable names a proxy.
@@ -70,6 +71,8 @@ final class CurlTransfer: @unchecked Sendable {
         var bodyOffset = 0
         var requestSentAt: TimeInterval?
         var unpinnedKeys: [[UInt8]]?
+        /// What the server has said about the client's certificate on the connection used last.
+        var notes: CurlTLSNotes?
         var isReceivingPaused = false
         var isSendingPaused = false
         var lastActivity: TimeInterval = 0

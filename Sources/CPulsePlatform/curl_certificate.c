@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+
+#if defined(__linux__)
+
+#include "curl_certificate.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "curl_library.h"
+#include "curl_table.h"
+
+// openssl/crypto.h, openssl/err.h, openssl/evp.h, openssl/pkcs12.h, openssl/ssl.h, openssl/x509.h of OpenSSL 1.1 and
+// later; result, name, parameters.
+#define PULSE_CERTIFICATE_FUNCTIONS(X) \
+    X(int, CRYPTO_get_ex_new_index, \
+        (int, long, void *, void *, void *, void (*)(void *, void *, void *, int, long, void *))) \
+    X(int, SSL_CTX_set_ex_data, (void *, int, void *)) \
+    X(void *, SSL_CTX_get_ex_data, (const void *, int)) \
+    X(void *, SSL_get_SSL_CTX, (const void *)) \
+    X(void, SSL_CTX_set_client_cert_cb, (void *, int (*)(void *, void **, void **))) \
+    X(void, SSL_CTX_set_info_callback, (void *, void (*)(const void *, int, int))) \
+    X(void *, d2i_PKCS12, (void **, const unsigned char **, long)) \
+    X(int, PKCS12_parse, (void *, const char *, void **, void **, void **)) \
+    X(void, PKCS12_free, (void *)) \
+    X(void, EVP_PKEY_free, (void *)) \
+    X(void, X509_free, (void *)) \
+    X(unsigned long, ERR_peek_error, (void)) \
+    X(const char *, ERR_reason_error_string, (unsigned long)) \
+    X(void, ERR_clear_error, (void))
+
+static struct {
+#define PULSE_CERTIFICATE_MEMBER(result, name, parameters) result(*name) parameters;
+    PULSE_CERTIFICATE_FUNCTIONS(PULSE_CERTIFICATE_MEMBER)
+#undef PULSE_CERTIFICATE_MEMBER
+} ssl;
+
+// openssl/crypto.h, openssl/ssl.h, openssl/ssl3.h, openssl/pkcs12err.h
+#define PULSE_CERTIFICATE_VALUES(X) \
+    X(CRYPTO_EX_INDEX_SSL_CTX, 1) \
+    X(SSL_CB_READ_ALERT, 0x4004) \
+    X(SSL3_AL_FATAL, 2) \
+    X(PKCS12_R_MAC_VERIFY_FAILURE, 113)
+
+enum {
+#define PULSE_CERTIFICATE_VALUE(name, value) PULSE_##name = value,
+    PULSE_CERTIFICATE_VALUES(PULSE_CERTIFICATE_VALUE)
+#undef PULSE_CERTIFICATE_VALUE
+};
+
+struct pulse_tls_notes {
+    atomic_int holders;
+    // The loop alone, one thread at a time, writes and reads them.
+    bool lack_certificate;
+    int alert;
+};
+
+static bool is_loaded;
+static int place;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// When a context goes, so does its hold on the notes.
+static void give_up(void *context, void *notes, void *data, int index, long number, void *pointer) {
+    (void)context, (void)data, (void)index, (void)number, (void)pointer;
+    if (notes != NULL) pulse_tls_notes_release(notes);
+}
+
+static void load(void) {
+#define PULSE_CERTIFICATE_RESOLVE(result, name, parameters) \
+    *(void **)&ssl.name = pulse_curl_dependency(#name); \
+    if (ssl.name == NULL) return;
+    PULSE_CERTIFICATE_FUNCTIONS(PULSE_CERTIFICATE_RESOLVE)
+#undef PULSE_CERTIFICATE_RESOLVE
+    place = ssl.CRYPTO_get_ex_new_index(PULSE_CRYPTO_EX_INDEX_SSL_CTX, 0, NULL, NULL, NULL, give_up);
+    is_loaded = place >= 0;
+}
+
+static bool is_ready(void) {
+    pthread_once(&once, load);
+    return is_loaded;
+}
+
+static struct pulse_tls_notes *notes_of_session(const void *session) {
+    return ssl.SSL_CTX_get_ex_data(ssl.SSL_get_SSL_CTX(session), place);
+}
+
+// Called when the server asks and libcurl has been given none: there is none here either.
+static int note_request(void *session, void **certificate, void **key) {
+    (void)certificate, (void)key;
+    struct pulse_tls_notes *notes = notes_of_session(session);
+    if (notes != NULL) notes->lack_certificate = true;
+    return 0;
+}
+
+static void note_alert(const void *session, int event, int value) {
+    if (event != PULSE_SSL_CB_READ_ALERT || value >> 8 != PULSE_SSL3_AL_FATAL) return;
+    struct pulse_tls_notes *notes = notes_of_session(session);
+    if (notes != NULL) notes->alert = value & 0xff;
+}
+
+struct pulse_tls_notes *pulse_tls_notes_begin(void *context) {
+    if (!is_ready()) return NULL;
+    struct pulse_tls_notes *notes = calloc(1, sizeof *notes);
+    if (notes == NULL) return NULL;
+    atomic_init(&notes->holders, 2);
+    if (ssl.SSL_CTX_set_ex_data(context, place, notes) != 1) {
+        free(notes);
+        return NULL;
+    }
+    ssl.SSL_CTX_set_client_cert_cb(context, note_request);
+    ssl.SSL_CTX_set_info_callback(context, note_alert);
+    return notes;
+}
+
+struct pulse_tls_notes *pulse_tls_notes_of(PulseCURL *easy) {
+    struct pulse_curl_tlssessioninfo *session = NULL;
+    if (!is_ready()) return NULL;
+    if (pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_TLS_SSL_PTR, &session) != PULSE_CURLE_OK) return NULL;
+    if (session == NULL || session->backend != PULSE_CURLSSLBACKEND_OPENSSL || session->internals == NULL) return NULL;
+    struct pulse_tls_notes *notes = notes_of_session(session->internals);
+    if (notes != NULL) atomic_fetch_add(&notes->holders, 1);
+    return notes;
+}
+
+void pulse_tls_notes_release(struct pulse_tls_notes *notes) {
+    if (atomic_fetch_sub(&notes->holders, 1) == 1) free(notes);
+}
+
+bool pulse_tls_notes_lack_certificate(const struct pulse_tls_notes *notes) { return notes->lack_certificate; }
+
+int pulse_tls_notes_alert(const struct pulse_tls_notes *notes) { return notes->alert; }
+
+// The reason of the error that is first in this thread's queue.
+static const char *reason(void) {
+    unsigned long code = ssl.ERR_peek_error();
+    // ERR_GET_REASON, whose mask each version has of its own; this is below both.
+    if ((code & 0xfff) == PULSE_PKCS12_R_MAC_VERIFY_FAILURE) return "the password is wrong";
+    const char *text = code == 0 ? NULL : ssl.ERR_reason_error_string(code);
+    return text == NULL ? "unknown error" : text;
+}
+
+const char *pulse_tls_certificate_problem(const void *bytes, size_t count, const char *password) {
+    if (!is_ready()) return NULL;
+    ssl.ERR_clear_error();
+    const unsigned char *next = bytes;
+    void *key = NULL, *certificate = NULL;
+    void *bundle = count > LONG_MAX ? NULL : ssl.d2i_PKCS12(NULL, &next, (long)count);
+    const char *problem = NULL;
+    if (bundle == NULL) {
+        problem = "it is not PKCS #12";
+    } else if (ssl.PKCS12_parse(bundle, password, &key, &certificate, NULL) != 1) {
+        problem = reason();
+    } else if (key == NULL || certificate == NULL) {
+        problem = "it holds no certificate with a key";
+    }
+    // What failed would be told of by the next function on this thread.
+    ssl.ERR_clear_error();
+    if (bundle != NULL) ssl.PKCS12_free(bundle);
+    if (key != NULL) ssl.EVP_PKEY_free(key);
+    if (certificate != NULL) ssl.X509_free(certificate);
+    return problem;
+}
+
+#endif
