@@ -38,7 +38,7 @@ final class SocketStream: Sendable {
 
         var readSource: ReadinessSource?
         var isReadPaused = true
-        /// Made when there is need of one, and running exactly while something waits to be sent. On Linux the sources of
+        /// Made when there is need of one, running exactly while something waits to be sent. On Linux the sources of
         /// one descriptor share a registration, which one takes from the other while its handler runs, and which is
         /// gone for those to come once the connection has ended: so each direction has a descriptor, and one source
         /// for all its life.
