@@ -28,6 +28,8 @@ struct JSONRedaction {
 
     /// Where the member that is being read begins, its name included. No secret is open there.
     private var memberStart: Int
+    /// What had been replaced there.
+    private var memberMark: Replacements.Mark
 
     /// The JSON with its secrets masked, or nil if there are none.
     static func masked(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames) -> [UInt8]? {
@@ -47,6 +49,7 @@ struct JSONRedaction {
         position = range.lowerBound
         memberStart = range.lowerBound
         replacements = Replacements(of: bytes, in: range)
+        memberMark = replacements.mark
     }
 
     private mutating func run() throws {
@@ -67,7 +70,9 @@ struct JSONRedaction {
     }
 
     private mutating func maskRest() {
-        let rest = max(memberStart, replacements.replacedEnd)..<end
+        // The scanner must see it whole: a part of it that has been masked by itself may be the name of another.
+        replacements.rewind(to: memberMark)
+        let rest = memberStart..<end
         if let masked = SecretScanner.masked(bytes, in: rest, names: names) {
             replacements.replace(rest, with: masked)
         }
@@ -76,7 +81,7 @@ struct JSONRedaction {
     /// Notes the beginning of a member. Called only after what cannot be part of a pair in any other syntax: the
     /// scanner must see whole pairs.
     private mutating func memberBegins() {
-        if secret == nil { memberStart = position }
+        if secret == nil { (memberStart, memberMark) = (position, replacements.mark) }
     }
 
     private mutating func skipWhitespace() {

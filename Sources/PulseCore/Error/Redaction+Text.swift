@@ -23,7 +23,7 @@ extension Redaction {
         let masked: [UInt8]?
         if let authority = Self.authorityStart(bytes) {
             masked = SecretScanner.maskedURL(bytes, in: authority..<bytes.count, names: names, depth: 0)
-                .map { bytes[..<authority] + $0 }
+                .map { bytes[..<authority] + $0.bytes }
         } else {
             var replacements = Replacements(of: bytes, in: 0..<bytes.count)
             SecretScanner.maskPathAndQuery(bytes, in: 0..<bytes.count, names: names, depth: 0, &replacements)

@@ -25,20 +25,21 @@ extension SecretScanner {
         let blank = position
         position += width
         guard let scheme = scheme(before: blank) else { return }
-        let start = skipBlanks(position)
+        let start = credentialStart(skipBlanks(position))
         let stop = credentialEnd(start)
-        guard start < stop else { return }
+        guard start < stop, !isMask(start) else { return }
+        if start > skipBlanks(position), quote(from: skipBlanks(position)) == nil, beginsElement(start) { return }
         if scheme == Array("digest".utf8), bytes[start..<stop].contains(UInt8(ascii: "=")) {
             // Its parameters give away a password to whoever guesses well.
             replace(start..<lineEnd(start))
         } else if !isChallenge(start..<stop),
             isCredential(bytes[start..<stop], of: bytes[(blank - scheme.count)..<blank])
         {
-            replace(start..<stop)
+            replace(start..<extended(start..<stop))
         }
     }
 
-    private func scheme(before blank: Int) -> [UInt8]? {
+    func scheme(before blank: Int) -> [UInt8]? {
         guard blank > floor, isAlphanumeric(blank - 1) else { return nil }
         for scheme in Self.schemes where scheme.last == bytes[blank - 1].asciiLowercased {
             let start = blank - scheme.count
@@ -46,6 +47,22 @@ extension SecretScanner {
             return start == floor || !isAlphanumeric(start - 1) || isEscaped(start) ? scheme : nil
         }
         return nil
+    }
+
+    /// Whether a mask of an earlier pass begins there, perhaps with punctuation behind it.
+    func isMask(_ start: Int) -> Bool {
+        bytes[start..<end].starts(with: Redaction.maskBytes) && !kind(start + Redaction.maskBytes.count).isBase64URL
+    }
+
+    /// Whether the word after an angle bracket is a secret name: then the element's content is the secret.
+    func beginsElement(_ start: Int) -> Bool {
+        names.contains(bytes[start..<credentialEnd(start)])
+    }
+
+    /// The index after a quote or an angle bracket, in which some put what follows a scheme.
+    func credentialStart(_ start: Int) -> Int {
+        if let quote = quote(from: start) { return quote.range.upperBound }
+        return bracketEnd(start, UInt8(ascii: "<")) ?? start
     }
 
     private func credentialEnd(_ start: Int) -> Int {
@@ -68,6 +85,10 @@ extension SecretScanner {
         var word = text
         while let last = word.last, ".:!?".utf8.contains(last) { word.removeLast() }
         if Self.prose.contains(word.map(\.asciiLowercased)) { return false }
+        // What was a credential in there is masked already.
+        if word.last == Redaction.maskBytes.last, word.suffix(Redaction.maskBytes.count) == Redaction.maskBytes[...] {
+            return false
+        }
         // `Bearer` with a capital is hardly prose; `Basic` begins sentences.
         if scheme.elementsEqual("Bearer".utf8) { return true }
         // A star: what was a credential in there is masked already.

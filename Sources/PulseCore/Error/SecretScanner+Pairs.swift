@@ -102,9 +102,21 @@ extension SecretScanner {
         {
             start += 1
         }
-        // `=&gt;`
-        if !isColon, let escape = escape(start), escape.meaning == UInt8(ascii: ">") { start = escape.end }
-        return skipBlanks(start, alsoLines: name.isQuoted)
+        // `=&gt;`, `=\\u003e`
+        if !isColon, let end = bracketEnd(start, UInt8(ascii: ">")) { start = end }
+        return skipEscapedBlanks(skipBlanks(start, alsoLines: name.isQuoted))
+    }
+
+    /// Skips line breaks and tabs that are written as in JSON: what follows may begin with a quote.
+    private func skipEscapedBlanks(_ start: Int) -> Int {
+        var index = start
+        while byte(index) == UInt8(ascii: "\\") {
+            var letter = index
+            while byte(letter) == UInt8(ascii: "\\") { letter += 1 }
+            guard "nrt".utf8.contains(byte(letter)) else { break }
+            index = skipBlanks(letter + 1)
+        }
+        return index
     }
 
     private func isHeaderLine(_ name: Name) -> Bool {
@@ -114,21 +126,30 @@ extension SecretScanner {
 
     /// Masks the rest of the line, which ends early if it is quoted itself: `-H 'Cookie: a=b; c=d' https://…`.
     private mutating func maskLine(from start: Int, _ name: Name) {
-        let before = name.range.lowerBound - 1
-        let quote = before >= floor && kind(before).isQuote ? bytes[before] : nil
-        var stop = start
-        while stop < end, !kind(stop).isLineBreak, bytes[stop] != quote { stop += 1 }
-        if stop < end, bytes[stop] == quote {
-            while stop > start, bytes[stop - 1] == UInt8(ascii: "\\") { stop -= 1 }
+        let quote = quote(before: name.range.lowerBound, floor: floor).flatMap { kind($0.open).isQuote ? $0 : nil }
+        var (stop, run) = (start, 0)
+        while stop < end, !kind(stop).isLineBreak {
+            if let quote, bytes[stop] == quote.meaning, run <= quote.open - quote.range.lowerBound { break }
+            run = bytes[stop] == UInt8(ascii: "\\") ? run + 1 : 0
+            stop += 1
         }
+        if stop < end, !kind(stop).isLineBreak { stop -= run }
         if start < stop { replace(start..<stop) }
     }
 
     private mutating func maskValue(from start: Int, _ name: Name, isEncoded: Bool) {
-        if let quote = quote(from: start) {
+        var (start, name) = (start, name)
+        while let quote = quote(from: start) {
             let (content, next) = quoted(by: quote)
+            let isName = names.contains(bytes[content])
             replace(content)
             position = next
+            // `password= "token": "abc"`: it may be a name.
+            guard isName, let value = valueStart(afterName: next) else { return }
+            (start, name) = (value, Name(range: content, closing: next..<next))
+        }
+        if isMask(start) {
+            position = start + Redaction.maskBytes.count
             return
         }
         let isComposite = byte(start) == UInt8(ascii: "{") || byte(start) == UInt8(ascii: "[")
@@ -169,14 +190,74 @@ extension SecretScanner {
     /// The index where a value without quotes ends. A byte that could be part of a password ends it only if what
     /// follows looks like something else.
     private func bareEnd(_ start: Int, isEncoded: Bool) -> Int {
-        var stop = wordEnd(start, isEncoded: isEncoded)
-        // `token=Bearer abc`: the scheme is not the secret.
-        let word = bytes[start..<stop].map(\.asciiLowercased)
-        if Self.schemes.contains(word), kind(stop).isBlank {
-            stop = wordEnd(skipBlanks(stop), isEncoded: isEncoded)
+        extended(start..<wordEnd(start, isEncoded: isEncoded), isEncoded: isEncoded)
+    }
+
+    /// Where a secret ends whose first word is not all of it, since it is a scheme or a name: `token=Bearer abc`,
+    /// `password= token: abc`, `Bearer API key = abc`. Whether it is one cannot be known, so all of it is masked.
+    func extended(_ word: Range<Int>, isEncoded: Bool = false) -> Int {
+        var (start, stop) = (word.lowerBound, word.upperBound)
+        while let next = nextValue(after: start..<stop) {
+            if next.isLine { return lineEnd(next.start) }
+            start = next.start
+            if let quote = quote(from: start) {
+                let (content, end) = quoted(by: quote)
+                // Of a quoted name the value is one more.
+                guard names.contains(bytes[content]), let value = valueStart(afterName: end) else { return end }
+                start = value
+            }
+            stop = valueEnd(start, isEncoded: isEncoded)
         }
         return stop
     }
+
+    private func valueEnd(_ start: Int, isEncoded: Bool) -> Int {
+        if let quote = quote(from: start) { return quoted(by: quote).next }
+        let isComposite = byte(start) == UInt8(ascii: "{") || byte(start) == UInt8(ascii: "[")
+        return isComposite ? compositeEnd(start) : wordEnd(start, isEncoded: isEncoded)
+    }
+
+    private func nextValue(after word: Range<Int>) -> (start: Int, isLine: Bool)? {
+        if kind(word.upperBound).isBlank, scheme(before: word.upperBound) != nil {
+            let start = skipBlanks(word.upperBound)
+            let credential = quote(from: start) == nil ? credentialStart(start) : start
+            return credential < end && !(credential > start && beginsElement(credential)) ? (credential, false) : nil
+        }
+        var end = word.upperBound
+        while end > word.lowerBound, Self.separators.contains(bytes[end - 1]) || bytes[end - 1] == UInt8(ascii: "\\") {
+            end -= 1
+        }
+        var name = end
+        while name > word.lowerBound, end - name < Self.maximumNameLength, kind(name - 1).isName { name -= 1 }
+        // `user[pin]`: a bracket may have ended the word.
+        if end == word.upperBound { while end - name < Self.maximumNameLength, kind(end).isName { end += 1 } }
+        if end - name > 5, endsUnicodeEscape(name + 5) { name += 5 }
+        if names.contains(bytes[name..<end]) {
+            // `abc\n\u0022token\u0022: …`: a quote that is written as an escape may have ended the word.
+            let quoteEnd = quote(from: end)?.range.upperBound
+            guard let start = valueStart(afterName: end) ?? quoteEnd.flatMap({ valueStart(afterName: $0) }) else {
+                return nil
+            }
+            return (start, isHeaderLine(Name(range: name..<end, closing: end..<end)))
+        }
+        let second = skipBlanks(end)
+        var secondEnd = second
+        while secondEnd - second < 16, isAlphanumeric(secondEnd) { secondEnd += 1 }
+        guard name < end, end < second, second < secondEnd, names.contains(bytes[name..<secondEnd]) else { return nil }
+        return valueStart(afterName: secondEnd).map { ($0, false) }
+    }
+
+    /// Where a value begins, with its separator before it; nil without one.
+    private func valueStart(afterName end: Int) -> Int? {
+        var index = skipBlanks(end)
+        let separator = index
+        while index - separator < 3, Self.separators.contains(byte(index)) { index += 1 }
+        if index > separator, let end = bracketEnd(index, UInt8(ascii: ">")) { index = end }
+        index = index > separator ? skipEscapedBlanks(skipBlanks(index)) : self.end
+        return index < self.end ? index : nil
+    }
+
+    private static let separators = Array(":=>".utf8)
 
     private func wordEnd(_ start: Int, isEncoded: Bool) -> Int {
         var index = start

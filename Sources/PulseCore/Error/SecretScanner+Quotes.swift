@@ -125,6 +125,15 @@ extension SecretScanner {
         }
     }
 
+    /// The index after that angle bracket, however it is written there; nil if it is not there.
+    func bracketEnd(_ start: Int, _ bracket: UInt8) -> Int? {
+        if byte(start) == bracket { return start + 1 }
+        var index = start
+        while byte(index + 1) == UInt8(ascii: "\\") { index += 1 }
+        guard let escape = escape(index), escape.meaning == bracket else { return nil }
+        return escape.end
+    }
+
     /// The character of the `\u00XX` that begins with the backslash at that index.
     func asciiEscape(_ index: Int) -> UInt8? {
         guard index + 6 <= end, bytes[(index + 1)..<(index + 4)].elementsEqual("u00".utf8),

@@ -21,10 +21,15 @@ extension SecretScanner {
 
     /// Masks secrets in the URL whose authority begins at `start`, in the middle of a text.
     mutating func scanURL(from start: Int) {
-        let stop = urlEnd(start)
-        position = stop
+        var stop = lineBreakEscape(in: start..<urlEnd(start))
         // Masked or not, it is dealt with.
         nameFloor = stop
+        if stop > start, kind(stop).isBlank, ":=".utf8.contains(bytes[stop - 1]) {
+            // The last name in it has its value behind the blank.
+            stop -= 1
+            nameFloor = bytes[start..<stop].lastIndex { "/?#&;,=:@".utf8.contains($0) }.map { $0 + 1 } ?? start
+        }
+        position = stop
         guard depth < Self.maximumDepth else {
             // Somebody who nests that deep has something to hide, or wants to be expensive.
             if bytes[start..<stop].contains(where: { "@=%".utf8.contains($0) }) { replace(start..<stop) }
@@ -33,6 +38,21 @@ extension SecretScanner {
         if let masked = Self.maskedURL(bytes, in: start..<stop, names: names, depth: depth) {
             replace(start..<stop, with: masked)
         }
+    }
+
+    /// Where a line break or tab is written as in JSON, which no URL has but in a password; else the end.
+    private func lineBreakEscape(in url: Range<Int>) -> Int {
+        var start = url.lowerBound
+        let authority = bytes[url].prefix { !"/?#\\".utf8.contains($0) }
+        if byte(authority.endIndex) == UInt8(ascii: "\\"), !authority.contains(UInt8(ascii: "@")),
+            let sign = bytes[url].lastIndex(of: UInt8(ascii: "@"))
+        {
+            start = sign
+        }
+        for index in start..<url.upperBound where bytes[index] == UInt8(ascii: "\\") {
+            if "nrt".utf8.contains(byte(index + 1)) { return index }
+        }
+        return url.upperBound
     }
 
     /// The index where the URL ends. Quotes, brackets and punctuation belong to the text around it if no more of the
@@ -61,17 +81,27 @@ extension SecretScanner {
     }
 
     /// A URL from its authority on, with its secrets masked; nil if it has none.
-    static func maskedURL(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int) -> [UInt8]? {
+    static func maskedURL(
+        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int
+    ) -> Replacements.Masked? {
         var replacements = Replacements(of: bytes, in: range)
         let authority = range.lowerBound..<authorityEnd(bytes, in: range)
-        var pathStart = authority.upperBound
+        var host = authority
         if let userInfo = userInfo(bytes, authority: authority, end: range.upperBound) {
             replacements.replace(userInfo)
-            pathStart = authorityEnd(bytes, in: userInfo.upperBound..<range.upperBound)
+            host = userInfo.upperBound..<authorityEnd(bytes, in: userInfo.upperBound..<range.upperBound)
         }
-        maskPathAndQuery(bytes, in: pathStart..<range.upperBound, names: names, depth: depth, &replacements)
-        return replacements.result()
+        // More than a host and a port: some write pairs there. Else the port would be the value of `http://token:80`.
+        if !bytes[host].allSatisfy({ hostAndPort.contains($0) }),
+            let masked = maskedPart(bytes, in: host, names: names, depth: depth + 1)
+        {
+            replacements.replace(host, with: masked)
+        }
+        maskPathAndQuery(bytes, in: host.upperBound..<range.upperBound, names: names, depth: depth, &replacements)
+        return replacements.masked
     }
+
+    private static let hostAndPort = ASCIISet.alphanumerics.union(ASCIISet("-._:@[]"))
 
     private static func authorityEnd(_ bytes: [UInt8], in range: Range<Int>) -> Int {
         bytes[range].firstIndex { byte in
@@ -101,7 +131,7 @@ extension SecretScanner {
     ) {
         let pathEnd = bytes[range].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? range.upperBound
         let path = range.lowerBound..<pathEnd
-        if let masked = masked(bytes, in: path, names: names, depth: depth + 1) {
+        if let masked = maskedPart(bytes, in: path, names: names, depth: depth + 1) {
             replacements.replace(path, with: masked)
         }
         var start = pathEnd
@@ -158,7 +188,7 @@ extension SecretScanner {
         if hasEscapes(bytes[value]) {
             // What is found after undoing escapes has no place in the escaped text: the value goes as a whole.
             if hasSecret(bytes, in: value, names, depth) { replacements.replace(value) }
-        } else if let masked = masked(bytes, in: value, names: names, depth: depth + 1) {
+        } else if let masked = maskedPart(bytes, in: value, names: names, depth: depth + 1) {
             replacements.replace(value, with: masked)
         }
     }

@@ -36,11 +36,19 @@ struct SecretScanner {
 
     /// The text with its secrets masked, or nil if there are none.
     static func masked(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int = 0) -> [UInt8]? {
-        var scanner = SecretScanner(names: names, bytes: bytes, range: range, depth: depth)
-        return scanner.run()
+        maskedPart(bytes, in: range, names: names, depth: depth)?.bytes
     }
 
-    private mutating func run() -> [UInt8]? {
+    /// The same, with the end of the last mask.
+    static func maskedPart(
+        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int
+    ) -> Replacements.Masked? {
+        var scanner = SecretScanner(names: names, bytes: bytes, range: range, depth: depth)
+        scanner.run()
+        return scanner.replacements.masked
+    }
+
+    private mutating func run() {
         while position < end {
             switch ByteClass.table[Int(bytes[position])].trigger {
             case .none: position += 1
@@ -55,15 +63,20 @@ struct SecretScanner {
             case .letterB: scanPrivateKey()
             }
         }
-        return replacements.result()
     }
 
     /// The index beyond which nothing looks back: what has been masked is dealt with.
-    var floor: Int { replacements.replacedEnd }
+    var floor: Int { replacements.maskedEnd }
 
     /// Writes `replacement` in place of those bytes and goes on after them.
     mutating func replace(_ range: Range<Int>, with replacement: [UInt8] = Redaction.maskBytes) {
         replacements.replace(range, with: replacement)
+        position = range.upperBound
+    }
+
+    /// Writes a part with its secrets masked in place of those bytes and goes on after them.
+    mutating func replace(_ range: Range<Int>, with masked: Replacements.Masked) {
+        replacements.replace(range, with: masked)
         position = range.upperBound
     }
 

@@ -97,6 +97,24 @@ struct RedactionTextTests {
             "<Url>https://a.example/c?sv=2022&amp;sig=***&amp;x=1</Url>"
         ),
         ("https://h.example/p?flag;pin=1234", "https://h.example/p?flag;pin=***"),
+        // After a URL with user info a scheme is still one.
+        ("https://u:p@h/Bearer abc", "https://***@h/Bearer ***"),
+        ("see https://u:p@h,Bearer abc, x", "see https://***@h,Bearer ***, x"),
+        ("{\"u\":\"https://u:p@h\\ntoken: abc\"}", "{\"u\":\"https://***@h\\ntoken: ***\"}"),
+        ("Bearer Bearer abc", "Bearer ***"), ("token=Bearer Bearer abc x", "token=*** x"),
+        ("Bearer \"abc\" x", "Bearer \"***\" x"), ("Bearer <abc>", "Bearer <***>"),
+        ("Bearer <token>", "Bearer <token>"),
+        ("Bearer X-API-Key: abc", "Bearer ***"),
+        ("http://a;password=abc x", "http://a;password=*** x"),
+        ("https://h&password=abc&x=1", "https://h&password=***&x=1"),
+        ("https://u:p@h;token=abc", "https://***@h;token=***"), ("http://token:8080/x", "http://token:8080/x"),
+        ("https://h/p#a;password=abc", "https://h/p#a;password=***"),
+        ("https://h#/x?token=abc", "https://h#/x?token=***"),
+        ("https://h/p?token: abc", "https://h/p?token: ***"),
+        // Whether `token` is the value or a name cannot be known.
+        ("password= token: abc", "password= ***"), ("password: token = abc x", "password: *** x"),
+        ("password: API key: abc", "password: ***"), ("secret = \"token\": \"abc\"", "secret = \"***\": \"***\""),
+        ("password=\ntoken=abc", "password=\ntoken=***"), ("password=&token=abc", "password=&token=***"),
         ("refreshToken(_:completion:) Token::new", "refreshToken(_:completion:) Token::new"),
         (
             "The operation could not be completed. (NSURLErrorDomain error -1009.)",
