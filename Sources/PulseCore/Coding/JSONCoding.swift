@@ -25,7 +25,17 @@ public struct JSONResponseDecoder: ResponseDecoder {
     public var contentType: String { "application/json" }
 
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        try source.coder.decode(type, from: data)
+        let coder = source.coder
+        if let value = try Self.tree(type, data, coder) { return value }
+        return try JSONOutline.with(data, coder) { try coder.decode(type, from: data) }
+    }
+}
+
+extension JSONResponseDecoder {
+    /// A ``JSONValue``, which no strategy touches; nil for another type, and for texts that are not quite JSON.
+    private static func tree<Value>(_ type: Value.Type, _ data: Data, _ coder: JSONDecoder) throws -> Value? {
+        guard type == JSONValue.self, !coder.allowsJSON5, !coder.assumesTopLevelDictionary else { return nil }
+        return try JSONParser.value(of: data) as? Value
     }
 }
 

@@ -1,22 +1,41 @@
 // SPDX-License-Identifier: MIT
 
 extension JSONValue: Codable {
+    /// ``JSONResponseDecoder`` reads each value once, however deep the JSON is. Other decoders are asked for one type
+    /// after the other, and what a wrong try costs grows with the depth.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try container.decodeIfMatching(Double.self) {
-            self = .number(value)
-        } else if let value = try container.decodeIfMatching(String.self) {
-            self = .string(value)
-        } else if let elements = try container.decodeIfMatching([JSONValue].self) {
-            self = .array(elements)
+        if let outline = JSONOutline.current, let value = try Self.value(from: decoder, along: outline) {
+            self = value
         } else {
-            self = .object(try container.decode([String: JSONValue].self))
+            self = try Self.tried(decoder.singleValueContainer())
+        }
+    }
+
+    private static func value(from decoder: any Decoder, along outline: JSONOutline) throws -> JSONValue? {
+        guard outline.hasPlainNames else {
+            let text = "The JSON has more than \(JSONOutline.maximumDepthOfOtherNames) levels, and a key strategy."
+            throw DecodingError.dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: text))
+        }
+        guard let value = outline.value(at: decoder.codingPath) else { return nil }
+        return try JSONOutlineWalk.value(from: decoder, along: value)
+    }
+
+    private static func tried(_ container: any SingleValueDecodingContainer) throws -> JSONValue {
+        StepCount.add()
+        if container.decodeNil() {
+            return .null
+        } else if let value = try? container.decode(Bool.self) {
+            return .bool(value)
+        } else if let value = try? container.decode(Int64.self) {
+            return .integer(value)
+        } else if let value = try container.decodeIfMatching(Double.self) {
+            return .number(value)
+        } else if let value = try container.decodeIfMatching(String.self) {
+            return .string(value)
+        } else if let elements = try container.decodeIfMatching([JSONValue].self) {
+            return .array(elements)
+        } else {
+            return .object(try container.decode([String: JSONValue].self))
         }
     }
 
@@ -34,7 +53,12 @@ extension JSONValue: Codable {
                 throw EncodingError.invalidValue(
                     value, EncodingError.Context(codingPath: encoder.codingPath, debugDescription: text))
             }
-            try container.encode(value)
+            // `1.5e+18` would be read as the integer that it says, which is none of the values that a Double has.
+            if abs(value) > 0x1p53, let integer = Int64(exactly: value) {
+                try container.encode(integer)
+            } else {
+                try container.encode(value)
+            }
         case .string(let value): try container.encode(value)
         case .array(let elements): try container.encode(elements)
         case .object(let members): try container.encode(members)

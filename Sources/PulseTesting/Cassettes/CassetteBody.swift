@@ -63,7 +63,7 @@ extension JSONValue {
     /// The JSON object or array; nil for anything else.
     init?(text: String) {
         guard let first = text.utf8.first(where: { $0 > 0x20 }), "{[".utf8.contains(first),
-            let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+            let value = try? JSONResponseDecoder.json.decode(JSONValue.self, from: Data(text.utf8))
         else { return nil }
         self = value
     }

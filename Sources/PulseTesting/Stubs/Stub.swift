@@ -76,7 +76,7 @@ public struct Stub: Sendable {
     /// Asks for a JSON body of that value, however it is spelled.
     public func body(json: JSONValue) -> Stub {
         matching("the body is other JSON") { request in
-            request.httpBody.flatMap { try? JSONDecoder().decode(JSONValue.self, from: $0) } == json
+            request.httpBody.flatMap { try? JSONResponseDecoder.json.decode(JSONValue.self, from: $0) } == json
         }
     }
 

@@ -40,7 +40,9 @@ struct StubCondition: Sendable {
 
     static func body(containing expected: JSONValue) -> StubCondition {
         StubCondition { request in
-            guard let body = request.httpBody.flatMap({ try? JSONDecoder().decode(JSONValue.self, from: $0) }) else {
+            guard
+                let body = request.httpBody.flatMap({ try? JSONResponseDecoder.json.decode(JSONValue.self, from: $0) })
+            else {
                 return "the body is no JSON"
             }
             return body.lacks(expected).map { "the body \($0)" }

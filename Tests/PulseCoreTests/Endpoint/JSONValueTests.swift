@@ -96,4 +96,22 @@ struct JSONValueTests {
     func ofAKeyThatIsWrittenTwiceTheLastValueCounts() {
         #expect(["a": 1, "a": 2] as JSONValue == ["a": 2])
     }
+
+    /// Foundation writes `1.252850414049463e+18`, and reads it as the integer 1252850414049463000.
+    @Test
+    func aLargeNumberIsEqualToWhatIsDecodedFromIt() throws {
+        var random = SplitMix64(seed: 8)
+        var numbers = [1.252850414049463e+18, 0x1p53, 0x1p53 + 2, 0x1p63, -0x1p63, 1e17, 1e300]
+        for _ in 0..<2_000 {
+            numbers.append(
+                Double(
+                    sign: .minus, exponent: .random(in: 50...66, using: &random),
+                    significand: .random(in: 1..<2, using: &random)))
+        }
+        for number in numbers {
+            let data = try JSONEncoder().encode(JSONValue.number(number))
+            #expect(try JSONDecoder().decode(JSONValue.self, from: data) == .number(number), "\(number)")
+            #expect(try JSONResponseDecoder.json.decode(JSONValue.self, from: data) == .number(number), "\(number)")
+        }
+    }
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+/// What kinds of values a JSON text has, for a ``JSONValue`` in the midst of another type.
+///
+/// Foundation tells no kind: each has to be tried, and each wrong try costs the square of the depth. The outline says
+/// which one to try. It is only a hint, so that it need not be the outline of the text that is decoded.
+final class JSONOutline: Sendable {
+    /// The outline of the text that this thread decodes; nil for one that is not deep.
+    @TaskLocal static var current: JSONOutline?
+
+    /// Up to this depth wrong tries are cheap.
+    private static let shallowDepth = 8
+    /// The most levels where names are changed by a key strategy, so that they do not lead through the outline.
+    static let maximumDepthOfOtherNames = 64
+
+    /// Whether names in the text are those of the coding path.
+    let hasPlainNames: Bool
+    private let data: Data
+    private let root = Locked<JSONValue?>(nil)
+
+    private init(_ data: Data, hasPlainNames: Bool) {
+        self.data = data
+        self.hasPlainNames = hasPlainNames
+    }
+
+    /// Decodes with the outline of the text at hand, if there is a use for it.
+    static func with<Value>(_ data: Data, _ decoder: JSONDecoder, _ body: () throws -> Value) throws -> Value {
+        let depth = depth(of: data)
+        guard depth > shallowDepth else { return try body() }
+        let hasPlainNames = if case .useDefaultKeys = decoder.keyDecodingStrategy { true } else { false }
+        guard hasPlainNames || depth > maximumDepthOfOtherNames else { return try body() }
+        return try $current.withValue(JSONOutline(data, hasPlainNames: hasPlainNames), operation: body)
+    }
+
+    /// At least the depth of the text: brackets in strings count as well.
+    private static func depth(of data: Data) -> Int {
+        data.withUnsafeBytes { bytes in
+            var (depth, deepest) = (0, 0)
+            for byte in bytes {
+                // `[` and `{`, `]` and `}` differ in one bit.
+                switch byte | 0x20 {
+                case UInt8(ascii: "{"):
+                    depth += 1
+                    deepest = max(deepest, depth)
+                case UInt8(ascii: "}"): depth -= 1
+                default: break
+                }
+            }
+            return deepest
+        }
+    }
+
+    /// The value at a place in the text, as far as one can tell.
+    func value(at path: [any CodingKey]) -> JSONValue? {
+        var value = root.withLock { root in
+            if case .none = root { root = try? JSONParser.value(of: data) }
+            return root
+        }
+        for key in path {
+            switch value {
+            case .object(let members)?: value = members[key.stringValue]
+            case .array(let elements)?:
+                guard let index = key.intValue, elements.indices.contains(index) else { return nil }
+                value = elements[index]
+            default: return nil
+            }
+        }
+        return value
+    }
+}
