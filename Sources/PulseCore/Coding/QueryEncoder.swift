@@ -6,9 +6,12 @@
 /// text. The values are raw text until ``queryString(_:)`` or ``formString(_:)`` escapes them, names included.
 ///
 /// Encoding throws ``PulseError/encodingFailed(underlying:)``: for a top-level value that has no names (a string, an
-/// array), for a number that is not finite, and for an error of the value's own `encode(to:)`. A ``PulseError`` of the
-/// latter is thrown as it is.
+/// array), for a number that is not finite, for a value of more than 100 levels, and for an error of the value's own
+/// `encode(to:)`. A ``PulseError`` of the latter is thrown as it is.
 public struct QueryEncoder: Sendable {
+    /// Servers read far fewer levels, and each of them repeats the names of those around it.
+    static let maximumDepth = 100
+
     /// The server's conventions.
     public var options: Options
 

@@ -5,10 +5,13 @@ struct QueryTreeWriter: Encoder {
     let node: QueryNode
     let codingPath: [any CodingKey]
     let options: QueryEncoder.Options
+    /// How many values encode each other here: some do so without a step of the path.
+    var depth = 0
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        if isTooDeep { node.content = .conflict(tooDeep) }
         switch node.content {
         case .nothing: node.content = .members([])
         case .members: break
@@ -18,6 +21,7 @@ struct QueryTreeWriter: Encoder {
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        if isTooDeep { node.content = .conflict(tooDeep) }
         switch node.content {
         case .nothing: node.content = .elements([])
         case .elements: break
@@ -31,12 +35,25 @@ struct QueryTreeWriter: Encoder {
     }
 
     func write(_ value: some Encodable) throws {
+        StepCount.add(1 + codingPath.count)
+        guard !isTooDeep else { throw tooDeep }
         node.isDictionary = value is any KeyedByData
         if let text = try text(of: value) {
             node.content = .text(text)
         } else {
-            try value.encode(to: self)
+            var writer = self
+            writer.depth += 1
+            try value.encode(to: writer)
         }
+    }
+
+    private var isTooDeep: Bool {
+        codingPath.count > QueryEncoder.maximumDepth || depth > 4 * QueryEncoder.maximumDepth
+    }
+
+    private var tooDeep: EncodingError {
+        // Without the value: the text of an error that holds it may be as deep.
+        invalid(codingPath.last?.stringValue ?? "", "a query of more than \(QueryEncoder.maximumDepth) levels")
     }
 
     func writeNil() {
@@ -58,7 +75,7 @@ struct QueryTreeWriter: Encoder {
     }
 
     private func nested(_ node: QueryNode, _ key: some CodingKey) -> QueryTreeWriter {
-        QueryTreeWriter(node: node, codingPath: codingPath + [key], options: options)
+        QueryTreeWriter(node: node, codingPath: codingPath + [key], options: options, depth: depth)
     }
 
     private func markConflict() {

@@ -25,6 +25,12 @@ extension MultipartFormData {
         "multipart/form-data; boundary=\(boundary)"
     }
 
+    /// The boundary that a media type of a multipart body names; nil if it names none.
+    package static func boundary(in contentType: String) -> String? {
+        guard let value = HeaderParameter.value(of: "boundary", in: Array(contentType.utf8)) else { return nil }
+        return String(decoding: value, as: UTF8.self)
+    }
+
     /// A boundary of 128 random bits.
     package static func boundary(using randomness: some Randomness) -> String {
         let digits = [randomness.next(), randomness.next()].map { bits in
@@ -50,7 +56,9 @@ extension MultipartFormData {
         var pending = Data()
         var length: Int64 = 0
         for part in parts {
-            pending.append(contentsOf: "--\(boundary)\r\n\(try part.head())\r\n".utf8)
+            pending.append(contentsOf: "--\(boundary)\r\n".utf8)
+            pending.append(contentsOf: try part.head())
+            pending.append(contentsOf: "\r\n".utf8)
             switch part.content {
             case .data(let data):
                 pending.append(data)
@@ -76,20 +84,22 @@ extension MultipartFormData {
 
 extension MultipartFormData.Part {
     /// The part's header lines, each with its CRLF (RFC 7578, section 4.2).
-    fileprivate func head() throws -> String {
+    fileprivate func head() throws -> [UInt8] {
         guard !name.utf8.contains(0), filename?.utf8.contains(0) != true else {
             throw PulseError.invalidRequest(reason: "the name of a multipart field or file contains NUL")
         }
-        var head = "Content-Disposition: form-data; name=\"\(Self.escape(name, normalizesLineBreaks: true))\""
+        var head = Array("Content-Disposition: form-data; name=\"".utf8)
+        Self.escape(name, normalizesLineBreaks: true, to: &head)
         if let filename {
-            head += "; filename=\"\(Self.escape(filename, normalizesLineBreaks: false))\""
+            head += "\"; filename=\"".utf8
+            Self.escape(filename, normalizesLineBreaks: false, to: &head)
         }
-        head += "\r\n"
+        head += "\"\r\n".utf8
         if let mimeType {
             guard mimeType.isHTTPFieldValue else {
                 throw PulseError.invalidRequest(reason: "the media type of a multipart field contains CR, LF or NUL")
             }
-            head += "Content-Type: \(mimeType)\r\n"
+            head += "Content-Type: \(mimeType)\r\n".utf8
         }
         return head
     }
@@ -115,21 +125,22 @@ extension MultipartFormData.Part {
     /// Escapes only what would end the quoted text or the line (HTML, section 4.10.21.8, "multipart/form-data encoding
     /// algorithm"); the rest is UTF-8. A backslash is a plain character there, and `filename*` is not used (RFC 7578,
     /// section 4.2). Browsers first turn each CR, LF and CRLF of a name into CRLF, and leave those of a file name.
-    private static func escape(_ text: String, normalizesLineBreaks: Bool) -> String {
-        var escaped = String.UnicodeScalarView()
-        var previous: Unicode.Scalar?
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": escaped.append(contentsOf: "%22".unicodeScalars)
-            case "\r" where normalizesLineBreaks: escaped.append(contentsOf: "%0D%0A".unicodeScalars)
-            case "\n" where normalizesLineBreaks && previous == "\r": break
-            case "\n" where normalizesLineBreaks: escaped.append(contentsOf: "%0D%0A".unicodeScalars)
-            case "\r": escaped.append(contentsOf: "%0D".unicodeScalars)
-            case "\n": escaped.append(contentsOf: "%0A".unicodeScalars)
-            default: escaped.append(scalar)
+    static func escape(
+        _ text: String, normalizesLineBreaks: Bool, to output: inout some RangeReplaceableCollection<UInt8>
+    ) {
+        let (quote, carriageReturn, lineFeed) = (UInt8(ascii: "\""), UInt8(ascii: "\r"), UInt8(ascii: "\n"))
+        var previous: UInt8 = 0
+        for byte in text.utf8 {
+            switch byte {
+            case quote: output.append(contentsOf: "%22".utf8)
+            case carriageReturn where normalizesLineBreaks: output.append(contentsOf: "%0D%0A".utf8)
+            case lineFeed where normalizesLineBreaks && previous == carriageReturn: break
+            case lineFeed where normalizesLineBreaks: output.append(contentsOf: "%0D%0A".utf8)
+            case carriageReturn: output.append(contentsOf: "%0D".utf8)
+            case lineFeed: output.append(contentsOf: "%0A".utf8)
+            default: output.append(byte)
             }
-            previous = scalar
+            previous = byte
         }
-        return String(escaped)
     }
 }

@@ -2,30 +2,28 @@
 
 extension PathTemplate {
     /// The decoded values of the gaps if the template can make this path, else nil. Stubs and test servers find their
-    /// route with it.
+    /// route with it. Takes time in proportion to the lengths of both.
     ///
     /// Segments are compared after decoding, so that `%61` matches `a` while an encoded slash never ends a segment. A
     /// slash at the start may be missing on either side, one at the end counts; a query or fragment is ignored. A gap
-    /// takes at least one character, and as few as the text after it allows; a name that stands twice must have the
-    /// same value. `{name...}` at the end takes the rest, slashes and empty segments included.
+    /// takes at least one character, and as few as the text after it allows; a name that stands twice takes its value
+    /// where it stands first, and must have the same value again. `{name...}` at the end takes the rest, slashes and
+    /// empty segments included.
     package func match(_ path: String) -> [String: String]? {
-        var segments = Self.segments(of: path)[...]
-        var templates = Self.segments(of: text)[...]
-        var values: [String: String] = [:]
-        while let template = templates.popFirst() {
-            guard let pieces = try? PathTemplate(String(template)).pieces(), !segments.isEmpty else { return nil }
-            var segment = segments.removeFirst()
-            if case .rest = pieces.last {
-                guard templates.isEmpty else { return nil }
-                segment = path[segment.startIndex..<(segments.last ?? segment).endIndex]
-                segments = []
-            }
-            guard let text = PercentEncoding.decode(segment),
-                let found = Self.match(pieces[...], Array(text.unicodeScalars)[...], with: values)
+        let segments = Self.segments(of: path)
+        let templates = Self.segments(of: text)
+        var matching = Matching()
+        for (index, template) in templates.enumerated() {
+            guard index < segments.count, let pieces = try? PathTemplate(String(template)).pieces() else { return nil }
+            let isRest = if case .rest = pieces.last { true } else { false }
+            guard !isRest || index == templates.count - 1 else { return nil }
+            let segment =
+                isRest ? path[segments[index].startIndex..<segments[segments.count - 1].endIndex] : segments[index]
+            guard let text = PercentEncoding.decode(segment), matching.matches(pieces, Array(text.unicodeScalars))
             else { return nil }
-            values = found
+            if isRest { return matching.values }
         }
-        return segments.isEmpty ? values : nil
+        return segments.count == templates.count ? matching.values : nil
     }
 
     /// The segments, cut at bytes as the path rules require: a slash followed by a combining mark is a single
@@ -37,42 +35,101 @@ extension PathTemplate {
             .split(separator: slash, omittingEmptySubsequences: false)
         return segments.map { Substring($0) }
     }
+}
 
-    /// Compares scalars: a path must not match because two texts merely look alike.
-    private static func match(
-        _ pieces: ArraySlice<Piece>, _ text: ArraySlice<Unicode.Scalar>, with values: [String: String]
-    ) -> [String: String]? {
-        guard let piece = pieces.first else { return text.isEmpty ? values : nil }
-        let following = pieces.dropFirst()
-        switch piece {
-        case .literal(let encoded):
-            guard let literal = PercentEncoding.decode(encoded), text.starts(with: literal.unicodeScalars) else {
-                return nil
-            }
-            return match(following, text.dropFirst(literal.unicodeScalars.count), with: values)
-        case .rest(let name):
-            return bind(name, to: text, in: values)
-        case .gap(let name):
-            var length = following.isEmpty ? max(text.count, 1) : 1
-            while length <= text.count {
-                if let bound = bind(name, to: text.prefix(length), in: values),
-                    let found = match(following, text.dropFirst(length), with: bound)
-                {
-                    return found
+/// Matches segments one after the other, each in one pass. It compares scalars: a path must not match because two texts
+/// merely look alike.
+private struct Matching {
+    private(set) var values: [String: String] = [:]
+    /// The gap whose end is not known yet.
+    private var open: String?
+    private var rest: ArraySlice<Unicode.Scalar> = []
+
+    /// The first place of a text is always as good as a later one, since a gap takes any text.
+    mutating func matches(_ pieces: [PathTemplate.Piece], _ text: [Unicode.Scalar]) -> Bool {
+        (open, rest) = (nil, text[...])
+        for (index, piece) in pieces.enumerated() {
+            let isLast = index == pieces.count - 1
+            switch piece {
+            case .literal(let encoded):
+                guard let literal = PercentEncoding.decode(encoded), take(literal, isLast: isLast) else { return false }
+            case .gap(let name):
+                if open == name, !closeAfterOne() { return false }
+                if let value = values[name] {
+                    guard take(value, isLast: isLast) else { return false }
+                } else {
+                    guard open == nil || closeAfterOne() else { return false }
+                    open = name
                 }
-                length += 1
+            case .rest(let name):
+                guard open == nil || closeAfterOne() else { return false }
+                if let value = values[name] { return take(value, isLast: true) }
+                close(name, at: rest.endIndex)
             }
-            return nil
         }
+        guard let name = open else { return rest.isEmpty }
+        guard !rest.isEmpty else { return false }
+        close(name, at: rest.endIndex)
+        return true
     }
 
-    private static func bind(
-        _ name: String, to text: ArraySlice<Unicode.Scalar>, in values: [String: String]
-    ) -> [String: String]? {
+    /// Takes a text that must come next, or after the open gap; at the end of the pieces it must end the segment.
+    private mutating func take(_ literal: String, isLast: Bool) -> Bool {
+        let literal = Array(literal.unicodeScalars)
+        StepCount.add(literal.count)
+        guard let name = open else {
+            guard rest.starts(with: literal) else { return false }
+            rest = rest.dropFirst(literal.count)
+            return !isLast || rest.isEmpty
+        }
+        guard rest.count > literal.count else { return false }
+        let place: Int?
+        if isLast {
+            let start = rest.endIndex - literal.count
+            place = rest[start...].elementsEqual(literal) ? start : nil
+        } else {
+            place = rest.dropFirst().place(of: literal)
+        }
+        guard let place else { return false }
+        close(name, at: place)
+        rest = rest.dropFirst(literal.count)
+        return true
+    }
+
+    private mutating func closeAfterOne() -> Bool {
+        guard let name = open, !rest.isEmpty else { return false }
+        close(name, at: rest.startIndex + 1)
+        return true
+    }
+
+    private mutating func close(_ name: String, at end: Int) {
         var value = String.UnicodeScalarView()
-        value.append(contentsOf: text)
-        var values = values
-        let known = values.updateValue(String(value), forKey: name)
-        return known == nil || known?.unicodeScalars.elementsEqual(value) == true ? values : nil
+        value.append(contentsOf: rest[..<end])
+        values[name] = String(value)
+        rest = rest[end...]
+        open = nil
+    }
+}
+
+extension ArraySlice<Unicode.Scalar> {
+    /// Where the pattern begins first, after Knuth, Morris and Pratt: no scalar is looked at more than twice.
+    fileprivate func place(of pattern: [Unicode.Scalar]) -> Int? {
+        var borders = [0]
+        for scalar in pattern.dropFirst() {
+            var length = borders[borders.count - 1]
+            while length > 0, pattern[length] != scalar { length = borders[length - 1] }
+            borders.append(pattern[length] == scalar ? length + 1 : 0)
+        }
+        var matched = 0
+        for index in indices {
+            StepCount.add()
+            while matched > 0, matched == pattern.count || pattern[matched] != self[index] {
+                StepCount.add()
+                matched = borders[matched - 1]
+            }
+            if pattern[matched] == self[index] { matched += 1 }
+            if matched == pattern.count { return index + 1 - pattern.count }
+        }
+        return nil
     }
 }

@@ -25,7 +25,7 @@ public struct PathTemplate: Sendable, Hashable {
     /// parameter and never shows a value. Throws ``PulseError/invalidURL(_:)`` if the template itself is faulty.
     public func expand(_ values: [String: any CustomStringConvertible & Sendable]) throws -> String {
         var path = ""
-        var used: [String] = []
+        var used: Set<String> = []
         for piece in try pieces() {
             switch piece {
             case .literal(let text):
@@ -36,7 +36,7 @@ public struct PathTemplate: Sendable, Hashable {
                 guard let value = values[name]?.description else { throw refusal("no value for {\(name)}") }
                 guard !value.isEmpty else { throw refusal("the value for {\(name)} is empty") }
                 path += PercentEncoding.segment(value)
-                if !used.contains(name) { used.append(name) }
+                used.insert(name)
             }
         }
         guard used.count == values.count else {

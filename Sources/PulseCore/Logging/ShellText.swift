@@ -8,41 +8,58 @@ enum ShellText {
     /// It is in single quotes, where no character has a meaning. Control characters except line feed, and bytes that
     /// are not UTF-8, are written by `printf`. A line feed is not: a substitution drops it at its end.
     static func word(_ bytes: some Sequence<UInt8>) -> String {
+        var word: [UInt8] = []
+        write(bytes, to: &word)
+        return String(decoding: word, as: UTF8.self)
+    }
+
+    /// Appends the same word, each byte of it once.
+    static func write(_ bytes: some Sequence<UInt8>, to word: inout some RangeReplaceableCollection<UInt8>) {
         let pieces = Piece.pieces(of: bytes.prefix { $0 != 0 }, keepsLineFeeds: true)
-        guard !pieces.isEmpty else { return "''" }
-        return pieces.map { piece in
-            piece.isPlain ? "'\(piece.text.replacing(["'": quote]))'" : "\"$(printf '\(piece.octal)')\""
+        if pieces.isEmpty { word.append(contentsOf: "''".utf8) }
+        for piece in pieces {
+            word.append(contentsOf: (piece.isPlain ? "'" : "\"$(printf '").utf8)
+            piece.write(to: &word, escapes: [UInt8(ascii: "'"): quote])
+            word.append(contentsOf: (piece.isPlain ? "'" : "')\"").utf8)
         }
-        .joined()
     }
 
     /// A format for `printf`, in single quotes, that writes exactly those bytes, with NUL and line feeds.
     static func printfFormat(_ bytes: some Sequence<UInt8>) -> String {
-        let format = Piece.pieces(of: bytes, keepsLineFeeds: false).map { piece in
-            piece.isPlain ? piece.text.replacing(["\\": "\\\\", "%": "%%", "'": quote]) : piece.octal
+        var format: [UInt8] = []
+        for piece in Piece.pieces(of: bytes, keepsLineFeeds: false) {
+            piece.write(to: &format, escapes: formatEscapes)
         }
-        .joined()
         // Otherwise it would be read as an option.
-        return format.utf8.first == UInt8(ascii: "-") ? "'\\055\(Substring(format.utf8.dropFirst()))'" : "'\(format)'"
+        let isOption = format.first == UInt8(ascii: "-")
+        let rest = String(decoding: isOption ? format[1...] : format[...], as: UTF8.self)
+        return isOption ? "'\\055\(rest)'" : "'\(rest)'"
     }
 
     /// Ends the quotes, adds one, and begins them anew.
     private static let quote = "'\\''"
+
+    private static let formatEscapes: [UInt8: String] = [
+        UInt8(ascii: "\\"): "\\\\", UInt8(ascii: "%"): "%%", UInt8(ascii: "'"): quote,
+    ]
 
     /// A run of bytes of one kind.
     private struct Piece {
         var bytes: [UInt8] = []
         let isPlain: Bool
 
-        var text: String { String(decoding: bytes, as: UTF8.self) }
-
-        /// `\015\000`
-        var octal: String {
-            bytes.map { byte in
-                let digits = String(byte, radix: 8)
-                return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        /// Appends plain bytes with these escaped, and others as octal numbers, `\015\000`.
+        func write(to output: inout some RangeReplaceableCollection<UInt8>, escapes: [UInt8: String]) {
+            for byte in bytes {
+                if !isPlain {
+                    let digits = String(byte, radix: 8)
+                    output.append(contentsOf: ("\\" + String(repeating: "0", count: 3 - digits.count) + digits).utf8)
+                } else if let escape = escapes[byte] {
+                    output.append(contentsOf: escape.utf8)
+                } else {
+                    output.append(byte)
+                }
             }
-            .joined()
         }
 
         static func pieces(of bytes: some Sequence<UInt8>, keepsLineFeeds: Bool) -> [Piece] {
@@ -65,16 +82,6 @@ enum ShellText {
             var input = bytes[index..<min(index + 4, bytes.count)].makeIterator()
             guard case .scalarValue(let scalar) = decoder.decode(&input) else { return (nil, 1) }
             return (scalar, UTF8.width(scalar))
-        }
-    }
-}
-
-extension String {
-    /// The text with scalars replaced, not characters, as the shell reads it: a mark after a quote makes one character
-    /// with it, but the quote is still a quote.
-    fileprivate func replacing(_ replacements: [Unicode.Scalar: String]) -> String {
-        unicodeScalars.reduce(into: "") { text, scalar in
-            text.unicodeScalars.append(contentsOf: (replacements[scalar] ?? String(scalar)).unicodeScalars)
         }
     }
 }

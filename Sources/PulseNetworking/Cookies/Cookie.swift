@@ -6,7 +6,7 @@ public import PulseCore
 public struct Cookie: Sendable, Hashable, Codable {
     /// The name, which is never empty.
     public let name: String
-    /// The value as the server wrote it, quotes included.
+    /// The value as the server wrote it, quotes included; for bytes that are not UTF-8 see ``CookieStore``.
     public let value: String
     /// The domain it belongs to, in lower case and without a leading dot.
     public let domain: String
@@ -157,6 +157,13 @@ struct CookieOrigin {
 }
 
 enum CookieRules {
+    /// The host, and the domains that it is in. A name longer than any in DNS (RFC 1035, section 2.3.4) is in none.
+    static func domains(of host: String) -> [[UInt8]] {
+        let bytes = Array(host.utf8)
+        guard !isAddress(host), bytes.count <= 255 else { return [bytes] }
+        return [bytes] + bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }.map { Array(bytes[($0 + 1)...]) }
+    }
+
     /// Whether a host is the domain or below it (RFC 6265, section 5.1.3).
     static func domain(_ domain: String, matches host: String) -> Bool {
         host == domain || host.hasSuffix("." + domain) && !isAddress(host)

@@ -69,7 +69,6 @@ extension LogRecord {
     func write(to line: inout [UInt8]) throws -> LogItem {
         guard !payload.contains(UInt8(ascii: "\n")) else { throw JournalFailure.notOneLine }
         let start = line.count
-        line.reserveCapacity(start + 100 + payload.count)
         line.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 8))
         line.append(UInt8(ascii: " "))
         line.append(operation)

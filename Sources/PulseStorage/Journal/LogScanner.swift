@@ -17,6 +17,8 @@ struct LogScanner {
 
     private let base: Int
     private var lastTag: (word: Range<Int>, tag: String?)?
+    /// The next line break from where it was last looked for, or the end of the bytes.
+    private var lineEnd = -1
 
     /// - Parameter base: the offset of the first byte in the file.
     init(_ bytes: UnsafeRawBufferPointer, base: Int) {
@@ -31,6 +33,11 @@ struct LogScanner {
     private mutating func scan(_ bytes: UnsafeRawBufferPointer, _ limit: Int) {
         var position = 0
         while position < limit {
+            // Not for each record: those of a damaged file may stand on one line.
+            if lineEnd < position {
+                lineEnd = bytes[position..<limit].firstIndex(of: Self.lineBreak) ?? limit
+                StepCount.add(lineEnd - position)
+            }
             if let (item, recordEnd) = record(bytes, position, limit) {
                 items.append(item)
                 position = recordEnd
@@ -40,9 +47,9 @@ struct LogScanner {
                     position += 1
                 }
                 end = base + position
-            } else if let next = bytes[position..<limit].firstIndex(of: Self.lineBreak) {
-                addDamage(position..<next + 1)
-                position = next + 1
+            } else if lineEnd < limit {
+                addDamage(position..<lineEnd + 1)
+                position = lineEnd + 1
                 end = base + position
             } else {
                 tornCount = limit - position
@@ -76,13 +83,17 @@ struct LogScanner {
             bytes[start + 10] == Self.space, bytes[start + 43] == Self.space
         else { return nil }
         let tagStart = start + 44
-        let tagLimit = min(limit, tagStart + Self.maximumTagLength)
-        guard let tagEnd = bytes[tagStart..<tagLimit].firstIndex(of: Self.space), tagEnd > tagStart else { return nil }
+        let tagLimit = min(lineEnd, tagStart + Self.maximumTagLength)
+        guard tagStart < tagLimit, let tagEnd = bytes[tagStart..<tagLimit].firstIndex(of: Self.space),
+            tagEnd > tagStart
+        else { return nil }
         var position = tagEnd + 1
         guard let expiry = Self.number(bytes, &position, limit), let length = Self.number(bytes, &position, limit),
-            length <= Int64(limit - position)
+            // No payload has a line break in it. So a length that is not true costs no more than its own line.
+            length <= Int64(lineEnd - position)
         else { return nil }
         let recordEnd = position + Int(length)
+        StepCount.add(recordEnd - start)
         guard Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[(start + 9)..<recordEnd])) == checksum,
             let id = Self.identifier(bytes, start + 11)
         else { return nil }

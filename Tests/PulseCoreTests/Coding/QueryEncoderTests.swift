@@ -296,4 +296,48 @@ extension QueryEncoder {
         options.arrays = .comma
         return QueryEncoder(options: options)
     }
+
+    /// Encodes itself without end, with a step of the path or without one.
+    private struct Endless: Encodable {
+        var hasSteps: Bool
+
+        private enum Key: CodingKey { case next }
+
+        func encode(to encoder: any Encoder) throws {
+            if hasSteps {
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(self, forKey: .next)
+            } else {
+                var container = encoder.singleValueContainer()
+                try container.encode(self)
+            }
+        }
+    }
+
+    private static func nested(_ depth: Int) -> JSONValue {
+        (0..<depth).reduce(1) { value, _ in ["a": value] }
+    }
+
+    @Test(arguments: [true, false])
+    func aValueThatIsTooDeepIsAnError(hasSteps: Bool) throws {
+        let error = #expect(throws: PulseError.self) { try QueryEncoder().items(from: Endless(hasSteps: hasSteps)) }
+        guard case .encodingFailed = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(try QueryEncoder().items(from: Self.nested(100)).count == 1)
+        #expect(throws: PulseError.self) { try QueryEncoder().items(from: Self.nested(102)) }
+        #expect(throws: PulseError.self) { try QueryEncoder().items(from: Self.nested(20_000)) }
+    }
+
+    #if DEBUG
+    @Test
+    func encodingCostsInProportionToTheSize() throws {
+        func steps(_ count: Int) throws -> Int {
+            let value = JSONValue.object(["a": .array(Array(repeating: Self.nested(50), count: count))])
+            return try StepCount.taken { _ = try QueryEncoder().items(from: value) }
+        }
+        #expect(try steps(80) < 9 * steps(40) / 4)
+    }
+    #endif
 }

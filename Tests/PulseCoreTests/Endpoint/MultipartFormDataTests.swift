@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
 import Testing
+
+@testable import PulseCore
 
 @Suite(.timeLimit(.minutes(5)))
 struct MultipartFormDataTests {
@@ -189,5 +190,16 @@ struct MultipartFormDataTests {
                 #expect(head.utf8.filter { $0 == 0x0D || $0 == 0x0A }.count == 2)
             }
         }
+    }
+
+    @Test(arguments: ["\"", "a", "\r\n", "\n", "\u{E9}"])
+    func aNameIsEscapedInOnePass(unit: String) {
+        func steps(_ count: Int) -> Int {
+            var bytes = CountedBytes()
+            let text = String(repeating: unit, count: count)
+            MultipartFormData.Part.escape(text, normalizesLineBreaks: true, to: &bytes)
+            return bytes.steps
+        }
+        #expect(steps(8_000) < 9 * steps(4_000) / 4)
     }
 }

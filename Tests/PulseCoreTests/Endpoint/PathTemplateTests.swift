@@ -127,4 +127,29 @@ struct PathTemplateTests {
         #expect(PathTemplate("/a/{x}").match("/a/\u{301}b") == ["x": "\u{301}b"])
         #expect(PathTemplate("/{x}").match("/a/\u{301}b") == nil)
     }
+
+    @Test(arguments: [
+        ("/{a}-{b}.json", "/x-y-z.json", ["a": "x", "b": "y-z"]),
+        ("/{a}{b}-{c}", "/xy-z", ["a": "x", "b": "y", "c": "z"]),
+        ("/{a}-{a}", "/x-x", ["a": "x"]), ("/{a}{a}", "/xx", ["a": "x"]),
+        ("/{a}ab{b}", "/aabab", ["a": "a", "b": "ab"]),
+        ("/{a}-{rest...}", "/x-y/z-", ["a": "x", "rest": "y/z-"]), ("/{a}/{a}-{b}", "/x-/x--y", ["a": "x-", "b": "y"]),
+    ])
+    func aGapEndsWhereTheTextAfterItStandsFirst(template: String, path: String, values: [String: String]) {
+        #expect(PathTemplate(template).match(path) == values)
+    }
+
+    #if DEBUG
+    @Test(arguments: ["a", "ab"])
+    func matchingCostsInProportionToTheSize(unit: String) {
+        func steps(_ count: Int) -> Int {
+            let template = "/" + (0..<count).map { "{p\($0)}aab" }.joined() + "x"
+            let path = "/" + String(repeating: unit, count: 8 * count) + "y"
+            return StepCount.taken { #expect(PathTemplate(template).match(path) == nil) }
+        }
+        #expect(steps(200) < 9 * max(steps(100), 1) / 4 + 100)
+        let long = PathTemplate("/{a}" + String(repeating: "a", count: 1000) + "b{c}z")
+        #expect(StepCount.taken { _ = long.match("/" + String(repeating: "a", count: 20_000)) } < 50_000)
+    }
+    #endif
 }

@@ -66,5 +66,15 @@ struct ShellTextTests {
         #expect(ShellText.word("a\tb".utf8) == #"'a'"$(printf '\011')"'b'"#)
         #expect(ShellText.printfFormat("50%\n".utf8) == #"'50%%\012'"#)
     }
+
+    @Test(arguments: ["'", "a", "\u{1}", "'\u{1}", "\u{E9}'"])
+    func aWordIsWrittenInOnePass(unit: String) {
+        func steps(_ count: Int) -> Int {
+            var bytes = CountedBytes()
+            ShellText.write(String(repeating: unit, count: count).utf8, to: &bytes)
+            return bytes.steps
+        }
+        #expect(steps(8_000) < 9 * steps(4_000) / 4)
+    }
 }
 #endif

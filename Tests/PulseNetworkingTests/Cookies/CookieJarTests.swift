@@ -134,4 +134,60 @@ struct CookieJarTests {
         }
         #expect(jar.cookies.values.map(\.name).sorted() == ["a5", "a6", "a7", "a8", "session"])
     }
+
+    @Test func anAnswerStoresAtMostAsManyAsADomainMayHave() throws {
+        var jar = CookieJar(limit: 100, domainLimit: 5)
+        let url = try Self.url("https://a.b.example.com/")
+        _ = try jar.store(["old=1"], from: Self.url("https://example.com/"), now: Self.now)
+        let lines = (0..<40).map { "a\($0)=1; Domain=\(["a.b.example.com", "b.example.com", "example.com"][$0 % 3])" }
+        let hasChanged = jar.store(lines, from: url, now: Self.now + 1)
+        #expect(hasChanged)
+        #expect(jar.cookies.values.map(\.name).sorted() == ["a35", "a36", "a37", "a38", "a39", "old"])
+        // More may change or end, as many as there are.
+        let ends = jar.cookies.values.filter { $0.name != "old" }.map { "\($0.name)=; Max-Age=0; Domain=\($0.domain)" }
+        _ = jar.store((0..<40).map { "b\($0)=; Max-Age=0" } + ends, from: url, now: Self.now + 2)
+        #expect(jar.cookies.values.map(\.name) == ["old"])
+    }
+
+    @Test func theLastLineOfACookieCounts() throws {
+        var jar = CookieJar()
+        let url = try Self.url("https://www.example.com/")
+        _ = jar.store(["a=1", "b=1", "a=2", "b=; Max-Age=0", "c=; Max-Age=0", "c=3"], from: url, now: Self.now)
+        let header = jar.header(for: url, now: Self.now)
+        #expect(header == "a=2; c=3")
+    }
+
+    @Test func aJarOutOfAFileKeepsToItsLimits() throws {
+        var full = CookieJar(limit: 1000, domainLimit: 500)
+        for index in 0..<30 {
+            _ = try full.store(["a\(index)=1"], from: Self.url("https://a.example.com/"), now: Self.now)
+        }
+        for index in 0..<30 {
+            _ = try full.store(["a=1"], from: Self.url("https://h\(index).example.com/"), now: Self.now)
+        }
+        let jar = CookieJar(full.cookies.values, limit: 20, domainLimit: 5)
+        #expect(jar.cookies.count == 20)
+        #expect(try jar.cookies(for: Self.url("https://a.example.com/"), now: Self.now).count <= 5)
+    }
+
+    #if DEBUG
+    @Test(arguments: ["https", "http"])
+    func storingCostsInProportionToTheLines(scheme: String) throws {
+        // Full, and with secure cookies of the same names.
+        var full = CookieJar()
+        for index in 0..<3000 {
+            _ = try full.store(
+                ["a\(index % 60)=1; Secure"], from: Self.url("https://h\(index).example.com/"), now: Self.now)
+        }
+        let url = try Self.url("\(scheme)://www.example.com/")
+        func steps(_ count: Int) -> Int {
+            var jar = full
+            let lines = (0..<count).map { "a\($0 % 60)\($0 / 60)=1; Path=/\($0)" }
+            return StepCount.taken { _ = jar.store(lines, from: url, now: Self.now + 1) }
+        }
+        let base = steps(4_000)
+        #expect(steps(8_000) < 9 * base / 4)
+        #expect(base < 4_000 + 120 * 3_000)
+    }
+    #endif
 }

@@ -126,4 +126,38 @@ struct LogScannerTests {
             #expect(find(changed) == .damaged(end: line.count), "\(index)")
         }
     }
+
+    @Test @HeavyWork func linesAreWrittenInOnePass() throws {
+        let record = LogRecord.sample(1)
+        var bytes: [UInt8] = []
+        var copies = 0
+        for _ in 0..<4_000 {
+            let capacity = bytes.capacity
+            try record.write(to: &bytes)
+            // Each time it grows, all that is there is copied.
+            if bytes.capacity != capacity { copies += 1 }
+        }
+        #expect(copies < 40)
+    }
+
+    #if DEBUG
+    /// Each line claims all that follows as its own, or a record follows the other without a line break.
+    @Test(arguments: [true, false])
+    @HeavyWork func aCraftedFileCostsInProportionToItsSize(isDamaged: Bool) throws {
+        func steps(_ count: Int) throws -> Int {
+            var bytes: [UInt8] = []
+            for index in 0..<count {
+                if isDamaged {
+                    let id = "01020304050647088000000000000001"
+                    bytes += "00000000 E \(id) - 0 \((count - index - 1) * 60) {}\n".utf8
+                } else {
+                    try LogRecord.sample(1).write(to: &bytes)
+                    bytes[bytes.count - 1] = UInt8(ascii: "x")
+                }
+            }
+            return StepCount.taken { #expect(Self.scan(bytes).items.count == (isDamaged ? 0 : count)) }
+        }
+        #expect(try steps(800) < 9 * steps(400) / 4)
+    }
+    #endif
 }
