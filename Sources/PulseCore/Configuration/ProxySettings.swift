@@ -64,7 +64,9 @@ public struct ProxySettings: Sendable, Hashable {
             return username == nil && password == nil ? nil : "there are credentials for a proxy, and no proxy"
         }
         if host.isEmpty { return "the proxy's host is empty" }
-        let isHost = host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !Self.delimiters.contains($0) }
+        let isHost =
+            host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !Self.delimiters.contains($0) }
+            && (PercentEncoding.decode(host) ?? host).hasLabel
         if !isHost { return "the proxy's host is no host name or address" }
         return 1...65_535 ~= port ? nil : "the proxy's port is not from 1 to 65535"
     }

@@ -113,8 +113,7 @@ public struct RedirectPolicy: Sendable {
     /// The URL that `Location` leads to: http or https, with a host, never from https to http. It has no user info,
     /// which only the server asked to send.
     private static func target(of response: PulseResponse, from current: URL) -> URL? {
-        let location = response.headers.values(for: "Location").first?.trimmingCharacters(in: .whitespaces)
-        guard let location, !location.isEmpty,
+        guard let location = response.headers.octets(for: "Location").first?.drop(while: isBlank), !location.isEmpty,
             let url = URL(string: legal(location), relativeTo: current)?.absoluteURL.withPlainHost,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return nil }
@@ -138,11 +137,15 @@ public struct RedirectPolicy: Sendable {
         return origin.scheme == "https" || Origin(current)?.scheme != "https"
     }
 
-    /// The location with its illegal characters encoded: servers write spaces and other text raw. A valid escape stays.
-    /// Foundation would encode too, but then it encodes every valid escape of the same text once more.
-    private static func legal(_ location: String) -> String {
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    /// The location with its illegal bytes encoded, whatever they mean: servers write spaces and other text raw. A
+    /// valid escape stays. Foundation would encode too, but then it encodes every valid escape of the same text once
+    /// more.
+    private static func legal(_ location: ArraySlice<UInt8>) -> String {
         let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
-        let bytes = Array(location.utf8)
+        let bytes = Array(
+            location.prefix(upTo: location.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? location.startIndex))
         let authority = authority(of: bytes)
         let fragment = bytes.firstIndex(of: UInt8(ascii: "#"))
         var text = ""

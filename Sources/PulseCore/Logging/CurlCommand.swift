@@ -65,9 +65,10 @@ private struct CurlCommand {
                 continue
             }
             let shown = redaction?.headerValue(value, for: name) ?? value
-            // With a colon curl would send no such header.
-            let line = shown.isEmpty ? "\(name);" : "\(name): \(shown)"
-            options.append("-H \(ShellText.word(line.utf8))")
+            // With a colon and nothing but blanks curl would send no such header.
+            let isBlank = shown.utf8.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            let line = isBlank ? "\(name);" : "\(name): \(shown)"
+            options.append("-H \(ShellText.word(OctetText.bytes(line) ?? Array(line.utf8)))")
         }
         if hasBody, request.value(forHTTPHeaderField: "Content-Type") == nil {
             // Otherwise curl would call it a form.

@@ -10,13 +10,47 @@ public struct HTTPHeaders: Sendable, Hashable {
     public struct Field: Sendable, Hashable {
         /// The name, spelled as it came.
         public var name: String
-        /// The value, without the name and the colon.
-        public var value: String
+        /// The value, without the name and the colon. Bytes that are not UTF-8 are read as Latin-1.
+        public var value: String { didSet { isLatin1 = false } }
+        /// Whether each character of the value came as one byte, which is not what its UTF-8 would be.
+        private var isLatin1 = false
 
         /// Creates a field line from any text; ``HTTPHeaders/validate()`` tells whether it can be sent.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
+        }
+
+        /// Creates a field line of a value as it came: UTF-8, or else Latin-1, in which every byte is a character, so
+        /// that no value is lost.
+        package init(name: String, octets: UnsafeRawBufferPointer) {
+            self.name = name
+            value = String(decoding: octets, as: UTF8.self)
+            // Every byte is looked at, whatever the first ones were: then many are at once.
+            guard octets.reduce(0, |) >= 0x80, !value.utf8.elementsEqual(octets) else { return }
+            value = String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) }))
+            isLatin1 = true
+        }
+
+        /// Adds a line to a value, after a space.
+        package mutating func append(line octets: UnsafeRawBufferPointer) {
+            let wasLatin1 = isLatin1
+            let line = Field(name: "", octets: octets)
+            // In place: how many lines there are is up to the server.
+            if !wasLatin1, !line.isLatin1 {
+                value.append(" ")
+                value.append(line.value)
+                return
+            }
+            if !wasLatin1 { value = String(String.UnicodeScalarView(value.utf8.map { Unicode.Scalar($0) })) }
+            value.append(" ")
+            for octet in octets { value.unicodeScalars.append(Unicode.Scalar(octet)) }
+            isLatin1 = true
+        }
+
+        /// The bytes of the value, as they came.
+        package var octets: [UInt8] {
+            isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
         }
 
         public static func == (left: Field, right: Field) -> Bool {
@@ -53,12 +87,14 @@ public struct HTTPHeaders: Sendable, Hashable {
         get {
             var joined: String?
             for field in fields where field.name.equalsIgnoringASCIICase(name) {
-                guard let soFar = joined else {
+                guard joined != nil else {
                     joined = field.value
                     if name.equalsIgnoringASCIICase("set-cookie") { return joined }
                     continue
                 }
-                joined = soFar + ", " + field.value
+                // In place: how many there are is up to the server.
+                joined?.append(", ")
+                joined?.append(field.value)
             }
             return joined
         }
@@ -77,6 +113,11 @@ public struct HTTPHeaders: Sendable, Hashable {
         fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
     }
 
+    /// The bytes of every value under `name`, as they came.
+    package func octets(for name: String) -> [[UInt8]] {
+        fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
+    }
+
     /// Whether there is a field of that name, in any case.
     public func contains(_ name: String) -> Bool {
         fields.contains { $0.name.equalsIgnoringASCIICase(name) }
@@ -85,6 +126,10 @@ public struct HTTPHeaders: Sendable, Hashable {
     /// Appends a line; lines of the same name that are already there stay.
     public mutating func add(name: String, value: String) {
         fields.append(Field(name: name, value: value))
+    }
+
+    package mutating func append(_ field: Field) {
+        fields.append(field)
     }
 
     /// Removes every line of that name.

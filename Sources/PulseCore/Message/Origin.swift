@@ -94,7 +94,8 @@ public struct Origin: Hashable, Sendable {
         guard !range.isEmpty else { return nil }
         // As most are, with nothing to be undone.
         if bytes[range].allSatisfy({ $0.asciiLowercased == $0 && ASCIISet.host.contains($0) }) {
-            return String(decoding: bytes[range], as: UTF8.self)
+            let host = String(decoding: bytes[range], as: UTF8.self)
+            return host.hasLabel ? host : nil
         }
         var host: [UInt8] = []
         host.reserveCapacity(range.count)
@@ -113,12 +114,18 @@ public struct Origin: Hashable, Sendable {
             host.append(byte.asciiLowercased)
             index += 1
         }
-        return String(decoding: host, as: UTF8.self)
+        let name = String(decoding: host, as: UTF8.self)
+        return name.hasLabel ? name : nil
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
         byte >= 0x80 || ASCIISet.host.contains(byte)
     }
+}
+
+extension StringProtocol {
+    /// Whether a host has more in it than dots, which name no host and mean a directory elsewhere.
+    package var hasLabel: Bool { utf8.contains { $0 != UInt8(ascii: ".") } }
 }
 
 extension Origin: CustomStringConvertible {

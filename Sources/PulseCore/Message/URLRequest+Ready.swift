@@ -27,7 +27,7 @@ extension URL {
         // Foundation takes the full-width form of a percent sign for one, and what it stands for may be anything; it
         // traps on what may not stand in a host.
         guard let host = URL(string: "https://\(origin.host)")?.host, !host.isEmpty,
-            host.utf8.allSatisfy(ASCIISet.host.contains)
+            host.utf8.allSatisfy(ASCIISet.host.contains), host.hasLabel
         else { return nil }
         parts.percentEncodedHost = host
         return parts.url

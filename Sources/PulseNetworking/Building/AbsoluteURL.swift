@@ -96,7 +96,7 @@ extension AbsoluteURL {
         }
         // Escapes in a host are decoded here, since not every layer below does it.
         guard let host = PercentEncoding.decode(text),
-            host.utf8.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) })
+            host.utf8.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }), host.hasLabel
         else { throw URLFault("malformed host") }
         return host
     }

@@ -8,13 +8,19 @@ struct BodyEncoder: Sendable {
         var source = BodySource.inRequest
         var bytes: Data?
         var contentType: String?
+        /// Whether the type names a boundary, which has to be the one in the body.
+        var isForm = false
     }
 
     let randomness: any Randomness
 
     /// Encodes a body. Throws ``PulseError/encodingFailed(underlying:)`` before anything is sent, also for a missing
     /// file.
-    func encode(_ body: RequestBody, using encoder: any RequestEncoder) throws -> Encoded {
+    ///
+    /// - Parameter declared: the request's own `Content-Type`. It stands, except that one for a form gets its boundary.
+    func encode(
+        _ body: RequestBody, using encoder: any RequestEncoder, declaredAs declared: String? = nil
+    ) throws -> Encoded {
         do {
             switch body.content {
             case .none:
@@ -34,7 +40,7 @@ struct BodyEncoder: Sendable {
             case .stream(let stream):
                 return Encoded(source: .stream(stream), contentType: body.contentType)
             case .multipart(let form):
-                return try encode(form)
+                return try encode(form, declaredAs: declared)
             }
         } catch {
             throw error as? PulseError ?? PulseError.encodingFailed(underlying: error)
@@ -42,14 +48,23 @@ struct BodyEncoder: Sendable {
     }
 
     /// Encodes a form: parts that are all data become bytes; with a file among them the body is a stream, made anew for
-    /// each attempt.
-    private func encode(_ form: MultipartFormData) throws -> Encoded {
-        let boundary = MultipartFormData.boundary(using: randomness)
+    /// each attempt. The boundary is that of the type which the request declares, or is added to it.
+    private func encode(_ form: MultipartFormData, declaredAs declared: String?) throws -> Encoded {
+        let isMultipart = declared?.asciiLowercased.hasPrefix("multipart/") == true
+        let own = isMultipart ? declared.flatMap { MultipartFormData.boundary(in: $0) } : nil
+        let boundary = own ?? MultipartFormData.boundary(using: randomness)
         let encoded = try form.encode(boundary: boundary)
-        let contentType = MultipartFormData.contentType(boundary: boundary)
-        if let data = encoded.data { return Encoded(bytes: data, contentType: contentType) }
+        let contentType =
+            if let declared, own != nil || !isMultipart {
+                declared
+            } else if let declared {
+                declared.trimmingCharacters(in: CharacterSet(charactersIn: "; \t")) + "; boundary=" + boundary
+            } else {
+                MultipartFormData.contentType(boundary: boundary)
+            }
+        if let data = encoded.data { return Encoded(bytes: data, contentType: contentType, isForm: true) }
         let stream = BodyStream(length: encoded.length) { ByteStream(reading: encoded.segments) }
-        return Encoded(source: .stream(stream), contentType: contentType)
+        return Encoded(source: .stream(stream), contentType: contentType, isForm: true)
     }
 }
 

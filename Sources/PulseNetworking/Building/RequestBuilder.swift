@@ -127,8 +127,9 @@ final class RequestBuilder: Sendable {
         }
         var headers = (environment.allowsSecrets(at: destination) ? homeDefaults : publicDefaults)
             .fields(accept: accept).overridden(by: own)
-        let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder)
-        if let type = encoded.contentType, own.header("Content-Type") == nil {
+        let declared = own.header("Content-Type")
+        let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder, declaredAs: declared)
+        if let type = encoded.contentType, declared == nil || encoded.isForm {
             headers.setHeader("Content-Type", to: type)
         }
         request.allHTTPHeaderFields = headers

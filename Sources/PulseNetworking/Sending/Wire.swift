@@ -108,7 +108,7 @@ final class Wire: Sendable {
     }
 
     private func store(_ response: PulseResponse, from url: URL, in cookies: any CookieStore) async {
-        let lines = response.headers.values(for: "Set-Cookie")
+        let lines = response.headers.octets(for: "Set-Cookie").map(OctetText.text)
         if !lines.isEmpty { await cookies.store(setCookie: lines, from: url, now: environment.clock.now) }
     }
 

@@ -47,11 +47,11 @@ struct ResponseHead: Sendable {
         if first.isBlank {
             // A folded line continues the value before it, as if after a space (RFC 9112, section 5.2).
             guard let last = fields.indices.last else { return }
-            fields[last].value += " " + line.trimmed.text
+            fields[last].append(line: line.trimmed)
         } else if let colon = line.place(of: UInt8(ascii: ":")) {
             let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
             let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
-            fields.append(HTTPHeaders.Field(name: name.trimmed.text, value: value.trimmed.text))
+            fields.append(HTTPHeaders.Field(name: name.trimmed.text, octets: value.trimmed))
         }
     }
 }

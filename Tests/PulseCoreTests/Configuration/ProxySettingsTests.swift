@@ -29,6 +29,7 @@ struct ProxySettingsTests {
         (.socks5(host: "::1", port: 65_535), false), (.http(host: "[::1]", port: 80), false),
         (.http(host: "", port: 3128), true), (.http(host: "\0proxy", port: 3128), true),
         (.http(host: "user@proxy", port: 3128), true), (.http(host: "http://proxy", port: 3128), true),
+        (.http(host: "..", port: 3128), true), (.socks5(host: "%2e%2e", port: 1080), true),
         (.http(host: "a b", port: 3128), true), (.socks5(host: "proxy", port: 0), true),
         (.socks5(host: "proxy", port: -1), true), (.socks5(host: "proxy", port: 65_536), true),
         (.direct.credentials(username: "u", password: "p"), true),

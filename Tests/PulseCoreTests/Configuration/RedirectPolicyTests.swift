@@ -243,6 +243,22 @@ struct RedirectPolicyTests {
         }
     }
 
+    @Test(
+        arguments: [
+            ([0x2F, 0xE9], "https://a.example/%E9"), ([0x2F, 0xC3, 0xA9], "https://a.example/%C3%A9"),
+            ([0x2F, 0xE9, 0x20, 0xC3, 0xA9, 0x3F, 0xFF], "https://a.example/%E9%20%C3%A9?%FF"),
+        ] as [([UInt8], String)])
+    func encodesTheBytesOfALocationAsTheyCame(bytes: [UInt8], target: String) throws {
+        var response = try redirect(to: nil)
+        response.headers.append(bytes.withUnsafeBytes { HTTPHeaders.Field(name: "Location", octets: $0) })
+        #expect(followed(response)?.url?.absoluteString == target)
+    }
+
+    @Test(arguments: ["http://%2e%2e/x", "//../x", "https://./", "//%2E:443/x"])
+    func followsToNoHostOfDots(location: String) throws {
+        #expect(followed(try redirect(to: location)) == nil)
+    }
+
     @Test
     func ofSeveralLocationsTheFirstCounts() throws {
         var response = try redirect(to: "/one")

@@ -106,4 +106,11 @@ struct CurlCommandTests {
         }
     }
     #endif
+
+    /// After a colon with nothing but blanks curl would send no such header.
+    @Test(arguments: ["", " ", " \t "])
+    func keepsAHeaderOfBlanks(value: String) {
+        let command = URLRequest.mock(headers: ["X-Empty": value]).curlCommand()
+        #expect(command.hasSuffix("-H 'X-Empty;'"))
+    }
 }

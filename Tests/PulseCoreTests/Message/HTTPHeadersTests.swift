@@ -208,4 +208,18 @@ struct HTTPHeadersTests {
         }
         #expect(error?.kind == (isValid ? nil : .invalidRequest), "\(what)", sourceLocation: location)
     }
+
+    @Test func aValueKeepsTheBytesThatItCameIn() {
+        let samples: [([UInt8], String)] = [
+            ([0x61], "a"), ([0xE9], "\u{E9}"), ([0xC3, 0xA9], "\u{E9}"), ([0xC3, 0xA9, 0xE9], "\u{C3}\u{A9}\u{E9}"),
+        ]
+        for (bytes, value) in samples {
+            var field = bytes.withUnsafeBytes { HTTPHeaders.Field(name: "A", octets: $0) }
+            #expect(field.value == value)
+            #expect(field.octets == bytes)
+            #expect(HTTPHeaders([field]).octets(for: "a") == [bytes])
+            field.value = "\u{E9}"
+            #expect(field.octets == [0xC3, 0xA9])
+        }
+    }
 }

@@ -33,6 +33,7 @@ struct OriginTests {
         "ftp://example.com", "file:///etc/hosts", "mailto:a@example.com", "/relative", "example.com",
         "https:/example.com",
         "https:///path", "https://@/", "https://:80/", "http:", "httpsx://example.com", "data:,https://example.com",
+        "http://%2e%2e/x", "http://../x", "http://./x", "https://.:443/", "http://%2E", "https://u@...:1/",
         "https://ex%2Fample.com", "https://a%40b.com", "https://a%5C.b.com", "https://a%00.com",
     ])
     func isNilWithoutAnHTTPHost(text: String) {

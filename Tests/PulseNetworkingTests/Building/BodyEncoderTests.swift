@@ -46,6 +46,34 @@ struct BodyEncoderTests {
         #expect(request.urlRequest.httpBody == data)
     }
 
+    @Test(arguments: [
+        "multipart/form-data", "multipart/form-data; charset=utf-8", "Multipart/Form-Data;", "multipart/mixed",
+        "multipart/form-data; boundary=\"b-1\"", "multipart/form-data; a=b; boundary=b-1",
+    ])
+    func aFormHasTheBoundaryThatItsTypeNames(type: String) async throws {
+        let (client, transport) = PulseClient.answering()
+        let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8))])
+        _ = try await client.request(
+            GetUser(method: .post, headers: ["content-type": type], body: .multipart(form)))
+        let request = try #require(transport.transportRequests.first)
+        let sent = try #require(request.urlRequest.value(forHTTPHeaderField: "Content-Type"))
+        #expect(sent.hasPrefix(String(type.prefix { $0 != ";" })))
+        let boundary = try #require(MultipartFormData.boundary(in: sent))
+        #expect(type.contains("b-1") == (boundary == "b-1"))
+        let text = String(decoding: try await Self.bytes(of: request).data, as: UTF8.self)
+        #expect(text.hasPrefix("--\(boundary)\r\n") && text.hasSuffix("--\(boundary)--\r\n"))
+        #expect(request.urlRequest.allHTTPHeaderFields?.keys.count { $0.lowercased() == "content-type" } == 1)
+    }
+
+    @Test func aTypeOfTheCallersOwnThatIsNoFormStays() async throws {
+        let (client, transport) = PulseClient.answering()
+        let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8))])
+        _ = try await client.request(
+            GetUser(method: .post, headers: ["Content-Type": "application/x"], body: .multipart(form)))
+        let request = try #require(transport.transportRequests.first)
+        #expect(request.urlRequest.value(forHTTPHeaderField: "Content-Type") == "application/x")
+    }
+
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 1_000_003])
     func aFileAmongThePartsMakesAStreamOfTheExactLengthThatCanBeMadeAgain(size: Int) async throws {
         let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })

@@ -120,7 +120,8 @@ struct URLComposerTests {
         "https://h%00/", "https://h%zz/", "https://h:8a/", "https://h:65536/", "https://h:-1/", "https://a:b:c/",
         "https://[::1/", "https://[zz]/", "https://[::1]x/", "https://[::1]:x/", "https://a\u{FF0F}b.test/",
         "https://\u{202E}x/", "https://[]/", "https://]/", "https://\u{FF05}00/", "https://a\u{FF05}2Fb.test/",
-        "https://\u{FF05}2F/",
+        "https://\u{FF05}2F/", "http://%2e%2e/x", "http://../x", "http://./", "https://...:80/", "https://%2E/",
+        "https://\u{3002}\u{3002}/",
     ])
     func whatMakesNoSafeURLIsAnInvalidURL(path: String) {
         for base in ["https://h.test/v1", nil] {
@@ -134,7 +135,7 @@ struct URLComposerTests {
 
     @Test(arguments: [
         nil, "ftp://h.test", "h.test/v1", "https:///v1", "https://h.test/#f", "https://h.test/a/../b", "file:///tmp",
-        "mailto:a@b", "https://h:99999",
+        "mailto:a@b", "https://h:99999", "http://%2e%2e", "http://..", "https://./v1",
     ])
     func aRelativePathNeedsAUsableBase(base: String?) {
         let error = #expect(throws: PulseError.self) { try compose(base, "/a") }

@@ -197,6 +197,27 @@ struct CookieWireTests {
         }
     }
 
+    /// In the clear by the engine for small requests, and by libcurl, which sends what is read from a file.
+    @Test(arguments: [false, true])
+    func bytesThatAreNotUTF8GoBackAsTheyCame(isFile: Bool) async throws {
+        let server = try await MockServer.start()
+        let bytes: [UInt8] = [0x61, 0x3D, 0xE9, 0xFF, 0xC3, 0xA9]
+        let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: ".utf8) + bytes + Data("\r\n\r\n".utf8)
+        server.on(.post, "/set", script: [.raw([.bytes(head)])])
+        server.on(.post, "/get", script: [.status(200)])
+        let client = Self.client(server, MemoryCookieStore())
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data("x".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let body: RequestBody = isFile ? .file(file, contentType: "text/plain") : .text("x")
+        try await client.post("/set", body: body)
+        try await client.post("/get", body: body)
+        let sent = try #require(server.requests.first { $0.path == "/get" })
+        #expect(sent.headers.octets(for: "Cookie") == [bytes])
+        await client.shutdown()
+        await server.shutdown()
+    }
+
     @Test func aStoreThatGivesALineBreakLaterInjectsNothing() async throws {
         let retrying = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
         let configuration = PulseConfiguration.test().with(\.retryPolicy, value: retrying)

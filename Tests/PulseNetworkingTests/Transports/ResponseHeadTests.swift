@@ -47,4 +47,16 @@ struct ResponseHeadTests {
         #expect(headers["A"] == "grün")
         #expect(headers["B"] == "üü")
     }
+
+    @Test func keepsTheBytesOfAFoldedValue() throws {
+        let bytes = Array("HTTP/1.1 200 OK\r\nA: ".utf8) + [0xFC] + Array("\r\n b".utf8) + [0xE9, 0x0D, 0x0A]
+        let headers = try #require(ResponseHead(bytes)).headers
+        #expect(headers["A"] == "ü bé")
+        #expect(headers.octets(for: "A") == [[0xFC, 0x20, 0x62, 0xE9]])
+        let mixed = Array("HTTP/1.1 200 OK\r\nA: \u{E9}\r\n b".utf8) + [0xE9] + Array("\r\n \u{E9}\r\n".utf8)
+        #expect(
+            try #require(ResponseHead(mixed)).headers.octets(for: "A") == [
+                [0xC3, 0xA9, 0x20, 0x62, 0xE9, 0x20, 0xC3, 0xA9]
+            ])
+    }
 }

@@ -178,6 +178,13 @@ private struct HeaderLines {
         case 6 where name.equalsIgnoringASCIICase("Accept"): hasAccept = true
         case 6 where name.equalsIgnoringASCIICase("Expect"): hasExpect = true
         case 12 where name.equalsIgnoringASCIICase("Content-Type"): hasContentType = true
+        case 6 where name.equalsIgnoringASCIICase("Cookie"):
+            guard let octets = OctetText.bytes(value) else { break }
+            bytes.append(contentsOf: name.utf8)
+            bytes += [UInt8(ascii: ":"), UInt8(ascii: " ")]
+            bytes += octets
+            bytes.append(0)
+            return
         default: break
         }
         bytes.append(contentsOf: name.utf8)

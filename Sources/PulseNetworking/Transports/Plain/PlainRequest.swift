@@ -88,6 +88,14 @@ struct PlainRequest {
                 hasAcceptEncoding = true
             case 2 where name.equalsIgnoringASCIICase("TE"): return false
             case 6 where name.equalsIgnoringASCIICase("Expect"): return false
+            case 6 where name.equalsIgnoringASCIICase("Cookie"):
+                guard let octets = OctetText.bytes(value) else { break }
+                try HTTPHeaders.validate(name: name, value: value)
+                bytes += name
+                bytes += ": "
+                bytes += octets
+                bytes += "\r\n"
+                continue
             case 7 where name.equalsIgnoringASCIICase("Upgrade"): return false
             case 7 where name.equalsIgnoringASCIICase("Trailer"): return false
             case 10 where name.equalsIgnoringASCIICase("Connection"): return false

@@ -116,7 +116,7 @@ extension RequestHead.BodyFraming {
 }
 
 extension HTTPHeaders {
-    /// Parses field lines (RFC 9112, section 5). Bytes that are no UTF-8 become U+FFFD.
+    /// Parses field lines (RFC 9112, section 5). Values that are no UTF-8 are read as Latin-1.
     init(lines: ArraySlice<ArraySlice<UInt8>>) throws(ParseFailure) {
         self.init()
         for line in lines {
@@ -130,7 +130,7 @@ extension HTTPHeaders {
             guard !value.contains(where: { $0 == 0 || $0 == 0x0D }) else {
                 throw .badRequest("CR or NUL in the value of \(name)")
             }
-            add(name: name, value: String(decoding: value, as: UTF8.self))
+            append(value.withUnsafeBytes { Field(name: name, octets: $0) })
         }
     }
 
