@@ -78,6 +78,8 @@ class Peers:
             "locked_socks": (self.locked_socks, None),
             "hanging_proxy": (self.hanging_proxy, None),
             "recorder": (self.recorder, self.context),
+            "refuser": (self.refuser, self.context),
+            "plain_refuser": (self.refuser, None),
             "chatty": (self.chatty, None),
         }
 
@@ -174,6 +176,18 @@ class Peers:
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nasked")
         finally:
             self.chatting.remove(writer)
+
+    async def refuser(self, reader, writer):
+        """Answers a POST with the status in its path, such as `/413`, and resets the connection, the body unread."""
+        while True:
+            method, target, _ = (await head_of(reader)).split("\r\n")[0].split(" ")
+            if method == "POST":
+                break
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwarm")
+        field = "Connection: close\r\n" if target.endswith("/close") else ""
+        status = target.split("/")[1]
+        writer.write(f"HTTP/1.1 {status} Refused\r\n{field}Content-Length: 7\r\n\r\nrefused".encode())
+        writer.transport.abort()
 
     async def recorder(self, reader, writer):
         ended = asyncio.get_running_loop().create_future()

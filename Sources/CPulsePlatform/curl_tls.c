@@ -61,8 +61,7 @@ static bool hash_key(const void *certificate, uint8_t *hash) {
     return is_hashed;
 }
 
-// The `SSL *` of the transfer's connection; NULL without TLS, or with another library's.
-static const void *tls_session(PulseCURL *easy) {
+void *pulse_tls_session(PulseCURL *easy) {
     struct pulse_curl_tlssessioninfo *session = NULL;
     if (!pulse_tls_can_pin()) return NULL;
     if (pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_TLS_SSL_PTR, &session) != PULSE_CURLE_OK) return NULL;
@@ -70,7 +69,7 @@ static const void *tls_session(PulseCURL *easy) {
 }
 
 enum pulse_tls_state pulse_tls_state(PulseCURL *easy) {
-    const void *session = tls_session(easy);
+    const void *session = pulse_tls_session(easy);
     if (session == NULL) return PULSE_TLS_NOTHING_PENDING;
     const unsigned char *protocol = NULL;
     unsigned int length = 0;
@@ -80,7 +79,7 @@ enum pulse_tls_state pulse_tls_state(PulseCURL *easy) {
 }
 
 int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity) {
-    const void *session = tls_session(easy);
+    const void *session = pulse_tls_session(easy);
     if (session == NULL || tls.SSL_get_verify_result(session) != VERIFIED) return 0;
     // Never the chain as the peer sent it: to that anybody can append the pinned certificate.
     const void *chain = tls.SSL_get0_verified_chain(session);

@@ -4,9 +4,11 @@
 
 #include "network.h"
 
+#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -64,6 +66,15 @@ bool pulse_interface_runs(const char *name) {
 
 static void note(const char *interface, void *found) {
     if (pulse_interface_runs(interface)) *(bool *)found = true;
+}
+
+bool pulse_lacks_descriptors(void) {
+    // A socket, the two ends by which libcurl's resolver wakes its thread, and a file: what has failed has closed them.
+    int descriptors[4], count = 0;
+    while (count < 4 && (descriptors[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
+    bool lacks = count < 4 && (errno == EMFILE || errno == ENFILE);
+    while (count > 0) close(descriptors[--count]);
+    return lacks;
 }
 
 bool pulse_has_default_route(void) {

@@ -137,6 +137,17 @@ struct Cause: Sendable, CustomTestStringConvertible {
             }
             return await call($0, transport: offline)
         },
+        Cause(kind: .proxyRefused) { server in
+            server.fallback { _ in .text("hunter2", status: 407) }
+            let proxy = ProxySettings.http(host: "127.0.0.1", port: server.port)
+            let configuration = PulseConfiguration(baseURL: URL(string: "https://pulse.test"))
+                .with(\.proxy, value: proxy.credentials(username: "ada", password: "hunter2"))
+                .with(\.defaultHeaders, value: secretHeaders)
+            let client = PulseClient(configuration: configuration, events: PulseEventBus())
+            let result = await client.result(of: login())
+            await client.shutdown()
+            return result.map { _ in }
+        },
         Cause(kind: .timeout) {
             $0.on(.post, "/login") { _ in .raw([.stall]) }
             return await call($0, options: RequestOptions().with(\.timeout, value: 0.2))

@@ -34,6 +34,8 @@ do {
     outcome = ["status": "\(response.statusCode)", "body": String(decoding: response.data, as: UTF8.self)]
 } catch let error as TransportFailure {
     outcome = ["code": "\(error.code.rawValue)", "phase": "\(error.phase)"]
+} catch {
+    outcome = ["error": "\(error)"]
 }
 await transport.shutdown()
 FileHandle.standardOutput.write(try JSONEncoder().encode(outcome))

@@ -10,6 +10,8 @@ enum Probe {
         let body: String?
         let code: String?
         let phase: String?
+        /// The text of any other error.
+        let error: String?
     }
 
     /// - Parameter environment: all of it.

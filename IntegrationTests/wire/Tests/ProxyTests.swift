@@ -97,22 +97,33 @@ struct ProxyTests {
     @Test
     func wrongCredentialsForATunnelAreAFailureBeforeTheRequest() async throws {
         let url = try Servers.url(.tls, host: Self.host())
-        let error = await #expect(throws: TransportFailure.self) {
+        let error = await #expect(throws: PulseError.self) {
             try await Self.get(url, by: Self.http(.lockedProxy).credentials(username: "user", password: "wrong"))
         }
-        #expect(error?.code == .cannotConnectToHost)
-        #expect(error?.phase == .beforeSend)
-        #expect(error?.description.contains("407") == true)
+        Self.expect(error, .lockedProxy, .status(407))
     }
 
     @Test
     func wrongCredentialsForSOCKSAreAFailureBeforeTheRequest() async throws {
         let url = try Servers.url(.plain, host: Self.host())
-        let error = await #expect(throws: TransportFailure.self) {
-            try await Self.get(url, by: Self.socks(.lockedSocks).credentials(username: "user", password: "wrong"))
+        for proxy in [
+            Self.socks(.lockedSocks), Self.socks(.lockedSocks).credentials(username: "user", password: "wrong"),
+        ] {
+            let error = await #expect(throws: PulseError.self) { try await Self.get(url, by: proxy) }
+            Self.expect(error, .lockedSocks, .socksCredentials)
         }
-        #expect(error?.code == .cannotConnectToHost)
+    }
+
+    private static func expect(
+        _ error: PulseError?, _ name: Servers.Name, _ reason: ProxyRefusal.Reason
+    ) {
+        guard case .proxyRefused(let refusal) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(refusal == ProxyRefusal(proxy: "127.0.0.1:\(Servers.port(name))", reason: reason))
         #expect(error?.phase == .beforeSend)
+        #expect(error?.isRetryable == false)
     }
 
     // MARK: Exclusions and the environment
@@ -168,7 +179,19 @@ struct ProxyTests {
             let error = await #expect(throws: TransportFailure.self) { try await Self.get(url, by: proxy) }
             #expect(error?.code == .cannotConnectToHost)
             #expect(error?.phase == .beforeSend)
+            #expect(error?.description.contains("127.0.0.1:\(Servers.port(.refusing))") == true)
         }
+    }
+
+    /// Of the environment, whose variable has its credentials.
+    @Test
+    func aProxyOfTheEnvironmentThatRefusesIsNamed() async throws {
+        let proxy = "http://ada:hunter2@127.0.0.1:\(Servers.port(.lockedProxy))"
+        let outcome = try Probe.run(
+            try Servers.url(.tls, host: Self.host()), authorities: Servers.path("root.pem"),
+            environment: ["https_proxy": proxy])
+        #expect(
+            outcome.error == "the proxy 127.0.0.1:\(Servers.port(.lockedProxy)) refused the connection: status 407")
     }
 
     @Test
@@ -191,17 +214,16 @@ struct ProxyTests {
 
     /// The proxy of the tests answers 502 where it finds no server.
     @Test
-    func aProxyThatFindsNoServerIsAFailureToConnect() async throws {
+    func aProxyThatFindsNoServerIsARefusal() async throws {
         let host = Self.host()
         let (tunnelled, plain) = (
             try #require(URL(string: "https://\(host):\(Servers.port(.refusing))/")),
             try #require(URL(string: "http://\(host):\(Servers.port(.refusing))/"))
         )
-        for proxy in [Self.http(), Self.socks()] {
-            let error = await #expect(throws: TransportFailure.self) { try await Self.get(tunnelled, by: proxy) }
-            #expect(error?.code == .cannotConnectToHost)
-            #expect(error?.phase == .beforeSend)
-        }
+        let byHTTP = await #expect(throws: PulseError.self) { try await Self.get(tunnelled, by: Self.http()) }
+        Self.expect(byHTTP, .proxy, .status(502))
+        let bySOCKS = await #expect(throws: PulseError.self) { try await Self.get(tunnelled, by: Self.socks()) }
+        Self.expect(bySOCKS, .socks, .socksReply(5))
         #expect(try await Self.get(plain, by: Self.http()).statusCode == 502)
     }
 }

@@ -18,7 +18,8 @@ enum Servers {
         /// OpenSSL's, of which the last two demand a client certificate with TLS 1.3 and TLS 1.2.
         case tickets, client13, client12
         /// Those of `peers.py`.
-        case control, recorder, proxy, socks
+        case control, recorder, refuser, proxy, socks
+        case plainRefuser = "plain_refuser"
         case lockedProxy = "locked_proxy"
         case lockedSocks = "locked_socks"
         case hangingProxy = "hanging_proxy"
@@ -46,7 +47,7 @@ enum Servers {
     static func port(_ name: Name) -> Int { description?.ports[name.rawValue] ?? 0 }
 
     static func url(_ name: Name, host: String = "localhost", _ path: String = "/") throws -> URL {
-        let scheme = [.plain, .control].contains(name) ? "http" : "https"
+        let scheme = [.plain, .control, .plainRefuser].contains(name) ? "http" : "https"
         return try #require(URL(string: "\(scheme)://\(host):\(port(name))\(path)"))
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The few functions of OpenSSL that pinning needs, from the libssl and libcrypto that libcurl has loaded.
+// The few functions of OpenSSL that pinning and uploads need, from the libssl and libcrypto that libcurl has loaded.
 
 #ifndef PULSE_CURL_TLS_H
 #define PULSE_CURL_TLS_H
@@ -23,6 +23,17 @@ enum pulse_tls_state {
 };
 
 enum pulse_tls_state pulse_tls_state(PulseCURL *easy);
+
+/// The `SSL *` of the transfer's connection; NULL without TLS, or with another library's.
+void *pulse_tls_session(PulseCURL *easy);
+
+/// Has the transfer's connection outlast a failure to write: from then on what is written is discarded, and reading
+/// goes on. A server that refuses a request closes the connection with the rest of it unread, which fails the next write
+/// although its response is there to be read (RFC 9112, section 9.5). Does nothing without OpenSSL.
+void pulse_tls_outlast_writing(PulseCURL *easy);
+
+/// Whether a write has failed on the transfer's connection, and its bytes are discarded.
+bool pulse_tls_has_outlasted_writing(PulseCURL *easy);
 
 enum { PULSE_KEY_HASH_LENGTH = 32 };
 

@@ -9,6 +9,9 @@
 /// system does not tell.
 bool pulse_has_default_route(void);
 
+/// Whether the process, or the system, cannot open the few files and sockets that making a connection takes.
+bool pulse_lacks_descriptors(void);
+
 /// Visits the interfaces that default routes lead over. False where the system does not tell.
 bool pulse_for_each_default_route(void (*visit)(const char *interface, void *state), void *state);
 

@@ -12,6 +12,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .timeout(let request): "timed out: \(Self.text(of: request))"
         case .transport(let code, let error): "transport failed: " + code.symbol(because: Self.text(of: error))
         case .sslPinningFailed(let host): "no pinned key in the certificate chain of \(host)"
+        case .proxyRefused(let refusal): Redaction.standard.text("\(refusal)")
         case .cancelled: "cancelled"
         case .deadlineExceeded(let last): "deadline exceeded" + (last.map { ", after: \($0)" } ?? "")
         case .unauthorized(let response): "unauthorized" + (response.map { ": \($0)" } ?? "")

@@ -6,7 +6,7 @@ extension PulseError {
         /// Before anything is sent: the cases of the same names in ``PulseError``.
         case invalidURL, invalidRequest, encodingFailed, unsupported
         /// On the way.
-        case noConnection, timeout, transport, sslPinningFailed, cancelled, deadlineExceeded
+        case noConnection, timeout, transport, sslPinningFailed, proxyRefused, cancelled, deadlineExceeded
         /// The server's verdict.
         case unauthorized, sessionExpired, rateLimited, http
         /// The body.
@@ -26,6 +26,7 @@ extension PulseError {
         case .timeout: .timeout
         case .transport: .transport
         case .sslPinningFailed: .sslPinningFailed
+        case .proxyRefused: .proxyRefused
         case .cancelled: .cancelled
         case .deadlineExceeded: .deadlineExceeded
         case .unauthorized: .unauthorized
@@ -61,7 +62,7 @@ extension PulseError {
     public var phase: Phase? {
         switch self {
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .noConnection, .sslPinningFailed,
-            .circuitOpen, .cacheMiss, .queuedOffline, .offlineQueueFull:
+            .proxyRefused, .circuitOpen, .cacheMiss, .queuedOffline, .offlineQueueFull:
             .beforeSend
         // A deadline strikes within an attempt, whatever became of the one before.
         case .timeout, .deadlineExceeded: .maybeSent
@@ -74,12 +75,13 @@ extension PulseError {
         }
     }
 
-    /// The status behind this failure, if a server gave one.
+    /// The status behind this failure, if a server gave one, or a proxy that refused.
     public var statusCode: Int? {
         switch self {
         case .http(let response): response.statusCode
         case .unauthorized: 401
         case .rateLimited: 429
+        case .proxyRefused(let refusal): refusal.statusCode
         case .retryExhausted(let last, _): last.statusCode
         case .deadlineExceeded(let last): last?.statusCode
         case .custom(let summary as ErrorSummary): summary.statusCode

@@ -26,6 +26,9 @@ public indirect enum PulseError: Error, Sendable {
     case transport(URLError.Code, underlying: any Error)
     /// The server's verified certificate chain holds none of the pinned keys.
     case sslPinningFailed(host: String)
+    /// The proxy refuses to connect the request to its host: it wants other credentials (407), or it cannot or must not
+    /// reach the host. Nothing was sent.
+    case proxyRefused(ProxyRefusal)
     /// The caller's task was cancelled, or the client was told to cancel or shut down.
     case cancelled
     /// The call's deadline passed; `last` is the failure of the attempt before, if there was one.

@@ -18,8 +18,16 @@ struct FileSource: Sendable {
             length = try Int64(handle.seekToEnd())
             try handle.seek(toOffset: 0)
         } catch {
-            throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: error)
+            let code: URLError.Code = Self.lacksDescriptors(error) ? .resourceUnavailable : .cannotOpenFile
+            throw TransportFailure(code: code, phase: .beforeSend, underlying: error)
         }
+    }
+
+    /// Whether the process or the system can open no more files.
+    static func lacksDescriptors(_ error: any Error) -> Bool {
+        let error = error as NSError
+        if error.domain == NSPOSIXErrorDomain { return [Int(EMFILE), Int(ENFILE)].contains(error.code) }
+        return (error.userInfo[NSUnderlyingErrorKey] as? NSError).map { lacksDescriptors($0) } ?? false
     }
 
     /// The next bytes; nil at the end.
@@ -98,7 +106,8 @@ struct FileSink {
     }
 
     private static func failure(_ error: any Error) -> TransportFailure {
-        TransportFailure(code: .cannotWriteToFile, phase: .responseStarted, underlying: error)
+        let code: URLError.Code = FileSource.lacksDescriptors(error) ? .resourceUnavailable : .cannotWriteToFile
+        return TransportFailure(code: code, phase: .responseStarted, underlying: error)
     }
 }
 

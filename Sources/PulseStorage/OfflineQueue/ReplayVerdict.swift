@@ -47,7 +47,7 @@ package enum ReplayVerdict: Sendable, Equatable {
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .responseTooLarge, .cacheMiss:
             self = .rejected
         // The last try was lost, or nobody is logged in any more: no verdict, though an earlier try was answered.
-        case .timeout, .transport, .sslPinningFailed, .deadlineExceeded, .sessionExpired:
+        case .timeout, .transport, .sslPinningFailed, .proxyRefused, .deadlineExceeded, .sessionExpired:
             self = .unavailable(isVerdict: false, retryAfter: 0)
         // A plugin's judgement of an answer, such as a validator's of an error inside a 200, is a verdict: otherwise
         // the entry would hold up those behind it until it expires.

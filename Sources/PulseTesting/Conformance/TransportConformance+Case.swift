@@ -5,14 +5,16 @@ import PulseCore
 extension TransportConformance {
     /// The promises of every transport, with sockets or without: the meaning of requests and answers.
     public static let semantics: [Case] =
-        Case.methods + Case.bodies + Case.requestHeaders + Case.answers + Case.statuses + Case.redirects
+        Case.methods + Case.bodies + Case.requestHeaders + Case.largeHeads + Case.answers + Case.statuses
+        + Case.redirects
         + Case.limits + Case.deliveries + Case.cancellation + Case.concurrency + Case.memory
 
     /// The further promises of a transport with sockets: to read what is legal on the wire, and to tell each fault by
     /// its error and by how far the request had got.
     public static let wire: [Case] =
         Case.framings + Case.codings + Case.oddities + Case.endlessBodies + Case.brokenBodies + Case.brokenHeads
-        + Case.userInfo + Case.sending + Case.lostConnections + Case.timeouts + Case.connecting + Case.connections
+        + Case.userInfo + Case.sending + Case.refusedUploads + Case.lostConnections + Case.timeouts + Case.connecting
+        + Case.connections
         + Case.floods + Case.streams
 
     /// One promise: what a server does, and what must come of it.

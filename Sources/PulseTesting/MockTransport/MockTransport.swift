@@ -58,11 +58,13 @@ public final class MockTransport: Transport {
     }
 
     /// Answers, throws what the closure throws, or throws `CancellationError`; also
-    /// ``PulseError/responseTooLarge(limit:)``, and ``PulseError/unsupported(_:)`` for an upgrade.
+    /// ``PulseError/responseTooLarge(limit:)``, ``PulseError/unsupported(_:)`` for an upgrade, and
+    /// ``PulseError/invalidRequest(reason:)`` for a head beyond ``PulseCore/TransportRequest/maximumHeadSize``.
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         if case .upgrade = request.delivery {
             throw PulseError.unsupported("MockTransport has no sockets")
         }
+        try request.checkHeadSize()
         try Task.checkCancellation()
         try state.withLock { state in
             guard !state.isShutDown else { throw PulseError.cancelled }

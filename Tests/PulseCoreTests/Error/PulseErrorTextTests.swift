@@ -91,6 +91,7 @@ struct PulseErrorTextTests {
         .cacheMiss,
         .queuedOffline(id: UUID()),
         .offlineQueueFull,
+        .proxyRefused(ProxyRefusal(proxy: "proxy.test:3128", reason: .status(407))),
         .graphQL([GraphQLError(message: "access_token=hunter2", extensions: ["password": "hunter2"])]),
         .socketClosed(code: 1008, reason: "access_token=hunter2"),
         .custom(Quoting()),

@@ -65,6 +65,16 @@ enum SampleErrors {
         Sample(
             error: failure(.cannotConnectToHost, .beforeSend), kind: .transport, isRetryable: true, phase: .beforeSend),
         Sample(error: .sslPinningFailed(host: "h"), kind: .sslPinningFailed, phase: .beforeSend),
+        Sample(
+            error: .proxyRefused(ProxyRefusal(proxy: "p:1", reason: .status(407))), kind: .proxyRefused,
+            phase: .beforeSend, status: 407),
+        // A status that would be retried from a server.
+        Sample(
+            error: .proxyRefused(ProxyRefusal(proxy: "p:1", reason: .status(503))), kind: .proxyRefused,
+            phase: .beforeSend, status: 503),
+        Sample(
+            error: .proxyRefused(ProxyRefusal(proxy: nil, reason: .socksReply(2))), kind: .proxyRefused,
+            phase: .beforeSend),
         Sample(error: .cancelled, kind: .cancelled),
         Sample(error: .deadlineExceeded(last: nil), kind: .deadlineExceeded, phase: .maybeSent),
         Sample(

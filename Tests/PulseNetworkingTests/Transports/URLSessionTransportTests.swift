@@ -103,6 +103,26 @@ struct URLSessionTransportTests {
         }
     }
 
+    @Test(
+        arguments: [
+            ("kCFErrorDomainCFNetwork", 307, "", .status(407)), ("kCFErrorDomainCFNetwork", 311, "", .unknown),
+            ("kCFErrorDomainCFNetwork", 122, "", .socksCredentials),
+            (NSURLErrorDomain, -1, "CONNECT tunnel failed, response 407", .status(407)),
+            (NSURLErrorDomain, -1, "Received HTTP code 502 from proxy after CONNECT", .status(502)),
+        ] as [(String, Int, String, ProxyRefusal.Reason)])
+    func aProxyThatRefusesIsAnErrorOfItsOwn(
+        _ domain: String, _ code: Int, _ text: String, _ reason: ProxyRefusal.Reason
+    ) {
+        let libcurl = NSError(domain: "libcurl", code: 56, userInfo: [NSLocalizedDescriptionKey: text])
+        let cause = NSError(domain: domain, code: code, userInfo: [NSUnderlyingErrorKey: libcurl])
+        let error = PulseError(wrapping: TransportFailure.meaning(of: cause, hasSent: false, hasAnswer: false))
+        guard case .proxyRefused(let refusal) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(refusal == ProxyRefusal(proxy: nil, reason: reason))
+    }
+
     @Test(arguments: [
         NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNTLM,
         NSURLAuthenticationMethodNegotiate,

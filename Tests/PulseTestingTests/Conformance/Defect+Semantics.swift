@@ -29,6 +29,16 @@ extension Defect {
             "drops long headers", noticedBy: "a header value of 32 KB arrives whole",
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Long") }),
         Defect(
+            "cuts a long URL", noticedBy: "a head that is too large is refused unsent",
+            sending: { $0.url = $0.url.flatMap { URL(string: String($0.absoluteString.prefix(8192))) } }),
+        Defect(
+            "takes less than others", noticedBy: "a head of the largest size arrives",
+            fault: { base, request in
+                let length = request.urlRequest.value(forHTTPHeaderField: "X-Long")?.count ?? 0
+                guard length < 60_000 else { throw PulseError.invalidRequest(reason: "too long") }
+                return try await base.send(request)
+            }),
+        Defect(
             "drops empty headers", noticedBy: "an empty header value arrives empty",
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Empty") }),
         Defect(

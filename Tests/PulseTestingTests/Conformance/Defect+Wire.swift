@@ -78,6 +78,28 @@ extension Defect {
                 }
             }),
         Defect(
+            "loses what comes before it has sent all",
+            noticedBy: "a 413 before the body is read is the response",
+            "a 401 before the body is read is the response, also of a used connection",
+            "a refusal that ends the connection is the response",
+            fault: { base, request in
+                let response = try await base.send(request)
+                guard response.statusCode < 400 else {
+                    throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+                }
+                return response
+            }),
+        Defect(
+            "ends with its body", noticedBy: "a refusal comes while the body waits for more",
+            "a refusal that ends the connection comes while the body waits for more",
+            fault: { base, request in
+                // The source never ends.
+                guard case .stream(let stream) = request.body, stream.length != nil else {
+                    return try await base.send(request)
+                }
+                throw TransportFailure(code: .timedOut, phase: .maybeSent)
+            }),
+        Defect(
             "waits for ever", noticedBy: "a server that never answers is a timeout",
             fault: { base, request in
                 var request = request

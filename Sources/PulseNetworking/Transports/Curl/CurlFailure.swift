@@ -8,8 +8,18 @@ import PulseCore
 struct CurlFailure: Error, Sendable, CustomStringConvertible {
     let code: Int32
     let text: String
+    /// The proxy that could not be reached, if it was that.
+    var proxy: String?
 
-    var description: String { "libcurl \(code)" + (text.isEmpty ? "" : ": \(text)") }
+    var description: String {
+        "libcurl \(code)" + (proxy.map { ", by the proxy \($0)" } ?? "") + (text.isEmpty ? "" : ": \(text)")
+    }
+
+    /// The cause of a connect timeout on the way through a proxy; nil without one.
+    static func slowProxy(_ request: CurlRequest) -> CurlFailure? {
+        guard case .proxy = request.proxy.route, let name = CurlProxy.name(for: request) else { return nil }
+        return CurlFailure(code: Int32(PULSE_CURLE_OPERATION_TIMEDOUT), text: "connect timeout", proxy: name)
+    }
 
     /// The verified chain holds none of the pinned keys.
     struct Unpinned: Error {
@@ -27,9 +37,27 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return PulseError.invalidRequest(reason: "the certificate authorities of the TLS settings: \(text)")
         }
         let phase = transfer.phase
+        var cause = CurlFailure(code: result, text: text)
+        if phase == .beforeSend {
+            if lacksDescriptors(Int(result), transfer) {
+                return TransportFailure(code: .resourceUnavailable, phase: phase, underlying: cause)
+            }
+            if let refusal = CurlProxy.refusal(Int(result), of: transfer) { return PulseError.proxyRefused(refusal) }
+            cause.proxy = CurlProxy.unreached(Int(result), text, transfer.request)
+        }
         return TransportFailure(
-            code: code(Int(result), phase, text, transfer), phase: phase,
-            underlying: CurlFailure(code: result, text: text))
+            code: code(Int(result), phase, text, transfer), phase: phase, underlying: cause)
+    }
+
+    /// Whether this side could not open what a connection needs: a socket, a file of authorities, a resolver's files.
+    private static func lacksDescriptors(_ result: Int, _ transfer: CurlTransfer) -> Bool {
+        switch result {
+        case PULSE_CURLE_COULDNT_CONNECT: transfer.way.lacksSocket
+        case PULSE_CURLE_COULDNT_RESOLVE_HOST, PULSE_CURLE_COULDNT_RESOLVE_PROXY, PULSE_CURLE_SSL_CACERT_BADFILE,
+            PULSE_CURLE_OUT_OF_MEMORY:
+            pulse_lacks_descriptors()
+        default: false
+        }
     }
 
     private static func code(
@@ -65,7 +93,6 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .cannotConnectToHost
         case PULSE_CURLE_OUT_OF_MEMORY:
             return .resourceUnavailable
-        // A tunnel that the proxy refuses.
         default:
             return phase == .beforeSend ? .cannotConnectToHost : .networkConnectionLost
         }

@@ -52,6 +52,7 @@ final class CurlRequest: Sendable {
         connectsOnly = false
         self.isSecure = isSecure
         method = request.urlRequest.httpMethod ?? "GET"
+        try request.checkHeadSize()
         guard method.isHTTPToken else { throw PulseError.invalidRequest(reason: "the method is not a token") }
         try Self.validate(request)
         let fields = request.urlRequest.allHTTPHeaderFields ?? [:]

@@ -28,6 +28,7 @@ extension CurlTransfer {
             return false
         }
         if request.isSecure { way.notes = CurlTLSNotes(of: easy) ?? way.notes }
+        if request.hasBody { pulse_tls_outlast_writing(easy) }
         way.sendCount += 1
         way.connectedAt = pulse_monotonic_now()
         if let pins = request.pins, library.readsVerifiedChain { return accepts(pins) }
@@ -64,6 +65,8 @@ extension CurlTransfer {
 
     private func receivedHead() -> Bool {
         if endsAtHead { return false }
+        // libcurl sends no more after a refusal, and would wait for the paused body all the same.
+        if reception.status >= 300 { resumeSending() }
         switch request.delivery {
         case .streamed where isStreaming:
             goOnStreaming()
@@ -115,6 +118,7 @@ extension CurlTransfer {
     /// Puts bytes of the request's body into the buffer; gives libcurl the number put there.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         way.lastActivity = pulse_monotonic_now()
+        if pulse_tls_has_outlasted_writing(easy) { return fillForNobody(buffer) }
         switch request.body {
         case .none:
             return 0
@@ -142,6 +146,14 @@ extension CurlTransfer {
                 return Int(PULSE_CURL_READFUNC_ABORT)
             }
         }
+    }
+
+    /// Puts something into the buffer that is discarded, on a connection that takes nothing any more: libcurl reads the
+    /// response only until it has sent what it was told to send.
+    private func fillForNobody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        if case .pipe(_, nil) = request.body { return 0 }
+        buffer.initializeMemory(as: UInt8.self, repeating: 0)
+        return buffer.count
     }
 
     /// Goes back to a place in the request's body, before libcurl sends it again.
@@ -205,6 +217,8 @@ let curlOpenSocket: pulse_curl_opensocket_callback = { context, _, address in
     guard let transfer = transfer(context), let address, transfer.willOpenSocket(family: address.pointee.family) else {
         return Int32(PULSE_CURL_SOCKET_BAD)
     }
-    return pulse_loop_open_socket(transfer.poller, address)
+    let socket = pulse_loop_open_socket(transfer.poller, address)
+    transfer.way.lacksSocket = socket < 0 && [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
+    return socket
 }
 #endif

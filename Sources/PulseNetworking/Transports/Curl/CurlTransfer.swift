@@ -60,6 +60,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// How far the request has got.
     struct Way {
         var hasSocket = false
+        /// Whether the system had no descriptor for the latest socket.
+        var lacksSocket = false
         var hasTriedIPv4 = false
         var hasTriedIPv6 = false
         /// Why this side ended the transfer, which libcurl does not know.
@@ -160,6 +162,13 @@ final class CurlTransfer: @unchecked Sendable {
         guard way.isReceivingPaused || way.isSendingPaused else { return }
         (way.isReceivingPaused, way.isSendingPaused) = (false, false)
         way.lastActivity = pulse_monotonic_now()
+        _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
+    }
+
+    /// Has libcurl ask for the request's body again, of which there may be nothing yet.
+    func resumeSending() {
+        guard way.isSendingPaused else { return }
+        way.isSendingPaused = false
         _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
     }
 
@@ -297,7 +306,10 @@ final class CurlTransfer: @unchecked Sendable {
         }
         guard let connectedAt = way.connectedAt else {
             let limit = startedAt + request.connectTimeout
-            guard now < limit else { return .struck(TransportFailure(code: .timedOut, phase: .beforeSend)) }
+            guard now < limit else {
+                return .struck(
+                    TransportFailure(code: .timedOut, phase: .beforeSend, underlying: CurlFailure.slowProxy(request)))
+            }
             return .notBefore(min(limit, now + lookPeriod))
         }
         guard patience < .infinity else { return .notBefore(now + request.idleTimeout) }

@@ -38,6 +38,8 @@ struct PlainRequest {
             bytes += "Content-Length: 0\r\n"
         }
         bytes += "\r\n"
+        // A field counts at most seven times its bytes.
+        if bytes.count > TransportRequest.maximumHeadSize / 8 { try request.checkHeadSize() }
         if !body.isEmpty { bytes += body }
         self.bytes = bytes
         self.host = host

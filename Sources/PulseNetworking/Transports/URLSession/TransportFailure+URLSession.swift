@@ -5,6 +5,7 @@ import PulseCore
 extension TransportFailure {
     /// What an error that `URLSession` reports means, and how far the request had got.
     static func meaning(of error: any Error, hasSent: Bool, hasAnswer: Bool) -> any Error {
+        if !hasAnswer, let refusal = ProxyRefusal(error) { return PulseError.proxyRefused(refusal) }
         guard let error = error as? URLError else {
             // CFNetwork tells of a socket that iOS took away in the background, or of a proxy, in a domain of its own.
             let isLost = hasSent || hasAnswer || (error as NSError).domain == NSPOSIXErrorDomain

@@ -2,6 +2,10 @@
 
 import PulseCore
 
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+#endif
+
 // Where Foundation's two implementations differ, and nothing else.
 #if canImport(FoundationNetworking)
 
@@ -58,6 +62,11 @@ extension URLError {
         // These texts come first: they mean that there was a connection, whatever else the text says.
         if says("transfer closed", "Empty reply", "Recv failure", "Send failure", "SSL_read:", "SSL_write:") {
             return (.networkConnectionLost, false)
+        }
+        if says("Could not resolve", "Couldn't resolve", "Failed to connect", "Couldn't connect"),
+            pulse_lacks_descriptors()
+        {
+            return (.resourceUnavailable, true)
         }
         if says("Could not resolve", "Couldn't resolve") { return (.cannotFindHost, true) }
         if says("Failed to connect", "Couldn't connect", "Connection timed out") {

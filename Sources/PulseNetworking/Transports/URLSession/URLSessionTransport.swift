@@ -58,6 +58,7 @@ public final class URLSessionTransport: Transport {
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         try check(request)
+        try request.checkHeadSize()
         guard let url = request.urlRequest.url, let origin = Origin(url) else {
             throw PulseError.invalidURL("an http or https URL with a host is needed")
         }

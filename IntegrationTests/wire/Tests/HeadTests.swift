@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import Testing
+
+/// The largest head that a request may have, in each version of HTTP.
+@Suite(.servers, .timeLimit(.minutes(5)))
+struct HeadTests {
+    @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1, .plain], ["GET", "POST"])
+    func theLargestHeadArrives(server: Servers.Name, method: String) async throws {
+        let url = try Servers.url(server)
+        let room = TransportRequest.maximumHeadSize - method.utf8.count - url.absoluteString.utf8.count
+        try await withTransport { transport in
+            // nginx takes 1,000 fields.
+            let fields = (0..<900).map { ("X-\($0 + 1000)", "1") }
+            let many = fields.reduce(into: room) { $0 -= $1.0.utf8.count + $1.1.utf8.count + 32 }
+            for (lengthOfOne, others) in [(room, []), (many, fields)] {
+                var request = try TransportRequest.to(url) { $0.urlRequest.httpMethod = method }
+                for (name, value) in others { request.urlRequest.setValue(value, forHTTPHeaderField: name) }
+                let id = String(repeating: "a", count: lengthOfOne - "X-Request-ID".utf8.count - 32)
+                request.urlRequest.setValue(id, forHTTPHeaderField: "X-Request-ID")
+                if method == "POST" { request.body = .bytes(Data(count: 100_000)) }
+                let response = try await transport.send(request)
+                #expect(response.statusCode == 200)
+                #expect(response.headers["X-Request-ID"] == id)
+                request.urlRequest.setValue(id + "a", forHTTPHeaderField: "X-Request-ID")
+                let error = await #expect(throws: PulseError.self) { try await transport.send(request) }
+                #expect(error?.kind == .invalidRequest)
+            }
+        }
+    }
+
+    @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1, .plain])
+    func theLongestURLArrives(server: Servers.Name) async throws {
+        let start = try Servers.url(server, "/?").absoluteString
+        let room = TransportRequest.maximumHeadSize - "GET".utf8.count - start.utf8.count
+        let url = try #require(URL(string: start + String(repeating: "a", count: room)))
+        let response = try await withTransport { try await $0.send(.to(url)) }
+        #expect(response.text.utf8.count == "GET /?".utf8.count + room)
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// What errors tell of the proxy that a request goes through: its host and port, and never its credentials.
+enum CurlProxy {
+    /// The proxy's refusal that has ended a transfer; nil if it was something else.
+    static func refusal(_ result: Int, of transfer: CurlTransfer) -> ProxyRefusal? {
+        let status = pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_HTTP_CONNECTCODE))
+        if status != 0, !(200..<300).contains(status) {
+            return ProxyRefusal(proxy: name(for: transfer.request), reason: .status(status))
+        }
+        guard result == PULSE_CURLE_PROXY else { return nil }
+        let error = pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_PROXY_ERROR))
+        return replies[error].map { ProxyRefusal(proxy: name(for: transfer.request), reason: $0) }
+    }
+
+    /// The proxy that has failed a transfer before it reached its host; nil if it has none, or has reached it.
+    static func unreached(_ result: Int, _ text: String, _ request: CurlRequest) -> String? {
+        let connecting = [
+            PULSE_CURLE_COULDNT_CONNECT, PULSE_CURLE_COULDNT_RESOLVE_PROXY, PULSE_CURLE_PROXY, PULSE_CURLE_RECV_ERROR,
+            PULSE_CURLE_SEND_ERROR, PULSE_CURLE_GOT_NOTHING, PULSE_CURLE_OPERATION_TIMEDOUT,
+        ]
+        guard connecting.contains(result), let name = name(for: request) else { return nil }
+        if case .proxy = request.proxy.route { return name }
+        // The environment's may have been passed by.
+        let host = name.prefix { $0 != ":" }
+        return result == PULSE_CURLE_COULDNT_RESOLVE_PROXY || text.contains(host) ? name : nil
+    }
+
+    /// The proxy of a request, or the one that the environment has for its scheme.
+    static func name(
+        for request: CurlRequest, environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
+    ) -> String? {
+        switch request.proxy.route {
+        case .direct: return nil
+        case .proxy(_, let host, let port):
+            return host.utf8.contains(UInt8(ascii: ":")) && !host.hasPrefix("[")
+                ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .environment:
+            // As libcurl looks for them.
+            let names = request.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+            let value = (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first { !$0.isEmpty }
+            return value.flatMap(address)
+        }
+    }
+
+    /// Host and port in a variable of the environment, such as `http://user:password@proxy.test:3128/`.
+    static func address(_ text: String) -> String? {
+        var rest = Substring(text)
+        var defaultPort = 1080
+        if let scheme = rest.range(of: "://") {
+            if rest[..<scheme.lowerBound].lowercased() == "https" { defaultPort = 443 }
+            rest = rest[scheme.upperBound...]
+        }
+        rest = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let end = rest.lastIndex(of: "@") { rest = rest[end...].dropFirst() }
+        guard !rest.isEmpty else { return nil }
+        // A colon within brackets belongs to an IPv6 address.
+        let port = rest.lastIndex(of: ":").map { rest[$0...] }
+        let hasPort = port.map { !$0.contains("]") } ?? false
+        return hasPort ? String(rest) : "\(rest):\(defaultPort)"
+    }
+
+    /// The replies of RFC 1928 by libcurl's numbers. A proxy that ends the connection without one has not refused.
+    private static let replies: [Int: ProxyRefusal.Reason] = [
+        PULSE_CURLPX_NO_AUTH: .socksCredentials, PULSE_CURLPX_USER_REJECTED: .socksCredentials,
+        PULSE_CURLPX_UNKNOWN_MODE: .socksCredentials, PULSE_CURLPX_REPLY_GENERAL_SERVER_FAILURE: .socksReply(1),
+        PULSE_CURLPX_REPLY_NOT_ALLOWED: .socksReply(2), PULSE_CURLPX_REPLY_NETWORK_UNREACHABLE: .socksReply(3),
+        PULSE_CURLPX_REPLY_HOST_UNREACHABLE: .socksReply(4), PULSE_CURLPX_REPLY_CONNECTION_REFUSED: .socksReply(5),
+        PULSE_CURLPX_REPLY_TTL_EXPIRED: .socksReply(6), PULSE_CURLPX_REPLY_COMMAND_NOT_SUPPORTED: .socksReply(7),
+        PULSE_CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED: .socksReply(8), PULSE_CURLPX_REPLY_UNASSIGNED: .unknown,
+    ]
+}
+#endif
