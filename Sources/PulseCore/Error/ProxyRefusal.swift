@@ -7,7 +7,8 @@
 public struct ProxyRefusal: Sendable, Hashable {
     /// Why a proxy refuses.
     public enum Reason: Sendable, Hashable {
-        /// The status of an HTTP proxy's response to CONNECT (RFC 9110, section 9.3.6): 407 if it wants other credentials.
+        /// The status of an HTTP proxy's response to CONNECT (RFC 9110, section 9.3.6): 407 if it wants other
+        /// credentials.
         case status(Int)
         /// The reply of a SOCKS proxy (RFC 1928, section 6): 2 if its rules do not allow the connection.
         case socksReply(Int)
@@ -17,7 +18,8 @@ public struct ProxyRefusal: Sendable, Hashable {
         case unknown
     }
 
-    /// The proxy's host and port, such as `proxy.test:3128`, without its credentials; nil where the system does not tell.
+    /// The proxy's host and port, such as `proxy.test:3128`, without its credentials; nil where the system does not
+    /// tell.
     public let proxy: String?
     /// Why the proxy refuses.
     public let reason: Reason

@@ -88,8 +88,8 @@ extension ConformanceStage {
         server.on(.post, "/upload", reading: reading) { _ in .status(200) }
     }
 
-    /// Expects the response of a server that closes the connection after it with a part of the body unread, which resets
-    /// it.
+    /// Expects the response of a server that closes the connection after it with a part of the body unread, which
+    /// resets it.
     ///
     /// One of ten may be lost: the reset may come before the client's system has taken the response.
     fileprivate func expectRefusals(
