@@ -140,7 +140,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
         Cause(kind: .proxyRefused) { server in
             server.fallback { _ in .text("hunter2", status: 407) }
             let proxy = ProxySettings.http(host: "127.0.0.1", port: server.port)
-            let configuration = PulseConfiguration(baseURL: URL(string: "https://pulse.test"))
+            let configuration = PulseConfiguration(baseURL: try #require(URL(string: "https://pulse.test")))
                 .with(\.proxy, value: proxy.credentials(username: "ada", password: "hunter2"))
                 .with(\.defaultHeaders, value: secretHeaders)
             let client = PulseClient(configuration: configuration, events: PulseEventBus())

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CurlProxyWireTests {
     private static func client(by proxy: ProxySettings) -> PulseClient {
-        let configuration = PulseConfiguration(baseURL: URL(string: "https://pulse.test"))
+        let configuration = PulseConfiguration()
             .with(\.proxy, value: proxy.credentials(username: "ada", password: "hunter2"))
         return PulseClient(configuration: configuration, events: PulseEventBus())
     }
