@@ -4,8 +4,8 @@ import PulseCore
 
 /// A log of HTTP exchanges as browsers and proxies write it: HTTP Archive 1.2.
 ///
-/// What other programs may leave out is optional here, so that their files can be read; files written here have all of
-/// it. Names with an underscore are PulseKit's own, which the format allows.
+/// What other programs may leave out is optional here, so that their files can be read, see ``init(json:)``; files written
+/// here have all of it. Names with an underscore are PulseKit's own, which the format allows.
 package struct HARDocument: Codable, Sendable {
     package struct Log: Codable, Sendable {
         package var version: String?
@@ -119,34 +119,14 @@ package struct HARDocument: Codable, Sendable {
             self.kind = kind
             self.message = message
         }
-
-        /// Browsers have a text under this name.
-        package init(from decoder: any Decoder) throws {
-            if let text = try? decoder.singleValueContainer().decode(String.self) {
-                self.init(kind: PulseError.Kind.custom.rawValue, message: text)
-                return
-            }
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            self.init(
-                kind: try values.decodeIfPresent(String.self, forKey: .kind) ?? PulseError.Kind.custom.rawValue,
-                message: try values.decodeIfPresent(String.self, forKey: .message) ?? "")
-            code = try values.decodeIfPresent(Int.self, forKey: .code)
-            phase = try values.decodeIfPresent(String.self, forKey: .phase)
-            limit = try values.decodeIfPresent(Int.self, forKey: .limit)
-        }
     }
 
     package var log: Log
+    /// What was odd about the file that it was read from.
+    package var warnings: [Warning] = []
 
-    /// Reads a file. Throws ``PulseError/decodingFailed(type:underlying:)`` if it is not HAR.
-    package init(json: Data) throws {
-        // Some programs begin the file with a byte order mark.
-        let json = json.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(json.dropFirst(3)) : json
-        do {
-            self = try JSONDecoder().decode(Self.self, from: json)
-        } catch {
-            throw PulseError.decodingFailed(type: "HAR", underlying: error)
-        }
+    enum CodingKeys: CodingKey {
+        case log
     }
 
     package init(entries: [Entry]) {

@@ -17,8 +17,8 @@ package import PulseObservability
 public struct Cassette: Sendable {
     package let document: HARDocument
 
-    /// A cassette with the content of a HAR file. Throws ``PulseError/decodingFailed(type:underlying:)`` for anything
-    /// else.
+    /// A cassette with the content of a HAR file, read as far as it goes: see ``warnings``. Throws
+    /// ``PulseError/decodingFailed(type:underlying:)`` for anything else.
     public init(har: Data) throws {
         document = try HARDocument(json: har)
     }
@@ -46,6 +46,11 @@ public struct Cassette: Sendable {
             return entry.response.status > 0 || !wasCancelled && entry.comment != HARDocument.underWay
         }
     }
+
+    /// What is odd about the file that the cassette was read from, such as an entry without a response or a header
+    /// without a value, and which entry it is, counted from 1. Browsers and proxies differ in what they write; such a
+    /// file is read as far as it goes. No text holds a value of the file.
+    public var warnings: [String] { document.warnings.map(\.description) }
 
     /// The number of recorded requests.
     public var count: Int { document.log.entries.count }

@@ -59,8 +59,9 @@ struct CassetteTrack: Sendable {
     }
 
     private var headers: HTTPHeaders {
-        var headers = HTTPHeaders(
-            (entry.response.headers ?? []).map { HTTPHeaders.Field(name: $0.name, value: $0.value) })
+        // Browsers list the pseudo-headers of HTTP/2 with them.
+        let fields = (entry.response.headers ?? []).filter { $0.name.isHTTPToken }
+        var headers = HTTPHeaders(fields.map { HTTPHeaders.Field(name: $0.name, value: $0.value) })
         guard method != "HEAD" else { return headers }
         // These headers describe the bytes on the wire; the recorded body is decoded.
         for name in ["Content-Encoding", "Content-Length", "Transfer-Encoding"] { headers.remove(name) }

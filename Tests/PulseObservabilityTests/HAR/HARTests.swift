@@ -131,7 +131,7 @@ struct HARTests {
     }
 
     @Test func whatIsNoHARIsADecodingError() {
-        for text in ["", "{}", "[]", #"{"log":{}}"#, #"{"log":{"entries":[{}]}}"#] {
+        for text in ["", "{}", "[]", #"{"log":{}}"#, #"{"log":{"entries":{}}}"#, #"{"log":{"entries":null}}"#] {
             #expect(throws: PulseError.self) { try HARDocument(json: Data(text.utf8)) }
         }
     }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// One object of a HAR file, read by what browsers and proxies write rather than by what the format asks for: a value of
+/// another type is understood where it can be, else it counts as left out, with a note.
+struct HARFields {
+    private let values: KeyedDecodingContainer<Key>
+    private let notes: HARNotes?
+
+    struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init(_ decoder: any Decoder) throws {
+        values = try decoder.container(keyedBy: Key.self)
+        notes = decoder.harNotes
+    }
+
+    func note(_ text: String) {
+        notes?.add(text)
+    }
+
+    private func key(_ name: String) -> Key? {
+        let key = Key(stringValue: name)
+        guard values.contains(key), (try? values.decodeNil(forKey: key)) == false else { return nil }
+        return key
+    }
+
+    /// Whether there is a value, and not null.
+    func has(_ name: String) -> Bool { key(name) != nil }
+
+    /// A text. What is none is its JSON.
+    func text(_ name: String) -> String? {
+        guard let key = key(name) else { return nil }
+        if let text = try? values.decode(String.self, forKey: key) { return text }
+        note("\(name) is no text")
+        return (try? values.decode(JSONValue.self, forKey: key)).map { "\($0)" }
+    }
+
+    /// A finite number, which some programs write as a text.
+    func number(_ name: String) -> Double? {
+        guard let key = key(name) else { return nil }
+        if let number = try? values.decode(Double.self, forKey: key), number.isFinite { return number }
+        note("\(name) is no number")
+        return (try? values.decode(String.self, forKey: key)).flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    /// A whole number; of a fraction its whole part.
+    func integer(_ name: String) -> Int64? {
+        guard let key = key(name) else { return nil }
+        if let integer = try? values.decode(Int64.self, forKey: key) { return integer }
+        if let number = try? values.decode(Double.self, forKey: key), number.isFinite {
+            note("\(name) is no whole number")
+            return Self.whole(number)
+        }
+        note("\(name) is no number")
+        return (try? values.decode(String.self, forKey: key)).flatMap { Double($0) }.flatMap { Self.whole($0) }
+    }
+
+    private static func whole(_ number: Double) -> Int64? {
+        guard number.isFinite else { return nil }
+        return Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
+    }
+
+    /// An object of its own; nil if there is none that can be read.
+    func part<Part: Decodable>(_ name: String, _ type: Part.Type = Part.self) -> Part? {
+        guard let key = key(name) else { return nil }
+        do {
+            return try values.decode(type, forKey: key)
+        } catch {
+            note("\(name) cannot be read")
+            return nil
+        }
+    }
+
+    /// The elements of a list that can be read; nil if there is no list.
+    func list<Element: Decodable>(_ name: String, _ type: Element.Type = Element.self) -> [Element]? {
+        guard let key = key(name) else { return nil }
+        guard var list = try? values.nestedUnkeyedContainer(forKey: key) else {
+            note("\(name) is no list")
+            return nil
+        }
+        var elements: [Element] = []
+        while !list.isAtEnd {
+            do {
+                elements.append(try list.decode(type))
+            } catch {
+                note("an element of \(name) cannot be read")
+                guard (try? list.decode(Skipped.self)) != nil else { break }
+            }
+        }
+        return elements
+    }
+
+    /// Names and values, which some programs write as one object.
+    func fields(_ name: String) -> [HARDocument.Field]? {
+        guard let key = key(name), (try? values.nestedUnkeyedContainer(forKey: key)) == nil,
+            let object = try? values.decode([String: JSONValue].self, forKey: key)
+        else { return list(name) }
+        if !object.isEmpty { note("\(name) is an object") }
+        return object.sorted { $0.key < $1.key }.map { name, value in
+            HARDocument.Field(name: name, value: value.stringValue ?? (value.isNull ? "" : "\(value)"))
+        }
+    }
+}
+
+/// Any value, passed over.
+struct Skipped: Decodable {
+    init(from decoder: any Decoder) {}
+}
+
+extension CodingUserInfoKey {
+    // A text is always a key.
+    static let harNotes = [CodingUserInfoKey(rawValue: "com.pulse.har.notes")].compactMap { $0 }
+}
+
+extension Decoder {
+    var harNotes: HARNotes? { CodingUserInfoKey.harNotes.first.flatMap { userInfo[$0] as? HARNotes } }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+@testable import PulseObservability
+
+/// What browsers and proxies are known to write in another way than HAR 1.2 asks for, and how it is read.
+@Suite(.timeLimit(.minutes(5)))
+struct HARReadingTests {
+    struct Oddity: Sendable, CustomTestStringConvertible {
+        /// Who writes it, and what it is.
+        let name: String
+        var entry: String?
+        var request = #"{"method": "GET", "url": "https://h.example/"}"#
+        var response = #"{"status": 200}"#
+        var warnings: [String] = []
+        /// Whether it was read as it should be.
+        let isRead: @Sendable (HARDocument.Entry) -> Bool
+
+        var testDescription: String { name }
+
+        var text: String {
+            let entry = entry ?? #"{"request": \#(request), "response": \#(response)}"#
+            return #"{"log": {"version": "1.2", "creator": {"name": "n", "version": "1"}, "entries": [\#(entry)]}}"#
+        }
+    }
+
+    private static func headers(_ text: String) -> String { #"{"status": 200, "headers": \#(text)}"# }
+
+    private static func post(_ data: String) -> String {
+        #"{"method": "POST", "url": "https://h.example/", "postData": \#(data)}"#
+    }
+
+    private static func field(_ name: String, _ value: String) -> HARDocument.Field {
+        HARDocument.Field(name: name, value: value)
+    }
+
+    private static let noValue = "a header, cookie or query item has no value"
+
+    static let headerOddities: [Oddity] = [
+        Oddity(
+            name: "browsertime and older Firefox: several Set-Cookie in one value, a line break between them",
+            response: headers(#"[{"name": "Set-Cookie", "value": "a=1; Path=/\nb=2"}]"#)
+        ) { $0.response.headers == [field("Set-Cookie", "a=1; Path=/"), field("Set-Cookie", "b=2")] },
+        Oddity(
+            name: "Windows proxies: the same with CR and LF, and any other header",
+            response: headers(#"[{"name": "Via", "value": "1.1 a\r\n1.1 b\r\n"}]"#)
+        ) { $0.response.headers == [field("Via", "1.1 a"), field("Via", "1.1 b")] },
+        Oddity(
+            name: "a folded header is one",
+            response: headers(#"[{"name": "X-Long", "value": "a\r\n  b"}]"#)
+        ) { $0.response.headers == [field("X-Long", "a b")] },
+        Oddity(
+            name: "Fiddler: a header with the value null", response: headers(#"[{"name": "X-A", "value": null}]"#),
+            warnings: [noValue]
+        ) { $0.response.headers == [field("X-A", "")] },
+        Oddity(
+            name: "Firefox: a header without a value", response: headers(#"[{"name": "X-A"}, {"name": "X-B"}]"#),
+            warnings: [noValue]
+        ) { $0.response.headers == [field("X-A", ""), field("X-B", "")] },
+        Oddity(
+            name: "Slack: headers as pairs", response: headers(#"[["X-A", "1"], ["X-B", "2"]]"#),
+            warnings: ["a name and a value are a list"]
+        ) { $0.response.headers == [field("X-A", "1"), field("X-B", "2")] },
+        Oddity(
+            name: "scripts: headers as an object", response: headers(#"{"X-B": 2, "X-A": "1", "X-C": null}"#),
+            warnings: ["headers is an object"]
+        ) { $0.response.headers == [field("X-A", "1"), field("X-B", "2"), field("X-C", "")] },
+        Oddity(
+            name: "scripts: a number as a value", response: headers(#"[{"name": "Content-Length", "value": 12}]"#),
+            warnings: ["value is no text"]
+        ) { $0.response.headers == [field("Content-Length", "12")] },
+        Oddity(
+            name: "a header without a name", response: headers(#"[{"value": "1"}, {"name": "X-A", "value": "1"}]"#),
+            warnings: ["an element of headers cannot be read"]
+        ) { $0.response.headers == [field("X-A", "1")] },
+        Oddity(name: "Safari: headers null", response: headers("null")) { $0.response.headers == nil },
+        Oddity(name: "headers of no kind", response: headers("7"), warnings: ["headers is no list"]) {
+            $0.response.headers == nil && $0.response.status == 200
+        },
+        Oddity(
+            name: "Firefox: a cookie without a value",
+            response: #"{"status": 200, "cookies": [{"name": "a"}, {"name": "b", "value": null}]}"#, warnings: [noValue]
+        ) { $0.response.cookies == [field("a", ""), field("b", "")] },
+        Oddity(
+            name: "Insomnia: cookies left out, query null",
+            request: #"{"method": "GET", "url": "https://h.example/", "queryString": null}"#
+        ) { $0.request.cookies == nil && $0.request.queryString == nil },
+        Oddity(
+            name: "a query item without a value",
+            request: #"{"method": "GET", "url": "https://h.example/?a", "queryString": [{"name": "a"}]}"#,
+            warnings: [noValue]
+        ) { $0.request.queryString == [field("a", "")] },
+    ]
+
+    static let sizeOddities: [Oddity] = [
+        Oddity(
+            name: "Charles and Safari: fractional sizes",
+            response: #"{"status": 200, "bodySize": 12.5, "content": {"size": 3.9, "text": "abc"}}"#,
+            warnings: ["size is no whole number", "bodySize is no whole number"]
+        ) { $0.response.bodySize == 12 && $0.response.content?.size == 3 },
+        Oddity(
+            name: "Firefox: content size null", response: #"{"status": 200, "content": {"size": null, "text": "a"}}"#
+        ) { $0.response.content?.size == nil && $0.response.content?.text == "a" },
+        Oddity(
+            name: "a size as a text", response: #"{"status": 200, "bodySize": "12"}"#,
+            warnings: ["bodySize is no number"]
+        ) { $0.response.bodySize == 12 },
+        Oddity(
+            name: "a size beyond all sizes", response: #"{"status": 200, "bodySize": 1e300}"#,
+            warnings: ["bodySize is no whole number"]
+        ) { $0.response.bodySize == .max },
+        Oddity(
+            name: "Chrome: times null",
+            entry: #"""
+                {"request": {"method": "GET", "url": "https://h.example/"}, "response": {"status": 200}, "time": null,
+                 "timings": {"blocked": null, "dns": -1, "wait": 1.25}}
+                """#
+        ) { $0.time == nil && $0.timings?.dns == -1 && $0.timings?.wait == 1.25 },
+        Oddity(
+            name: "times as texts",
+            entry: #"""
+                {"request": {"method": "GET", "url": "https://h.example/"}, "response": {"status": 200},
+                 "time": "12.5", "timings": "none", "startedDateTime": 1700000000}
+                """#,
+            warnings: ["startedDateTime is no text", "time is no number", "timings cannot be read"]
+        ) { $0.time == 12.5 && $0.timings == nil && $0.startedDateTime == "1700000000" },
+    ]
+
+    static let responseOddities: [Oddity] = [
+        Oddity(
+            name: "browsers: an entry without a response",
+            entry: #"{"request": {"method": "GET", "url": "https://h.example/"}}"#, warnings: ["it has no response"]
+        ) { $0.response.status == 0 },
+        Oddity(name: "Fiddler: a response of null", response: "null", warnings: ["it has no response"]) {
+            $0.response.status == 0
+        },
+        Oddity(
+            name: "a response that is none", response: #""failed""#,
+            warnings: ["response cannot be read", "it has no response"]
+        ) { $0.response.status == 0 },
+        Oddity(
+            name: "browsers: a blocked request has status 0",
+            response: #"{"status": 0, "statusText": "", "content": {}}"#
+        ) { $0.response.status == 0 },
+        Oddity(
+            name: "BrowserMob: status -999 for no response", response: #"{"status": -999}"#,
+            warnings: ["the status is none"]
+        ) { $0.response.status == 0 },
+        Oddity(
+            name: "Flutter: the status error", response: #"{"status": "error"}"#, warnings: ["status is no number"]
+        ) { $0.response.status == 0 },
+        Oddity(name: "the status as a text", response: #"{"status": "404"}"#, warnings: ["status is no number"]) {
+            $0.response.status == 404
+        },
+        Oddity(
+            name: "the status null", response: #"{"status": null}"#, warnings: ["the response has no status"]
+        ) { $0.response.status == 0 },
+        Oddity(
+            name: "Firefox: bodies left out",
+            response: #"{"status": 200, "content": {"mimeType": "text/html", "size": 77300, "comment": "left out"}}"#
+        ) { $0.response.content?.text == nil && $0.response.content?.size == 77300 },
+        Oddity(
+            name: "scripts: content as JSON instead of text",
+            response: #"{"status": 200, "content": {"text": {"b": [1, true], "a": "x"}}}"#,
+            warnings: ["text is no text"]
+        ) { $0.response.content?.text == #"{"a":"x","b":[1,true]}"# },
+        Oddity(name: "content null", response: #"{"status": 200, "content": null}"#) { $0.response.content == nil },
+        Oddity(
+            name: "HTTP Toolkit: a version that is none", response: #"{"status": 200, "httpVersion": "HTTP/Q}T"}"#
+        ) { $0.response.httpVersion == "HTTP/Q}T" },
+        Oddity(
+            name: "Chrome: a failure's text",
+            entry: #"""
+                {"request": {"method": "GET", "url": "https://h.example/"}, "response": {"status": 0},
+                 "_error": "net::ERR_FAILED"}
+                """#
+        ) { $0._error?.message == "net::ERR_FAILED" },
+        Oddity(
+            name: "a failure of another shape",
+            entry: #"""
+                {"request": {"method": "GET", "url": "https://h.example/"}, "response": {"status": 0}, "_error": 7}
+                """#,
+            warnings: ["_error cannot be read"]
+        ) { $0._error == nil },
+    ]
+
+    static let requestOddities: [Oddity] = [
+        Oddity(
+            name: "a request without a method", request: #"{"url": "https://h.example/"}"#,
+            warnings: ["the request has no method"]
+        ) { $0.request.method == "GET" },
+        Oddity(name: "Firefox: an empty body of a GET", request: post(#"{"mimeType": "", "params": [], "text": ""}"#)) {
+            $0.request.postData?.text == ""
+        },
+        Oddity(name: "Insomnia: a body without anything", request: post("{}")) { $0.request.postData?.text == nil },
+        Oddity(name: "postData null", request: post("null")) { $0.request.postData == nil },
+        Oddity(
+            name: "BrowserMob: the fields of a form without their text",
+            request: post(#"{"params": [{"name": "a", "value": "1"}, {"name": "b"}, {"name": "c", "value": 3}]}"#),
+            warnings: [noValue, "value is no text"]
+        ) { $0.request.postData?.params?.map(\.value) == ["1", "", "3"] },
+        Oddity(
+            name: "HAR 1.3 and Reqable: a body in base64",
+            request: post(#"{"mimeType": "text/plain", "text": "aGVs\nbG8=", "encoding": "base64"}"#)
+        ) { $0.request.postData?.text == "hello" },
+        Oddity(
+            name: "the same with bytes that are no text",
+            request: post(#"{"mimeType": "image/png", "text": "/9j/", "encoding": "base64"}"#)
+        ) { $0.request.postData?.text == nil && $0.request.postData?.comment == "not kept: binary" },
+        Oddity(
+            name: "scripts: a body as JSON", request: post(#"{"mimeType": "application/json", "text": {"a": 1}}"#),
+            warnings: ["text is no text"]
+        ) { $0.request.postData?.text == #"{"a":1}"# },
+    ]
+
+    @Test(arguments: headerOddities + sizeOddities + responseOddities + requestOddities)
+    func whatOtherProgramsWriteIsReadAsFarAsItGoes(oddity: Oddity) throws {
+        let document = try HARDocument(json: Data(oddity.text.utf8))
+        let entry = try #require(document.log.entries.first)
+        #expect(oddity.isRead(entry))
+        #expect(document.warnings.map(\.description).sorted() == oddity.warnings.map { "entry 1: \($0)" }.sorted())
+        // It can be written and read again, and has nothing odd any more.
+        let again = try HARDocument(json: document.json)
+        #expect(oddity.isRead(try #require(again.log.entries.first)))
+        #expect(again.warnings.isEmpty)
+    }
+
+    @Test func anEntryThatCannotBeReadIsLeftOutAndTheOthersAreNot() throws {
+        let good = #"{"request": {"method": "GET", "url": "https://h.example/"}, "response": {"status": 200}}"#
+        let entries = [good, "{}", "null", #""x""#, #"{"request": {"method": "GET"}}"#, #"{"request": 1e999}"#, good]
+        let text = #"{"log": {"entries": [\#(entries.joined(separator: ","))]}}"#
+        let document = try HARDocument(json: Data(text.utf8))
+        #expect(document.log.entries.count == 2)
+        #expect(document.warnings.map(\.entry) == [2, 3, 4, 5, 6])
+        #expect(document.warnings.allSatisfy { $0.text == "it has no request that can be read, and is left out" })
+    }
+
+    @Test(arguments: [
+        (#"{"name": "Firefox"}"#, ["the creator has no version"]), ("null", []),
+        ("{}", ["the creator has no name", "the creator has no version"]),
+        (#"{"name": "x", "version": 1.5}"#, ["version is no text"]), (#""curl""#, ["creator cannot be read"]),
+    ])
+    func aCreatorOfAnyKindIsRead(creator: String, warnings: [String]) throws {
+        let document = try HARDocument(json: Data(#"{"log": {"creator": \#(creator), "entries": []}}"#.utf8))
+        #expect(document.warnings.map(\.description) == warnings)
+    }
+
+    @Test(arguments: [
+        "\u{FEFF}%", "%\0\0\0", "  %\n", "%\0",
+    ])
+    func marksAndZerosAroundTheFileAreNoPartOfIt(frame: String) throws {
+        let text = frame.replacingOccurrences(of: "%", with: #"{"log": {"entries": []}}"#)
+        #expect(try HARDocument(json: Data(text.utf8)).warnings.isEmpty)
+    }
+
+    @Test func whatIsNoStrictJSONIsReadWithAWarning() throws {
+        let text = """
+            {"log": {"entries": [{"request": {"method": "GET", "url": "https://h.example/"}, // by hand
+            "response": {"status": 200, "bodySize": NaN}, "time": Infinity},]}}
+            """
+        let document = try HARDocument(json: Data(text.utf8))
+        #expect(document.log.entries.first?.response.status == 200)
+        #expect(document.log.entries.first?.response.bodySize == nil)
+        #expect(document.warnings.first?.description == "the file is no strict JSON")
+        #expect(document.warnings.count == 3)
+        #expect(try HARDocument(json: document.json).log.entries.count == 1)
+    }
+
+    @Test func noWarningHoldsAValueOfTheFile() throws {
+        let text = #"""
+            {"log": {"creator": {"name": 7}, "entries": [{"request": {"url": "https://h.example/?token=hunter2",
+            "headers": [{"name": ["hunter2"], "value": {"a": "hunter2"}}], "postData": "hunter2"},
+            "response": {"status": "hunter2", "headers": {"hunter2": "hunter2"}, "content": "hunter2"}}]}}
+            """#
+        let document = try HARDocument(json: Data(text.utf8))
+        #expect(document.warnings.count > 5)
+        #expect(!"\(document.warnings)".contains("hunter2"))
+    }
+}
