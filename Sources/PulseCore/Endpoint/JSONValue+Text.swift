@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The value as JSON on one line, the keys of objects sorted: equal values have equal texts.
+    ///
+    /// A number that is not finite, which JSON does not have, is `null`. The text holds all that the value does, secrets
+    /// included.
+    public var description: String {
+        var text: [UInt8] = []
+        write(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    public var debugDescription: String { description }
+
+    private func write(to text: inout [UInt8]) {
+        switch self {
+        case .null: text += "null".utf8
+        case .bool(let value): text += (value ? "true" : "false").utf8
+        case .integer(let value): text += value.description.utf8
+        case .number(let value):
+            // An integer of the same value is equal, and has the same text.
+            let number = Int64(exactly: value)?.description ?? value.description
+            text += (value.isFinite ? number : "null").utf8
+        case .string(let value): Self.quote(value, to: &text)
+        case .array(let elements):
+            text.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                element.write(to: &text)
+            }
+            text.append(UInt8(ascii: "]"))
+        case .object(let members):
+            text.append(UInt8(ascii: "{"))
+            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                Self.quote(member.key, to: &text)
+                text.append(UInt8(ascii: ":"))
+                member.value.write(to: &text)
+            }
+            text.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// A string of RFC 8259, section 7.
+    private static func quote(_ string: String, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+            case 0x08: text += "\\b".utf8
+            case 0x09: text += "\\t".utf8
+            case 0x0A: text += "\\n".utf8
+            case 0x0C: text += "\\f".utf8
+            case 0x0D: text += "\\r".utf8
+            case 0x00..<0x20:
+                let digits = String(byte, radix: 16)
+                text += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
+            default: text.append(byte)
+            }
+        }
+        text.append(UInt8(ascii: "\""))
+    }
+}
