@@ -28,7 +28,7 @@ extension PulseClient {
                 let value = try endpoint.decode(response, using: decoder)
                 slot.withLock { $0 = value }
             } catch {
-                throw PulseError(decoding: E.Response.self, error)
+                throw PulseError(decoding: E.Response.self, error, of: response, as: decoder.contentType)
             }
         }
         guard let value = slot.withLock({ $0 }) else { throw PulseError.emptyBody }

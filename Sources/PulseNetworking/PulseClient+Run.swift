@@ -9,8 +9,8 @@ extension PulseClient {
         call.emit(.requestStarted(call.firstSummary))
         let error = call.endBeforeStart
         if error == nil, let ticket = calls.add(tag: call.options.tag) { return ticket }
-        call.emitEnd(.failure(error ?? .cancelled))
-        throw error ?? .cancelled
+        call.emitEnd(.failure(error ?? .cancelled), error == nil ? .shutdown : nil)
+        throw error?.naming(call) ?? .cancelled
     }
 
     /// Lets a tag, a shutdown and the deadline end the work of a call; gives the deadline's alarm, if there is one.
@@ -45,7 +45,7 @@ extension PulseClient {
         through links: PluginChain.Links
     ) {
         guard case .success(var answer) = outcome, let stream = answer.bytes else {
-            call.emitEnd(outcome)
+            call.emitEnd(outcome, calls.canceller(of: ticket))
             return calls.remove(ticket)
         }
         calls.update(ticket, .other { [weak stream] in stream?.cancel() })
@@ -57,7 +57,7 @@ extension PulseClient {
                 await PluginChain.complete(call, links)
                 var answer = answer
                 answer.timings = timings?() ?? answer.timings
-                call.emitEnd(error.map { .failure($0) } ?? .success(answer))
+                call.emitEnd(error.map { .failure($0) } ?? .success(answer), self.calls.canceller(of: ticket))
                 self.calls.remove(ticket)
             }
         }
@@ -68,17 +68,60 @@ extension Result<PulseResponse, PulseError> {
     fileprivate var isStreamed: Bool { (try? get())?.bytes != nil }
 
     // `map` and `mapError` would each copy the whole answer.
-    fileprivate var summary: Result<ResponseSummary, ErrorSummary> {
+    fileprivate func summary(_ call: Call, _ canceller: CallRegistry.Canceller?) -> Result<
+        ResponseSummary, ErrorSummary
+    > {
         switch self {
         case .success(let response): .success(ResponseSummary(response))
+        case .failure(.cancelled): .failure(ErrorSummary(kind: .cancelled, message: "cancelled: \(canceller.reason)"))
+        case .failure(.deadlineExceeded(let last)):
+            .failure(
+                ErrorSummary(
+                    kind: .deadlineExceeded, statusCode: last?.statusCode,
+                    message: "deadline exceeded\(call.deadlineText)" + (last.map { ", after: \($0.summary)" } ?? "")))
         case .failure(let error): .failure(ErrorSummary(error))
         }
     }
 }
 
+extension CallRegistry.Canceller? {
+    // The error has no room for it: its case has no value.
+    fileprivate var reason: String {
+        switch self {
+        case .cancelAll: "by cancelAll() of the client"
+        case .tag(let tag): "by cancelAll(tag: \(Redaction.standard.text(tag.debugDescription)))"
+        case .shutdown: "the client was shut down"
+        case nil: "by the calling task, or by a plugin"
+        }
+    }
+}
+
+extension PulseError {
+    /// The same error with the method and path of the call, where its text has room for them.
+    func naming(_ call: Call) -> PulseError {
+        let request = " (\(call.method) \(call.endpointPath.isEmpty ? "/" : call.endpointPath.onOneLine))"
+        return switch self {
+        case .invalidURL(let text): .invalidURL(text + request)
+        case .invalidRequest(let reason): .invalidRequest(reason: reason + request)
+        case .unsupported(let what): .unsupported(what + request)
+        default: self
+        }
+    }
+}
+
 extension Call {
-    fileprivate func emitEnd(_ outcome: Result<PulseResponse, PulseError>) {
-        emit(.requestCompleted(outcome.summary, summary, latency: environment.clock.uptime - startUptime))
+    fileprivate func emitEnd(
+        _ outcome: Result<PulseResponse, PulseError>, _ canceller: CallRegistry.Canceller? = nil
+    ) {
+        emit(
+            .requestCompleted(
+                outcome.summary(self, canceller), summary, latency: environment.clock.uptime - startUptime))
+    }
+
+    /// The length of the deadline, and how far the call had got.
+    fileprivate var deadlineText: String {
+        (options.deadline.map { ", \($0) s" } ?? "")
+            + (departures == 0 ? ", before anything was sent" : ", with \(departures) sent")
     }
 
     /// Why the call must not even begin.
@@ -99,7 +142,7 @@ extension Call {
         switch error {
         case .deadlineExceeded(last: nil): .deadlineExceeded(last: lastFailure)
         case .cancelled where isStruck: .deadlineExceeded(last: lastFailure)
-        default: error
+        default: error.naming(self)
         }
     }
 }

@@ -153,12 +153,14 @@ public final class PulseClient: Sendable {
         return self.links(for: plugins, retry: options.retry, wire: links.wire)
     }
 
-    /// The client's and an endpoint's plugins around another wire.
+    /// The client's and an endpoint's plugins around another wire, or those of them that are chosen.
     func links(
-        for plugins: [any PulsePlugin], retry: RetryPolicy?, wire: @escaping PluginChain.Wire
+        for plugins: [any PulsePlugin], retry: RetryPolicy?, where isChosen: (any PulsePlugin) -> Bool = { _ in true },
+        wire: @escaping PluginChain.Wire
     ) -> PluginChain.Links {
         PluginChain.Links(
-            client: self.plugins, endpoint: plugins, retry: retry, configured: configuration.retryPolicy,
+            client: self.plugins.filter(isChosen), endpoint: plugins.filter(isChosen), retry: retry,
+            configured: configuration.retryPolicy,
             wireEndsWithItsCall: self.wire.endsWithItsCall, wire: wire)
     }
 }

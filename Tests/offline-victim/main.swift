@@ -101,8 +101,10 @@ await withTaskGroup(of: Void.self) { group in
             for step in 0... {
                 let number = life * 100_000 + line * 10_000 + step
                 do {
-                    let isLarge = random.next() % 16 == 0
-                    _ = try await client.request(PutNumber(number: number, line: line, isLarge: isLarge))
+                    let call = PutNumber(number: number, line: line, isLarge: random.next() % 16 == 0)
+                    // Some are queued by hand, the others since there is no connection for them.
+                    if random.next() % 4 == 0 { throw PulseError.queuedOffline(id: try await client.enqueue(call)) }
+                    _ = try await client.request(call)
                 } catch PulseError.queuedOffline(let id) {
                     FileHandle.standardOutput.write(Data("\(line) \(number) \(id)\n".utf8))
                     firstTold.signal()

@@ -5,6 +5,8 @@
 package protocol AsksForAccount: Sendable {
     /// Whether the plugin knows about accounts; false for one that was made without them.
     var asksForAccount: Bool { get }
+    /// The account that a call at home would go out for now, if it went out; nil if there is none.
+    func account(for request: URLRequest, _ options: RequestOptions) async -> String?
 }
 
 /// Whether the plugin that knows about accounts was asked and knew none. Code that must tell this from a call that

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Whether and how calls that find no connection are kept and sent later. Not for payments: a call may be sent twice.
+/// Whether and how calls that find no connection, or are queued by hand, are kept and sent later. Not for payments: a
+/// call may be sent twice.
 public struct OfflineQueuePolicy: Sendable, Hashable {
     /// Whether the client has an offline queue; true unless set, and false in ``disabled``.
     public var isEnabled: Bool
@@ -20,9 +21,32 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     public var directory: URL?
     /// What happens to a call that finds the queue full; ``WhenFull/refuse`` by default.
     public var whenFull: WhenFull
+    /// The failures after which a queueable call is queued; a missing connection alone by default.
+    public var queues: Failures
     /// The names of secret headers that an endpoint may carry into the queue; none by default. They are stored in a
     /// file that only the user can read. An endpoint with any other secret header of its own is not queued.
     public var storableSecretHeaders: Set<String>
+
+    /// Failures after which a queueable call may wait for a later try. Of each nothing was sent in the last attempt.
+    public struct Failures: OptionSet, Sendable, Hashable {
+        /// The bits of the set.
+        public let rawValue: Int
+
+        /// A set of those bits.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// There is no way to the network: ``PulseError/noConnection``.
+        public static let noConnection = Failures(rawValue: 1)
+        /// There is a network, and the server cannot be reached: its name cannot be resolved, or it refuses the
+        /// connection.
+        public static let cannotConnect = Failures(rawValue: 2)
+        /// The connection was not made within `connectTimeout`.
+        public static let timeoutBeforeSending = Failures(rawValue: 4)
+        /// All of them.
+        public static let all: Failures = [.noConnection, .cannotConnect, .timeoutBeforeSending]
+    }
 
     /// What happens to a call that finds the queue full.
     public enum WhenFull: Sendable, Hashable {
@@ -36,7 +60,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     public init(
         isEnabled: Bool = true, maxQueueSize: Int = 100, persistsToDisk: Bool = true,
         requestExpiry: TimeInterval = 86400, maxAttempts: Int = 20, directory: URL? = nil,
-        whenFull: WhenFull = .refuse, storableSecretHeaders: Set<String> = []
+        whenFull: WhenFull = .refuse, storableSecretHeaders: Set<String> = [], queues: Failures = .noConnection
     ) {
         self.isEnabled = isEnabled
         self.maxQueueSize = maxQueueSize
@@ -46,6 +70,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
         self.directory = directory
         self.whenFull = whenFull
         self.storableSecretHeaders = storableSecretHeaders
+        self.queues = queues
     }
 
     /// No queue: the default of a client.

@@ -26,14 +26,17 @@ public struct PathTemplate: Sendable, Hashable {
     public func expand(_ values: [String: any CustomStringConvertible & Sendable]) throws -> String {
         var path = ""
         var used: Set<String> = []
-        for piece in try pieces() {
+        let pieces = try pieces()
+        for piece in pieces {
             switch piece {
             case .literal(let text):
                 path += text
             case .rest(let name):
                 throw refusal("{\(name)...} can only be matched")
             case .gap(let name):
-                guard let value = values[name]?.description else { throw refusal("no value for {\(name)}") }
+                guard let value = values[name]?.description else {
+                    throw refusal("no value for {\(name)}" + Self.lists(pieces, values.keys))
+                }
                 guard !value.isEmpty else { throw refusal("the value for {\(name)} is empty") }
                 path += PercentEncoding.segment(value)
                 used.insert(name)
@@ -41,13 +44,25 @@ public struct PathTemplate: Sendable, Hashable {
         }
         guard used.count == values.count else {
             let unused = values.keys.filter { !used.contains($0) }.sorted()
-            throw refusal("no place for the value of \(unused.joined(separator: ", "))")
+            throw refusal(
+                "no place for the value of \(unused.joined(separator: ", "))" + Self.lists(pieces, values.keys))
         }
         let end = path.utf8.firstIndex(of: UInt8(ascii: "?")) ?? path.endIndex
         guard !PercentEncoding.containsDotSegment(String(path[..<end])) else {
             throw refusal("the values make a dot segment")
         }
         return path
+    }
+
+    /// What the template asks for and what it was given, side by side: a name is often only written in another way.
+    private static func lists(_ pieces: [Piece], _ given: some Sequence<String>) -> String {
+        var (names, known): ([String], Set<String>) = ([], [])
+        for case .gap(let name) in pieces where known.insert(name).inserted { names.append(name) }
+        return "; it asks for \(list(names)) and is given \(list(given.sorted()))"
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.isEmpty ? "nothing" : names.joined(separator: ", ")
     }
 
     private func refusal(_ reason: String) -> PulseError {

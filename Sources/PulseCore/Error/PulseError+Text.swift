@@ -8,26 +8,32 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .invalidRequest(let reason): "invalid request: \(Redaction.standard.text(reason))"
         case .encodingFailed(let error): "the body could not be encoded: \(Self.text(of: error))"
         case .unsupported(let what): "unsupported: \(Redaction.standard.text(what))"
-        case .noConnection: "no connection"
-        case .timeout(let request): "timed out: \(Self.text(of: request))"
-        case .transport(let code, let error): "transport failed: " + code.symbol(because: Self.text(of: error))
-        case .sslPinningFailed(let host): "no pinned key in the certificate chain of \(host)"
+        case .noConnection: "no connection: there is no way to the network, and nothing was sent"
+        case .timeout(let request): "timed out: \(Self.text(of: request)), no byte came or went for the idle timeout"
+        case .transport(let code, let error):
+            "transport failed: " + code.symbol(because: Self.text(of: error)) + Self.target(of: error)
+        case .sslPinningFailed(let host):
+            "no pinned key in the certificate chain of \(host); the event pinningFailed names the keys that it has"
         case .proxyRefused(let refusal): Redaction.standard.text("\(refusal)")
-        case .cancelled: "cancelled"
-        case .deadlineExceeded(let last): "deadline exceeded" + (last.map { ", after: \($0)" } ?? "")
-        case .unauthorized(let response): "unauthorized" + (response.map { ": \($0)" } ?? "")
-        case .sessionExpired: "session expired"
-        case .rateLimited(let seconds): "rate limited" + (seconds.map { ", retry after \($0) s" } ?? "")
+        case .cancelled: "cancelled by the calling task, or by cancelAll or shutdown of the client"
+        case .deadlineExceeded(let last):
+            "deadline exceeded" + (last.map { ", after: \($0)" } ?? ": the call had no response by its deadline")
+        case .unauthorized(let response):
+            "unauthorized" + (response.map { ": \($0)" } ?? ": there is no valid token, and no response to show")
+        case .sessionExpired: "session expired: it cannot be refreshed, the user has to log in"
+        case .rateLimited(let seconds):
+            "rate limited, " + (seconds.map { "retry after \($0) s" } ?? "without a time to retry after")
         case .http(let response): "HTTP error: \(response)"
         case .decodingFailed(let type, let error): "the body is no \(type): \(Self.text(of: error))"
-        case .emptyBody: "the body is empty"
-        case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
+        case .emptyBody: "the body is empty; for a call that may have none ask for an optional, or for EmptyResponse"
+        case .responseTooLarge(let limit): "the body is larger than maximumBufferedBodySize, \(limit) bytes"
         case .circuitOpen(let name, let seconds):
-            "the circuit of \(Redaction.standard.text(name)) is open, retry after \(seconds) s"
+            "the circuit of \(Redaction.standard.text(name)) is open, "
+                + (seconds < .infinity ? "retry after \(seconds) s" : "until it is reset by hand")
         case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last)"
-        case .cacheMiss: "not in the cache"
-        case .queuedOffline(let id): "queued until there is a connection, as \(id)"
-        case .offlineQueueFull: "the offline queue is full"
+        case .cacheMiss: "not in the cache, and the call asks for nothing else (onlyIfCached)"
+        case .queuedOffline(let id): "not sent yet: in the offline queue as \(id), to be sent later"
+        case .offlineQueueFull: "the offline queue is full, and the call is not in it (maxQueueSize, whenFull)"
         case .graphQL(let errors):
             "GraphQL: " + errors.map { Redaction.standard.text($0.message) }.joined(separator: "; ")
         case .socketClosed(let code, let reason): "socket closed, \(code): \(Redaction.standard.text(reason))"
@@ -48,10 +54,10 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     /// outside.
     package var summary: String {
         switch self {
-        case .timeout: "timed out"
+        case .timeout: "timed out: no byte came or went for the idle timeout"
         case .http(let response): "HTTP status \(response.statusCode)"
         case .unauthorized: "unauthorized"
-        case .deadlineExceeded(let last): "deadline exceeded" + (last.map { ", after: \($0.summary)" } ?? "")
+        case .deadlineExceeded(let last?): "deadline exceeded, after: \(last.summary)"
         case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last.summary)"
         case .invalidURL: "invalid URL"
         case .encodingFailed(let error): "the body could not be encoded: \(Self.summary(of: error))"
@@ -72,7 +78,9 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     private static func summary(of error: any Error) -> String {
         switch error {
         case let error as PulseError: error.summary
-        case is URLError, is DecodingError, is EncodingError: text(of: error)
+        case let error as URLError: error.code.symbol
+        case let error as DecodingError: text(of: error, withRequest: false)
+        case is EncodingError: text(of: error)
         // An engine's words tell the reason, and may quote the URL.
         case let failure as TransportFailure: withoutQueries(failure.description)
         default: "\(type(of: error))"
@@ -84,7 +92,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case let error as PulseError: return error.description
         case let error as TransportFailure: return error.description
         case let error as URLError: return error.code.symbol
-        case let error as DecodingError: return text(of: error)
+        case let error as DecodingError: return text(of: error, withRequest: true)
         case EncodingError.invalidValue(let value, let context):
             // The context's own text may quote the value.
             return "a \(type(of: value)) at \(path(context.codingPath)) is no valid value"
@@ -92,13 +100,28 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         }
     }
 
-    /// The place and kind of the failure, without the decoder's own text: it quotes values of the body.
-    private static func text(of error: DecodingError) -> String {
+    /// The place and kind of the failure, without the decoder's own text: it quotes values of the body. Behind it the
+    /// response, where it is known.
+    private static func text(of error: DecodingError, withRequest: Bool) -> String {
+        place(of: error) + (error.note.map { " (\($0.text(withRequest: withRequest)))" } ?? "")
+    }
+
+    private static func place(of error: DecodingError) -> String {
         switch error {
-        case .typeMismatch(let type, let context): "\(path(context.codingPath)) is no \(type)"
+        case .typeMismatch(let type, let context):
+            "\(path(context.codingPath)) is no \(type)" + (error.found.map { " but \($0)" } ?? "")
         case .valueNotFound(let type, let context): "\(path(context.codingPath)) is null, expected \(type)"
         case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"
-        case .dataCorrupted(let context): "\(path(context.codingPath)) is corrupt"
+        case .dataCorrupted(let context):
+            if let note = error.note, note.expectsJSON, context.meansNoJSON {
+                note.instead
+            } else if context.debugDescription.hasPrefix("Parsed JSON number") {
+                // Foundation may not tell where.
+                (context.codingPath.isEmpty ? "a number" : "the number at \(path(context.codingPath))")
+                    + " does not fit its type"
+            } else {
+                "\(path(context.codingPath)) is no valid value"
+            }
         @unknown default: "decoding error"
         }
     }
@@ -114,8 +137,17 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "*"
     }
 
-    private static func text(of request: URLRequest) -> String {
-        (request.httpMethod ?? "GET") + " " + (request.url.map { Redaction.standard.url($0) } ?? "")
+    package static func text(of request: URLRequest) -> String {
+        (request.httpMethod ?? "GET") + " " + (request.url.map { Redaction.standard.url($0) } ?? "(no URL)")
+    }
+
+    /// The request behind a failure of the wire, where it is known.
+    private static func target(of error: any Error) -> String {
+        switch error {
+        case let failure as TransportFailure: failure.request.map { ", \($0)" } ?? ""
+        case let error as URLError: error.failingURL.map { ", \(Redaction.standard.url($0))" } ?? ""
+        default: ""
+        }
     }
 }
 

@@ -148,13 +148,14 @@ extension PulseError {
             self = error
         case is CancellationError:
             self = .cancelled
-        case let failure as TransportFailure:
+        case var failure as TransportFailure:
+            failure.request = failure.request ?? request.map { Self.text(of: $0) }
             self.init(code: failure.code, phase: failure.phase, underlying: failure, request: request)
         case let error as URLError:
-            let request = request ?? error.failingURL.map { URLRequest(url: $0) }
             self.init(
-                code: error.code, phase: error.code.isBeforeSend ? .beforeSend : .maybeSent, underlying: error,
-                request: request)
+                code: error.code, phase: error.code.isBeforeSend ? .beforeSend : .maybeSent,
+                underlying: error.naming(request?.url),
+                request: request ?? error.failingURL.map { URLRequest(url: $0) })
         default:
             self = .custom(error)
         }
@@ -179,6 +180,14 @@ extension PulseError {
         default:
             self = .transport(code, underlying: underlying)
         }
+    }
+}
+
+extension URLError {
+    /// The same error, which names that URL if it names none.
+    fileprivate func naming(_ url: URL?) -> URLError {
+        guard let url, failingURL == nil else { return self }
+        return URLError(code, userInfo: userInfo.merging([NSURLErrorFailingURLErrorKey: url]) { own, _ in own })
     }
 }
 

@@ -12,6 +12,8 @@ public struct TransportFailure: Error, Sendable {
     public let phase: PulseError.Phase
     /// The cause, if there is one to report; nil if the code says it all.
     public let underlying: (any Error)?
+    /// The method and the redacted URL, for texts.
+    package var request: String?
 
     /// Creates a failure. A transport passes ``PulseError/Phase/beforeSend`` only if no byte of the request has left.
     public init(code: URLError.Code, phase: PulseError.Phase, underlying: (any Error)? = nil) {

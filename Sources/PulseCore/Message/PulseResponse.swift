@@ -182,7 +182,7 @@ public struct PulseResponse: Sendable {
         do {
             return try decoder.decode(type, from: data)
         } catch {
-            let error = PulseError(decoding: type, error)
+            let error = PulseError(decoding: type, error, of: self, as: decoder.contentType)
             // Not tested before decoding: there are formats in which no bytes are a value.
             throw error.kind == .decodingFailed && data.isEmpty ? .emptyBody : error
         }
@@ -205,9 +205,19 @@ extension HTTPHeaders {
 extension PulseError {
     /// Creates the error for a failed decode: ``decodingFailed(type:underlying:)``, or the decoder's own error if it is
     /// a PulseError already.
+    ///
+    /// - Parameter response: the response, which the error's text tells.
+    /// - Parameter contentType: what the decoder reads.
     @usableFromInline
-    package init(decoding type: Any.Type, _ error: any Error) {
-        self = error as? PulseError ?? .decodingFailed(type: String(describing: type), underlying: error)
+    package init(
+        decoding type: Any.Type, _ error: any Error, of response: PulseResponse, as contentType: String?
+    ) {
+        if let error = error as? PulseError {
+            self = error
+            return
+        }
+        let underlying = (error as? DecodingError)?.noting(response, expected: contentType) ?? error
+        self = .decodingFailed(type: String(describing: type), underlying: underlying)
     }
 }
 

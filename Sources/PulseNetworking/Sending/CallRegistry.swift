@@ -23,10 +23,17 @@ struct CallRegistry: Sendable {
         }
     }
 
+    /// Who has cancelled a call, other than the task that made it.
+    enum Canceller: Sendable {
+        case cancelAll
+        case tag(String)
+        case shutdown
+    }
+
     private struct Entry {
         let tag: String?
         var work: Work
-        var isCancelled = false
+        var canceller: Canceller?
     }
 
     private struct State {
@@ -64,10 +71,15 @@ struct CallRegistry: Sendable {
         let replaced = state.withLock { state -> Entry? in
             guard let entry = state.entries[id] else { return nil }
             // Replaced as a whole: a change in place would cost three allocations.
-            state.entries[id] = Entry(tag: entry.tag, work: work, isCancelled: entry.isCancelled)
+            state.entries[id] = Entry(tag: entry.tag, work: work, canceller: entry.canceller)
             return entry
         }
-        if replaced?.isCancelled == true { work.cancel() }
+        if replaced?.canceller != nil { work.cancel() }
+    }
+
+    /// Who has cancelled the call; nil if it was its own task, or nobody.
+    func canceller(of id: Ticket) -> Canceller? {
+        state.withLock { $0.entries[id]?.canceller }
     }
 
     func remove(_ id: Ticket) {
@@ -82,9 +94,13 @@ struct CallRegistry: Sendable {
 
     /// Cancels all calls, or those of one tag.
     func cancelAll(tag: String? = nil) {
+        cancel(tag.map { .tag($0) } ?? .cancelAll) { tag == nil || $0 == tag }
+    }
+
+    private func cancel(_ canceller: Canceller, where isChosen: (String?) -> Bool) {
         let cancelled = state.withLock { state in
-            let chosen = state.entries.filter { tag == nil || $0.value.tag == tag }
-            for id in chosen.keys { state.entries[id]?.isCancelled = true }
+            let chosen = state.entries.filter { isChosen($0.value.tag) }
+            for id in chosen.keys { state.entries[id]?.canceller = canceller }
             return chosen.values.map(\.work)
         }
         cancelled.forEach { $0.cancel() }
@@ -93,7 +109,7 @@ struct CallRegistry: Sendable {
     /// Refuses further calls, cancels those under way and waits until they have ended.
     func shutdown() async {
         state.withLock { $0.isShutDown = true }
-        cancelAll()
+        cancel(.shutdown) { _ in true }
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 guard !state.entries.isEmpty else { return true }

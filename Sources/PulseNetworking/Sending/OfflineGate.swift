@@ -3,8 +3,8 @@
 import PulseCore
 import PulseStorage
 
-/// The outermost layer of a call: one that ends without a connection, before any server has answered it, goes into the
-/// offline queue, and its caller gets the entry's id.
+/// The outermost layer of a call: one that ends without a connection, or with another failure that the policy queues,
+/// before any server has answered it, goes into the offline queue, and its caller gets the entry's id.
 final class OfflineGate: Sendable {
     private let queue: OfflineQueue
     private let policy: OfflineQueuePolicy
@@ -40,13 +40,27 @@ final class OfflineGate: Sendable {
             return try await follower.send(built, for: call, through: links)
         } catch {
             let failure = PulseError(wrapping: error)
-            let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : failure.isOffline
+            let queueing = failure.queueing.flatMap { policy.queues.contains($0) ? $0 : nil }
+            let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : queueing != nil
             guard isQueued, !call.isAnswered, !hasFailedUnasked(call),
                 ContextStore(call: call)[AuthIsHandled.self] != false
             else { throw error }
             let draft = try draft(built, of: call)
-            throw PulseError.queuedOffline(id: try await queue.enqueue(draft, isOffline: !isBehind))
+            throw PulseError.queuedOffline(id: try await queue.enqueue(draft, after: isBehind ? nil : queueing))
         }
+    }
+
+    /// Puts a request into the queue that was not sent.
+    ///
+    /// - Parameter plugins: those of its chain, of which one may know who is logged in.
+    func enqueue(_ built: BuiltRequest, of call: Call, asking plugins: [any PulsePlugin]) async throws -> UUID {
+        if built.isHome {
+            for case let plugin as any AsksForAccount in plugins {
+                guard let account = await plugin.account(for: built.urlRequest, call.options) else { continue }
+                ContextStore(call: call)[AccountID.self] = account
+            }
+        }
+        return try await queue.enqueue(try draft(built, of: call), after: nil)
     }
 
     private func account(of call: Call) -> String? { ContextStore(call: call)[AccountID.self] }
@@ -99,15 +113,6 @@ extension PulseError {
             true
         case .retryExhausted(let last, _): last.mayPass(accountIsKnown: accountIsKnown)
         case .custom(let error): accountIsKnown && !(error is AccountMismatch)
-        default: false
-        }
-    }
-
-    /// Whether the last attempt found no way to the network.
-    fileprivate var isOffline: Bool {
-        switch self {
-        case .noConnection: true
-        case .retryExhausted(let last, _): last.isOffline
         default: false
         }
     }

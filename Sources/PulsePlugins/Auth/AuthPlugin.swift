@@ -235,6 +235,13 @@ extension AuthPlugin: AsksForAccount {
     package var asksForAccount: Bool {
         if case .provider = source { true } else { false }
     }
+
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> String? {
+        guard case .provider(let provider, let refresh) = source, !WorkScope.isWithin(refresh),
+            options.auth != .anonymous, !request.carries("Authorization")
+        else { return nil }
+        return await provider.knownAccount
+    }
 }
 
 extension TokenProvider {

@@ -106,6 +106,10 @@ public struct DigestPlugin: PulsePlugin {
 
 extension DigestPlugin: AsksForAccount {
     package var asksForAccount: Bool { true }
+
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> String? {
+        options.auth == .anonymous || request.carries("Authorization") ? nil : username
+    }
 }
 
 extension DigestPlugin: EndsWithItsCall, TellsItsHooks {}

@@ -2,8 +2,8 @@
 
 package import PulseCore
 
-/// A queue that keeps calls that found no connection and sends them later: in their order within a tag, through all
-/// plugins of the client, with the idempotency key that they were given first.
+/// A queue that keeps calls that found no connection, or that were put into it, and sends them later: in their order
+/// within a tag, through all plugins of the client, with the idempotency key that they were given first.
 ///
 /// A call is in the journal on the disk before its caller is told ``PulseError/queuedOffline(id:)``. From then on it is
 /// sent until the server accepts or refuses it, it was tried too often, it expires, it is removed or it makes room for
@@ -116,14 +116,19 @@ public final class OfflineQueue: Sendable {
     /// Throws ``PulseError/offlineQueueFull``, ``PulseError/unsupported(_:)`` for a body that can be read only once,
     /// and ``PulseError/custom(_:)`` with a ``JournalFailure``: then it is not queued.
     ///
-    /// - Parameter isOffline: whether a call has just found no connection.
-    package func enqueue(_ draft: QueueDraft, isOffline: Bool) async throws -> UUID {
+    /// - Parameter failure: what the call has just failed with; nil if it has not, or for another reason.
+    package func enqueue(_ draft: QueueDraft, after failure: OfflineQueuePolicy.Failures?) async throws -> UUID {
         guard draft.body.isReplayable else {
             throw PulseError.unsupported("a body that can be read only once cannot wait in the offline queue")
         }
         let id = randomness.uuid()
         // First, so that the drainer does not look at an entry that cannot be sent yet.
-        if isOffline { core.pause(clock.uptime, randomness) }
+        switch failure {
+        case .noConnection?: core.pause(clock.uptime, randomness)
+        case .cannotConnect?, .timeoutBeforeSending?:
+            core.decide { $0.holdBack(draft.options.tag, clock.uptime, randomness) }
+        default: break
+        }
         do {
             try await store(draft, id)
         } catch is SideFiles.Vanished {

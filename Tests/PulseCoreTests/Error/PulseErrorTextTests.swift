@@ -153,9 +153,9 @@ struct PulseErrorTextTests {
             return #expect(throws: PulseError.self) { try response.decode(type) }?.description ?? "decoded"
         }
         let people = #"{"members":{"ada@example.com":[{"age":1},{"age":"hunter2"}]}}"#
-        #expect(text(Team.self, people) == "the body is no Team: $.members.*[1].age is no Int")
-        #expect(text(Team.self, #"{"members":{"hunter2":[{}]}}"#).hasSuffix("$.members.*[0].age is missing"))
-        #expect(text(Dynamic.self, #"{"hunter2":"x"}"#).hasSuffix("$.* is no Int"))
+        #expect(text(Team.self, people).hasPrefix("the body is no Team: $.members.*[1].age is no Int but a string ("))
+        #expect(text(Team.self, #"{"members":{"hunter2":[{}]}}"#).contains(": $.members.*[0].age is missing ("))
+        #expect(text(Dynamic.self, #"{"hunter2":"x"}"#).contains(": $.* is no Int but a string ("))
         #expect(text([String: Int].self, #"{"hunter2":null}"#).contains("$.* is null"))
         let unencodable = #expect(throws: (any Error).self) { try JSONEncoder().encode(["hunter2": Double.nan]) }
         let error = PulseError.encodingFailed(underlying: try #require(unencodable))

@@ -53,7 +53,8 @@ final class QueueUnderTest: Sendable {
         account: String? = nil, isOffline: Bool = true
     ) async throws -> UUID {
         try await queue.enqueue(
-            .sample(path, tag: tag, body: body, headers: headers, account: account), isOffline: isOffline)
+            .sample(path, tag: tag, body: body, headers: headers, account: account),
+            after: isOffline ? .noConnection : nil)
     }
 
     private static let seeds = Locked<UInt64>(0)

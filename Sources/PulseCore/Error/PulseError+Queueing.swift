@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+
+extension PulseError {
+    /// The member of a policy's ``OfflineQueuePolicy/queues`` that this failure belongs to; nil for one after which no
+    /// call is queued. The request of the last attempt was not sent.
+    package var queueing: OfflineQueuePolicy.Failures? {
+        switch self {
+        case .noConnection: return .noConnection
+        case .retryExhausted(let last, _): return last.queueing
+        case .transport(let code, let underlying):
+            guard phase == .beforeSend else { return nil }
+            if (underlying as? TransportFailure)?.code == .timedOut { return .timeoutBeforeSending }
+            return Self.unreachable.contains(code) ? .cannotConnect : nil
+        default: return nil
+        }
+    }
+
+    private static let unreachable: Set<URLError.Code> = [
+        .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .networkConnectionLost,
+    ]
+}

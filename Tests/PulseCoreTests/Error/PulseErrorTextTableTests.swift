@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import Testing
+
+/// The whole text of every kind of error: what happened, to which request as far as the error knows it, and what to do.
+@Suite(.timeLimit(.minutes(5)))
+struct PulseErrorTextTableTests {
+    private static let request: URLRequest = {
+        var request = URLRequest(url: URL(fileURLWithPath: "/"))
+        request.url = URL(string: "https://api.example.com/users/1?token=hunter2&page=2")
+        request.httpMethod = "PUT"
+        return request
+    }()
+
+    private static let shown = "PUT https://api.example.com/users/1?token=***REDACTED***&page=2"
+
+    private static func response(
+        _ status: Int, _ type: String? = nil, _ body: String = ""
+    ) -> PulseResponse {
+        let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
+        return PulseResponse(statusCode: status, headers: headers, data: Data(body.utf8), request: request)
+    }
+
+    private struct User: Codable {
+        let id: Int
+        let name: String
+    }
+
+    private struct Refusal: Error, CustomStringConvertible {
+        let description = "refused with token=hunter2"
+    }
+
+    private static func decoding(_ type: String?, _ body: String) -> PulseError {
+        #expect(throws: PulseError.self) { try response(200, type, body).decode(User.self) } ?? .emptyBody
+    }
+
+    private static let lost = TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+    private static let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+
+    private static let table: [(PulseError, String)] = [
+        (.invalidURL("no base URL (GET /users)"), "invalid URL: no base URL (GET /users)"),
+        (.invalidRequest(reason: "a header (GET /users)"), "invalid request: a header (GET /users)"),
+        (
+            .encodingFailed(
+                underlying: EncodingError.invalidValue(1.5, .init(codingPath: [], debugDescription: "hunter2"))),
+            "the body could not be encoded: a Double at $ is no valid value"
+        ),
+        (.unsupported("no sockets (GET /users)"), "unsupported: no sockets (GET /users)"),
+        (.noConnection, "no connection: there is no way to the network, and nothing was sent"),
+        (.timeout(request), "timed out: \(shown), no byte came or went for the idle timeout"),
+        (
+            PulseError(wrapping: lost, request: request),
+            "transport failed: networkConnectionLost, maybeSent, \(shown)"
+        ),
+        (
+            PulseError(wrapping: URLError(.cannotFindHost), request: request),
+            "transport failed: cannotFindHost, https://api.example.com/users/1?token=***REDACTED***&page=2"
+        ),
+        (
+            .sslPinningFailed(host: "h"),
+            "no pinned key in the certificate chain of h; the event pinningFailed names the keys that it has"
+        ),
+        (.cancelled, "cancelled by the calling task, or by cancelAll or shutdown of the client"),
+        (.deadlineExceeded(last: nil), "deadline exceeded: the call had no response by its deadline"),
+        (
+            .deadlineExceeded(last: .http(response(503))),
+            "deadline exceeded, after: HTTP error: 503 for \(shown), 0 bytes"
+        ),
+        (.unauthorized(), "unauthorized: there is no valid token, and no response to show"),
+        (.unauthorized(response(401)), "unauthorized: 401 for \(shown), 0 bytes"),
+        (.sessionExpired, "session expired: it cannot be refreshed, the user has to log in"),
+        (.rateLimited(retryAfter: 3), "rate limited, retry after 3.0 s"),
+        (.rateLimited(retryAfter: nil), "rate limited, without a time to retry after"),
+        (.http(response(404, "text/html", "<p>")), "HTTP error: 404 for \(shown), 3 bytes"),
+        (
+            decoding("text/html; charset=utf-8", "\n<!DOCTYPE html><p>hunter2"),
+            "the body is no User: it is not JSON, it begins like HTML or XML (status 200, text/html read as "
+                + "application/json, 26 bytes, \(shown))"
+        ),
+        (
+            decoding(nil, "hunter2"),
+            "the body is no User: it is not JSON (status 200, no Content-Type read as application/json, 7 bytes, "
+                + "\(shown))"
+        ),
+        (
+            decoding("application/json", #"{"id": "hunter2"}"#),
+            "the body is no User: $.id is no Int but a string (status 200, application/json, 17 bytes, \(shown))"
+        ),
+        (
+            decoding("application/json", #"{"id": {}}"#),
+            "the body is no User: $.id is no Int but an object (status 200, application/json, 10 bytes, \(shown))"
+        ),
+        (
+            decoding("Application/JSON", #"{"id": 1}"#),
+            "the body is no User: $.name is missing (status 200, Application/JSON, 9 bytes, \(shown))"
+        ),
+        (
+            decoding("application/json", #"{"id": 1, "name": null}"#),
+            "the body is no User: $.name is null, expected String (status 200, application/json, 23 bytes, \(shown))"
+        ),
+        (
+            decoding("application/json", #"{"id": 1.5}"#),
+            "the body is no User: a number does not fit its type (status 200, application/json, 11 bytes, \(shown))"
+        ),
+        (
+            decoding("hunter2", "[]"),
+            "the body is no User: $ is no Dictionary<String, Any> but an array (status 200, no media type read as "
+                + "application/json, 2 bytes, \(shown))"
+        ),
+        (
+            .decodingFailed(type: "User", underlying: Refusal()),
+            "the body is no User: Refusal: refused with token=***REDACTED***"
+        ),
+        (.emptyBody, "the body is empty; for a call that may have none ask for an optional, or for EmptyResponse"),
+        (.responseTooLarge(limit: 9), "the body is larger than maximumBufferedBodySize, 9 bytes"),
+        (.circuitOpen(name: "h", retryAfter: 5), "the circuit of h is open, retry after 5.0 s"),
+        (.circuitOpen(name: "h", retryAfter: .infinity), "the circuit of h is open, until it is reset by hand"),
+        (
+            .retryExhausted(last: .http(response(503)), attempts: 3),
+            "failed after 3 attempts: HTTP error: 503 for \(shown), 0 bytes"
+        ),
+        (.cacheMiss, "not in the cache, and the call asks for nothing else (onlyIfCached)"),
+        (
+            .queuedOffline(id: id),
+            "not sent yet: in the offline queue as 01020304-0506-0708-090A-0B0C0D0E0F10, to be sent later"
+        ),
+        (.offlineQueueFull, "the offline queue is full, and the call is not in it (maxQueueSize, whenFull)"),
+        (.graphQL([GraphQLError(message: "no field x")]), "GraphQL: no field x"),
+        (.socketClosed(code: 1008, reason: "policy"), "socket closed, 1008: policy"),
+        (.custom(Refusal()), "Refusal: refused with token=***REDACTED***"),
+    ]
+
+    @Test func everyKindIsInTheTable() {
+        #expect(Set(Self.table.map(\.0.kind)) == Set(PulseError.Kind.allCases))
+    }
+
+    @Test(arguments: table.indices)
+    func saysWhatHappenedToWhatAndWhatToDo(index: Int) {
+        let (error, text) = Self.table[index]
+        #expect(error.description == text)
+        #expect(!error.description.contains("hunter2"))
+        #expect(!ErrorSummary(error).message.contains("hunter2"))
+        #expect(!ErrorSummary(error).message.contains("https://"), "no URL in an event")
+    }
+
+    @Test func aDecodingErrorKeepsItsTypeAndItsOwnCause() throws {
+        guard case .decodingFailed("User", let underlying) = Self.decoding("text/html", "<p>"),
+            case DecodingError.dataCorrupted(let context)? = underlying as? DecodingError,
+            let note = context.underlyingError as? BodyNote
+        else {
+            Issue.record("another error")
+            return
+        }
+        #expect(context.codingPath.isEmpty && !context.debugDescription.isEmpty)
+        #expect(note.status == 200)
+        let plain = #expect(throws: DecodingError.self) { try JSONDecoder().decode(User.self, from: Data("<p>".utf8)) }
+        guard case .dataCorrupted(let original)? = plain else { return }
+        #expect((note.underlying == nil) == (original.underlyingError == nil))
+    }
+
+    @Test func aFailureThatNamesItsRequestIsNotGivenAnother() {
+        var other = Self.request
+        other.url = URL(string: "https://other.example.com")
+        let first = PulseError(wrapping: Self.lost, request: Self.request)
+        guard case .transport(_, let underlying) = first else {
+            Issue.record("\(first)")
+            return
+        }
+        #expect(PulseError(wrapping: underlying, request: other).description == first.description)
+    }
+
+    @Test(arguments: [
+        ("/users/{id}", ["userID": "7"], "no value for {id}; it asks for id and is given userID"),
+        (
+            "/users/{id}/repos/{name}", ["id": "7", "nmae": "x"],
+            "no value for {name}; it asks for id, name and is given id, nmae"
+        ),
+        ("/users/{id}", [:], "no value for {id}; it asks for id and is given nothing"),
+        (
+            "/users/{id}", ["id": "7", "page": "2"],
+            "no place for the value of page; it asks for id and is given id, page"
+        ),
+        ("/users", ["id": "7"], "no place for the value of id; it asks for nothing and is given id"),
+    ])
+    func aTemplateNamesWhatItAsksForAndWhatItIsGiven(
+        template: String, values: [String: String], reason: String
+    ) {
+        let error = #expect(throws: PulseError.self) { try PathTemplate(template).expand(values) }
+        #expect(error?.description == "invalid request: path template \(template): \(reason)")
+    }
+}
