@@ -33,7 +33,8 @@ let hanging = MockTransport { request in
 let patient = PulseClient(configuration: configuration.with(\.deadline, value: 10), transport: hanging)
 
 let late = Task { await patient.result(of: Request<String>(.get, "/status")) }
-await clock.sleepers(atLeast: 2)  // the answer, and the deadline
+await clock.sleepers(atLeast: 1)  // the response
+await clock.sleepers(atLeast: 1, for: .deadline)
 await clock.advance(by: 10)
 print(await late.value)  // .failure(.deadlineExceeded), ten seconds later to the instant
 // snippet.end

@@ -168,7 +168,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
             let clock = TestClock()
             server.on(.put, "/login") { _ in
                 guard server.requests.count > 1 else { return .text("password=hunter2", status: 503) }
-                await clock.sleepers(atLeast: 1)
+                await clock.sleepers(atLeast: 1, for: .deadline)
                 await clock.advance(by: 5)
                 return .raw([.stall])
             }

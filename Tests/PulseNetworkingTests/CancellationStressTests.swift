@@ -65,14 +65,14 @@ struct CancellationStressTests {
         switch wait {
         case .answer, .file: try await server.wait { $0.requests.count == 1 }
         case .slot: #expect(transport.waiterCount(server.baseURL) == 1)
-        case .retry: await clock.sleepers(atLeast: 2)
+        case .retry: await clock.sleepers(atLeast: 1)
         }
         switch ender {
         case .caller: call.cancel()
         case .all: client.cancelAll()
         case .tag: client.cancelAll(tag: "chosen")
         case .deadline:
-            await clock.sleepers(atLeast: 1)
+            await clock.sleepers(atLeast: 1, for: .deadline)
             await clock.advance(by: 500)
         case .shutdown: await client.shutdown()
         }

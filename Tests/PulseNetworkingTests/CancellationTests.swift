@@ -198,9 +198,10 @@ struct CancellationTests {
         let clock = TestClock()
         let client = Self.client(clock, Self.stalled(clock))
         let call = Task { await client.result(of: GetUser(), options: .init().with(\.deadline, value: 5)) }
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 4.999)
-        #expect(clock.sleeperCount == 2)
+        #expect(clock.sleeperCount == 1 && clock.sleeperCount(for: .deadline) == 1)
         await clock.advance(by: 0.001)
         guard case .failure(.deadlineExceeded(last: nil)) = await call.value else {
             Issue.record("no deadline")
@@ -224,9 +225,11 @@ struct CancellationTests {
         let client = Self.client(
             clock, transport, policy: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(1)))
         let call = Task { await client.result(of: GetUser(), options: .init().with(\.deadline, value: 5)) }
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1)
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 4)
         guard case .failure(.deadlineExceeded(last: .http(let response)?)) = await call.value else {
             Issue.record("no deadline")
@@ -259,7 +262,8 @@ struct CancellationTests {
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
         let client = Self.client(clock, transport, plugins: [waiting])
         let call = Task { await client.result(of: GetUser(), options: .init().with(\.deadline, value: 2)) }
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 2)
         guard case .failure(.deadlineExceeded) = await call.value else {
             Issue.record("no deadline")
@@ -289,7 +293,7 @@ struct CancellationTests {
             #expect(try await client.request(GetUser(), options: .init().with(\.deadline, value: seconds)) == User())
         }
         await client.shutdown()
-        #expect(clock.sleeperCount == 0)
+        #expect(clock.sleeperCount(for: .deadline) == 0)
     }
 
     // MARK: Streams

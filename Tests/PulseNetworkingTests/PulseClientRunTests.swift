@@ -117,7 +117,8 @@ struct PulseClientRunTests {
             .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate))
         let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
         let call = Task { await client.result(of: GetUser()) }
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 5)
         guard case .failure(.deadlineExceeded(let last)) = await call.value else {
             Issue.record("no deadline")

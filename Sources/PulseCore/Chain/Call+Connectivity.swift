@@ -13,7 +13,7 @@ extension Call {
             await withTaskGroup(of: Bool.self) { group in
                 group.addTask { await monitor.showsAWay() }
                 group.addTask {
-                    try? await clock.sleep(longest)
+                    try? await clock.sleep(longest, for: .connectivity)
                     return true
                 }
                 // A monitor whose updates end knows nothing more: then only the time counts.
@@ -28,7 +28,7 @@ extension Call {
         }
         try checkCancellation()
         let rest = min(shortest, longest) - (clock.uptime - start)
-        if rest > 0 { try await sleep(rest) }
+        if rest > 0 { try await sleep(rest, for: .backoff) }
     }
 }
 

@@ -83,10 +83,10 @@ extension Call {
     }
 
     /// Sleeps on the client's clock, whose type may be anybody's and which listens to its task alone.
-    package func sleep(_ seconds: TimeInterval) async throws {
-        guard let cancellation else { return try await environment.clock.sleep(seconds) }
+    package func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws {
+        guard let cancellation else { return try await environment.clock.sleep(seconds, for: purpose) }
         let clock = environment.clock
-        let task = Task { try await clock.sleep(seconds) }
+        let task = Task { try await clock.sleep(seconds, for: purpose) }
         try await withCancellation(cancellation) {
             try await task.value
         } onCancel: {

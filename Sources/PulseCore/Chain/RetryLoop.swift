@@ -62,7 +62,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
                 case .retry(let delay):
                     (try? result.get())?.bytes?.cancel()
                     emitRetry(attempt + 1, after: failure, delay: delay, in: context)
-                    try await context.call.sleep(delay)
+                    try await context.call.sleep(delay, for: .backoff)
                 case .reconnect(let monitor):
                     guard try await hasWaited(for: monitor, waits: waits, in: context) else {
                         return giveUp(result, failure, attempt: attempt, tries: attempt - waits, in: context)

@@ -18,6 +18,16 @@ public protocol PulseClock: Sendable {
     /// Suspends for that many seconds; returns at once for zero, a negative number or NaN. Throws `CancellationError`
     /// as soon as the task is cancelled.
     func sleep(_ seconds: TimeInterval) async throws
+    /// Suspends as ``sleep(_:)`` does, and is told what the wait is for. PulseKit sleeps through this requirement
+    /// alone; by default it calls ``sleep(_:)``.
+    func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws
+}
+
+extension PulseClock {
+    /// Calls ``sleep(_:)``: a clock that does not ask what a wait is for has that method alone.
+    public func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws {
+        try await sleep(seconds)
+    }
 }
 
 /// The system's clock. ``uptime`` is its monotonic clock, which stands still while the machine sleeps.

@@ -87,7 +87,7 @@ final class DeadlineHeap: Sendable {
         state.wake = first
         // Urgent whoever set the first deadline: it is that of others, too.
         state.sleeper = Task(priority: .userInitiated) { [weak self, clock, generation = state.generation] in
-            try? await clock.sleep(first - clock.uptime)
+            try? await clock.sleep(first - clock.uptime, for: .deadline)
             self?.wakeUp(generation)
         }
         return replaced

@@ -162,7 +162,8 @@ final class TokenRefresh: Sendable {
 
     private func timer(_ number: Int, for context: PluginContext) -> Task<Void, Never> {
         Task {
-            if (try? await context.clock.sleep(RefreshLimits.timeout)) != nil { self.expire(number, for: context) }
+            let isOver = (try? await context.clock.sleep(RefreshLimits.timeout, for: .timeout)) != nil
+            if isOver { self.expire(number, for: context) }
             self.state.withLock { $0.timers[number] = nil }
         }
     }

@@ -77,7 +77,7 @@ final class HedgedRequest: Sendable {
         repeat {
             var wait = delay
             repeat {
-                try await context.clock.sleep(wait)
+                try await context.clock.sleep(wait, for: .hedge)
                 wait = timeLeft
             } while wait > 0
         } while startCopy()

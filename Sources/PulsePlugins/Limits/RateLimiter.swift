@@ -169,7 +169,7 @@ final class RateLimiter: Sendable {
         entry.wake = due
         // Urgent whoever is first in line: others may follow.
         entry.timer = Task(priority: .userInitiated) { [weak self, generation = entry.generation] in
-            try? await clock.sleep(due - clock.uptime)
+            try? await clock.sleep(due - clock.uptime, for: .rateLimit)
             self?.wakeUp(key, generation, clock)
         }
     }

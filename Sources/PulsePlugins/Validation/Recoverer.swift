@@ -141,7 +141,7 @@ final class Recoverer: Sendable {
         _ name: String, _ run: UInt64, _ work: Task<Void, Never>, _ clock: any PulseClock
     ) -> Task<Void, Never> {
         Task(priority: .userInitiated) { [timeout] in
-            guard (try? await clock.sleep(timeout)) != nil else { return }
+            guard (try? await clock.sleep(timeout, for: .timeout)) != nil else { return }
             // Not waited for: work that ignores its cancellation would hold up everybody.
             work.cancel()
             self.giveUp(name, run)

@@ -141,7 +141,7 @@ public struct ValidatorPlugin: PulsePlugin {
                 context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: wish.otherwise)),
                 attempt: context.attempt))
         switch wish.way {
-        case .wait: if delay > 0 { try await context.call.sleep(delay) }
+        case .wait: if delay > 0 { try await context.call.sleep(delay, for: .backoff) }
         case .recovery(let recovery):
             do {
                 try await recoverer.recover(recovery, sentAt: sentAt, in: context, next: next)

@@ -47,7 +47,7 @@ extension OfflineQueue {
             case .another:
                 failures = 0
                 core.becameQuiet(inLook: look)
-                if !core.read(\.isIdle) { await rest(Self.lookPeriod, ticks) }
+                if !core.read(\.isIdle) { await rest(Self.lookPeriod, for: .idle, ticks) }
             case .failed(let error):
                 failures += 1
                 // A later version may have records that this one does not understand: the journal is left alone.
@@ -55,15 +55,15 @@ extension OfflineQueue {
                 core.emit(.warning("the offline queue cannot read its journal: \(PulseError(wrapping: error))"))
                 core.becameQuiet(inLook: look)
                 let delay = StateMachine.backoff.delay(beforeRetry: failures, randomness: randomness)
-                if isUnread || !core.read(\.isIdle) { await rest(max(1, delay), ticks) }
+                if isUnread || !core.read(\.isIdle) { await rest(max(1, delay), for: .backoff, ticks) }
             }
         } while !hasEnded(butUnread: isUnread)
     }
 
     /// Waits for that many seconds, or until there is something to send.
-    private func rest(_ seconds: TimeInterval, _ ticks: AsyncStream<Void>) async {
+    private func rest(_ seconds: TimeInterval, for purpose: SleepPurpose, _ ticks: AsyncStream<Void>) async {
         let alarm = Task { [clock, core] in
-            try? await clock.sleep(seconds)
+            try? await clock.sleep(seconds, for: purpose)
             core.tick()
         }
         for await _ in ticks { break }
@@ -186,9 +186,12 @@ extension OfflineQueue {
             let uptime = clock.uptime
             let due = core.rest(uptime: uptime, now: clock.now.milliseconds, atMost: Self.tailPeriod)
             // An alarm that is due earlier will do: it is set again when it strikes.
-            if let due, let alarm, alarm.due <= due, !alarm.hasStruck.withLock({ $0 }) { continue }
+            let purpose: SleepPurpose = core.read { $0.isHeldUp(uptime) } ? .backoff : .idle
+            if let due, let alarm, alarm.due <= due, alarm.purpose == purpose, !alarm.hasStruck.withLock({ $0 }) {
+                continue
+            }
             alarm?.task.cancel()
-            alarm = due.map { self.alarm(at: $0, in: $0 - uptime) }
+            alarm = due.map { self.alarm(at: $0, in: $0 - uptime, for: purpose) }
         }
         core.endRest()
         alarm?.task.cancel()
@@ -200,18 +203,19 @@ extension OfflineQueue {
     private struct Alarm {
         let task: Task<Void, Never>
         let due: TimeInterval
+        let purpose: SleepPurpose
         let hasStruck: Locked<Bool>
     }
 
-    private func alarm(at due: TimeInterval, in seconds: TimeInterval) -> Alarm {
+    private func alarm(at due: TimeInterval, in seconds: TimeInterval, for purpose: SleepPurpose) -> Alarm {
         let hasStruck = Locked(false)
         let task = Task { [clock] in
-            guard (try? await clock.sleep(seconds)) != nil else { return }
+            guard (try? await clock.sleep(seconds, for: purpose)) != nil else { return }
             hasStruck.withLock { $0 = true }
             try? await self.open()
             self.core.tick()
         }
-        return Alarm(task: task, due: due, hasStruck: hasStruck)
+        return Alarm(task: task, due: due, purpose: purpose, hasStruck: hasStruck)
     }
 
     private func perform(_ actions: [StateMachine.Action]) {

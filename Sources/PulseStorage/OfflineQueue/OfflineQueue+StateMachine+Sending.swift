@@ -227,6 +227,16 @@ extension OfflineQueue.StateMachine {
         pausedUntil = uptime + max(0.5, Self.backoff.delay(beforeRetry: offlineFailures, randomness: randomness))
     }
 
+    /// Sends nothing of that tag for a while: a call of it has just found its server out of reach, and is to be queued.
+    mutating func holdBack(_ tag: String?, _ uptime: TimeInterval, _ randomness: any Randomness) {
+        let line = lines[tag] ?? Line()
+        // What is on its way finds out by itself, and a wait that has begun goes on.
+        guard line.inFlight == nil, line.due <= uptime else { return }
+        lines[tag] = line
+        hold(tag, retryAfter: 0, isOfServer: false, uptime, randomness)
+        backingOff.insert(tag)
+    }
+
     /// Ends all waits after earlier failures; a wait that a server asked for stays.
     mutating func resume() {
         pausedUntil = 0
@@ -237,6 +247,11 @@ extension OfflineQueue.StateMachine {
     /// Whether a wait after a server's refusal is not over. Other senders would not know of it.
     func keepsServerWait(_ uptime: TimeInterval) -> Bool {
         backingOff.contains { tag in lines[tag].map { $0.isServers && $0.due > uptime } ?? false }
+    }
+
+    /// Whether a failure holds something up.
+    func isHeldUp(_ uptime: TimeInterval) -> Bool {
+        pausedUntil > uptime || !backingOff.isEmpty || !unrecorded.isEmpty
     }
 
     /// Whether the drainer may end. If so, its waits are forgotten: nobody would see the connection return.

@@ -12,15 +12,28 @@ import PulseCore
 /// #expect(clock.sleeps == [0.25])
 /// ```
 ///
+/// Each wait says what it is for, see `SleepPurpose`. What tells of waits here leaves those out that only limit work
+/// beside them, the deadlines of calls above all, unless it is asked for them: `sleepers(atLeast: 1, for: .deadline)`.
+///
 /// Safe from any thread; ``advance(by:)`` is for one task at a time.
 public final class TestClock: PulseClock {
+    /// A wait that was asked for.
+    public struct Sleep: Sendable, Hashable {
+        /// How long, in seconds.
+        public let seconds: TimeInterval
+        /// What for.
+        public let purpose: SleepPurpose
+    }
+
     private struct Sleeper {
         let due: TimeInterval
+        let purpose: SleepPurpose
         let continuation: CheckedContinuation<Void, any Error>
     }
 
     private struct Watcher {
         let count: Int
+        let purpose: SleepPurpose?
         let continuation: CheckedContinuation<Void, Never>
     }
 
@@ -28,7 +41,7 @@ public final class TestClock: PulseClock {
         var wallAtStart: Date
         var uptime: TimeInterval
         var autoAdvances: Bool
-        var sleeps: [TimeInterval] = []
+        var sleeps: [Sleep] = []
         var sleepers: [Int: Sleeper] = [:]
         var watchers: [Int: Watcher] = [:]
         var nextID = 0
@@ -43,9 +56,14 @@ public final class TestClock: PulseClock {
         }
 
         mutating func takeSatisfiedWatchers() -> [CheckedContinuation<Void, Never>] {
-            let satisfied = watchers.filter { $0.value.count <= sleepers.count }
+            let satisfied = watchers.filter { $0.value.count <= count(of: $0.value.purpose) }
             satisfied.keys.forEach { watchers[$0] = nil }
             return satisfied.values.map(\.continuation)
+        }
+
+        /// The number of sleepers for that purpose; for nil, of all that limit nothing.
+        func count(of purpose: SleepPurpose?) -> Int {
+            sleepers.values.count { purpose.includes($0.purpose) }
         }
 
         /// The sleeper that is due first, until `limit`; the one that came first among equals.
@@ -82,31 +100,45 @@ public final class TestClock: PulseClock {
     }
 
     /// Every wait that was asked for, in seconds and in order, including cancelled ones and those still under way.
-    public var sleeps: [TimeInterval] {
-        state.withLock { $0.sleeps }
+    /// Deadlines and other limits are left out.
+    public var sleeps: [TimeInterval] { times(of: nil) }
+
+    /// The waits for that purpose, as in ``sleeps``.
+    public func sleeps(for purpose: SleepPurpose) -> [TimeInterval] { times(of: purpose) }
+
+    /// Every wait that was asked for, deadlines and other limits included, in order and with its purpose.
+    public var allSleeps: [Sleep] { state.withLock { $0.sleeps } }
+
+    /// The number of tasks that sleep now. Deadlines and other limits are left out.
+    public var sleeperCount: Int { state.withLock { $0.count(of: nil) } }
+
+    /// The number of tasks that sleep now for that purpose.
+    public func sleeperCount(for purpose: SleepPurpose) -> Int { state.withLock { $0.count(of: purpose) } }
+
+    private func times(of purpose: SleepPurpose?) -> [TimeInterval] {
+        allSleeps.filter { purpose.includes($0.purpose) }.map(\.seconds)
     }
 
-    /// The number of tasks that sleep now.
-    public var sleeperCount: Int {
-        state.withLock { $0.sleepers.count }
-    }
-
-    /// Whether a sleep moves time by what it asks for and returns at once: for code whose waits follow one another. A
-    /// timeout that runs beside the work it guards would strike at once, and earlier sleepers whose time has come wake
-    /// up. An infinite sleep still sleeps.
+    /// Whether a sleep moves time by what it asks for and returns at once: for code whose waits follow one another.
+    /// Earlier sleepers whose time has come wake up. Deadlines and other limits, which run beside the work they guard,
+    /// move nothing: they strike when the waits of that work reach them. An infinite sleep still sleeps.
     public var autoAdvances: Bool {
         get { state.withLock { $0.autoAdvances } }
         set { state.withLock { $0.autoAdvances = newValue } }
     }
 
     public func sleep(_ seconds: TimeInterval) async throws {
+        try await sleep(seconds, for: .other)
+    }
+
+    public func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws {
         try Task.checkCancellation()
         let (id, due, passed) = state.withLock { state -> (Int, TimeInterval?, [Sleeper]) in
-            state.sleeps.append(seconds)
+            state.sleeps.append(Sleep(seconds: seconds, purpose: purpose))
             state.changes += 1
             let due = state.uptime + seconds
             guard seconds > 0 else { return (0, nil, []) }
-            guard state.autoAdvances, due.isFinite else { return (state.takeID(), due, []) }
+            guard state.autoAdvances, !purpose.isLimit, due.isFinite else { return (state.takeID(), due, []) }
             state.uptime = due
             var passed: [Sleeper] = []
             while let sleeper = state.takeNextSleeper(dueBy: due) { passed.append(sleeper) }
@@ -119,7 +151,7 @@ public final class TestClock: PulseClock {
                 let woken = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
                     // Cancelled before this line: the handler below found nothing to wake.
                     if Task.isCancelled { return nil }
-                    state.sleepers[id] = Sleeper(due: due, continuation: continuation)
+                    state.sleepers[id] = Sleeper(due: due, purpose: purpose, continuation: continuation)
                     state.changes += 1
                     return state.takeSatisfiedWatchers()
                 }
@@ -164,14 +196,24 @@ public final class TestClock: PulseClock {
         await settle()
     }
 
-    /// Suspends until that many tasks sleep at the same time, or the calling task is cancelled.
+    /// Suspends until that many tasks sleep at the same time, or the calling task is cancelled. Deadlines and other
+    /// limits are left out.
     public func sleepers(atLeast count: Int) async {
+        await sleepers(atLeast: count, purpose: nil)
+    }
+
+    /// Suspends until that many tasks sleep for that purpose at the same time, or the calling task is cancelled.
+    public func sleepers(atLeast count: Int, for purpose: SleepPurpose) async {
+        await sleepers(atLeast: count, purpose: purpose)
+    }
+
+    private func sleepers(atLeast count: Int, purpose: SleepPurpose?) async {
         let id = state.withLock { $0.takeID() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isMet = state.withLock { state in
-                    guard state.sleepers.count < count, !Task.isCancelled else { return true }
-                    state.watchers[id] = Watcher(count: count, continuation: continuation)
+                    guard state.count(of: purpose) < count, !Task.isCancelled else { return true }
+                    state.watchers[id] = Watcher(count: count, purpose: purpose, continuation: continuation)
                     return false
                 }
                 if isMet { continuation.resume() }
@@ -220,4 +262,11 @@ public final class TestClock: PulseClock {
     private var changes: Int { state.withLock { $0.changes } }
 
     private var isWakening: Bool { state.withLock { $0.wakening > 0 } }
+}
+
+extension SleepPurpose? {
+    /// Whether a wait is among those that are asked for; nil asks for all that limit nothing.
+    fileprivate func includes(_ purpose: SleepPurpose) -> Bool {
+        map { $0 == purpose } ?? !purpose.isLimit
+    }
 }

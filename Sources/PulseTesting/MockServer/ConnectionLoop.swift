@@ -258,7 +258,7 @@ struct ConnectionLoop {
     private func pause(_ seconds: TimeInterval) async throws {
         guard seconds > 0 else { return }
         let clock = core.clock
-        try await whileClientStays { try await clock.sleep(seconds) }
+        try await whileClientStays { try await clock.sleep(seconds, for: .delay) }
     }
 
     private func peerEnd() async {

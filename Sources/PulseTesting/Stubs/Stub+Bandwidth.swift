@@ -28,7 +28,7 @@ extension ByteStream {
         return ByteStream {
             var source = iterator.withLock { $0 }
             guard let chunk = try await source.next() else { return nil }
-            try await clock.sleep(Double(chunk.count) / bytesPerSecond)
+            try await clock.sleep(Double(chunk.count) / bytesPerSecond, for: .delay)
             return chunk
         } cancel: {
             self.cancel()

@@ -56,7 +56,7 @@ extension Stub {
         /// The same reply, that many seconds of `clock` later.
         public func delayed(by seconds: TimeInterval, on clock: any PulseClock = SystemClock()) -> Reply {
             Reply { request, parameters in
-                try await clock.sleep(seconds)
+                try await clock.sleep(seconds, for: .delay)
                 return try await answer(request, parameters)
             }
         }

@@ -41,7 +41,8 @@ struct ConnectivityTests {
         let options = Self.waiting.with(\.deadline, value: 45)
         let call = Task { await client.result(of: GetUser(), options: options) }
         // The deadline's and the wait's own.
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 45)
         guard case .failure(.noConnection) = await call.value else {
             Issue.record("\(await call.value)")

@@ -18,10 +18,10 @@ struct DeadlineHeapTests {
         _ = heap.add(1) { strikes.add(1) }
         heap.remove(second)
         heap.remove(second)
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1)
         #expect(await strikes.take(1) == [1])
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1.5)
         #expect(strikes.take() == [])
         await clock.advance(by: 0.5)
@@ -32,8 +32,8 @@ struct DeadlineHeapTests {
         let clock = TestClock()
         let heap = DeadlineHeap(clock: clock)
         let alarms = (1...1000).map { heap.add(TimeInterval($0)) {} }
-        await clock.sleepers(atLeast: 1)
-        #expect(clock.sleeperCount == 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        #expect(clock.sleeperCount(for: .deadline) == 1)
         alarms.forEach(heap.remove)
         heap.shutdown()
     }
@@ -43,18 +43,18 @@ struct DeadlineHeapTests {
         let strikes = Strikes()
         let heap = DeadlineHeap(clock: clock)
         _ = heap.add(1) { strikes.add(1) }
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         heap.shutdown()
         await clock.advance(by: 2)
         #expect(strikes.take() == [])
         do {
             let dropped = DeadlineHeap(clock: clock)
             _ = dropped.add(10) { strikes.add(10) }
-            await clock.sleepers(atLeast: 1)
+            await clock.sleepers(atLeast: 1, for: .deadline)
         }
         await clock.advance(by: 20)
         #expect(strikes.take() == [])
-        #expect(clock.sleeperCount == 0)
+        #expect(clock.sleeperCount(for: .deadline) == 0)
     }
 
     @Test func strikesADeadlineThatHasPassedAlready() async {
@@ -64,11 +64,11 @@ struct DeadlineHeapTests {
         _ = heap.add(9) { strikes.add(9) }
         #expect(await strikes.take(1) == [9])
         _ = heap.add(20) { strikes.add(20) }
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         _ = heap.add(10) { strikes.add(10) }
         _ = heap.add(-.infinity) { strikes.add(0) }
         #expect(await strikes.take(2).sorted() == [0, 10])
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 10)
         #expect(await strikes.take(1) == [20])
     }

@@ -59,7 +59,7 @@ struct RedirectErrorWireTests {
             let options = RequestOptions().with(\.deadline, value: 5)
             let call = Task { await client.result(of: Self.start, options: options) }
             try await server.requests(atLeast: 3)
-            await clock.sleepers(atLeast: 1)
+            await clock.sleepers(atLeast: 1, for: .deadline)
             await clock.advance(by: 5)
             guard case .failure(.deadlineExceeded(let last)) = await call.value else {
                 Issue.record("the deadline did not strike")

@@ -72,7 +72,7 @@ struct SlotLineWireTests {
                 stage.free()
                 try await server.wait { $0.requests.contains { $0.path == "/data" } }
             }
-            await stage.clock.sleepers(atLeast: 1)
+            await stage.clock.sleepers(atLeast: 1, for: .deadline)
             await stage.clock.advance(by: 5)
             let error = await #expect(throws: PulseError.self) { try await call.value }
             #expect(error?.kind == .deadlineExceeded)
@@ -90,7 +90,8 @@ struct SlotLineWireTests {
                 try await stage.client.rawRequest(
                     Request<Data>(.get, "/data"), options: RequestOptions().with(\.deadline, value: 5))
             }
-            await stage.clock.sleepers(atLeast: 2)
+            await stage.clock.sleepers(atLeast: 1)
+            await stage.clock.sleepers(atLeast: 1, for: .deadline)
             await stage.clock.advance(by: 5)
             let error = await #expect(throws: PulseError.self) { try await call.value }
             #expect(error?.kind == .deadlineExceeded)

@@ -61,7 +61,8 @@ struct AuthWaitingTests {
         await gate.arrivals(atLeast: 1)
         async let hasty = stage.failure(deadline: 5)
         // The refresh's own limit, and the deadline.
-        await stage.clock.sleepers(atLeast: 2)
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
+        await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 5)
         let error = await hasty
         #expect(error?.kind == .deadlineExceeded)
@@ -82,7 +83,7 @@ struct AuthWaitingTests {
         }
         async let failure = stage.failure(deadline: 5)
         await replay.arrivals(atLeast: 1)
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 5)
         let error = await failure
         #expect(error?.kind == .deadlineExceeded)
@@ -94,7 +95,7 @@ struct AuthWaitingTests {
         let stage = Self.held(gate)
         async let first = stage.failure()
         await gate.arrivals(atLeast: 1)
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
         await stage.clock.advance(by: 29.75)
         #expect(stage.events.all == ["started"])
         await stage.clock.advance(by: 0.25)
@@ -117,13 +118,13 @@ struct AuthWaitingTests {
     private static func takeOver(_ stage: AuthStage, _ gate: Gate) async -> Task<PulseError?, Never> {
         async let first = stage.failure()
         await gate.arrivals(atLeast: 1)
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
         await stage.clock.advance(by: 30)
         _ = await first
         // The cooldown.
         await stage.clock.advance(by: 1)
         let second = Task { await stage.failure() }
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
         return second
     }
 
@@ -138,7 +139,7 @@ struct AuthWaitingTests {
         #expect(stage.sentTokens == ["Bearer t1", "Bearer t1", "Bearer t2"])
         await stage.plugin.shutdown()
         #expect(stage.events.all == ["started", "failed: transport", "succeeded"])
-        #expect(stage.clock.sleeperCount == 0)
+        #expect(stage.clock.sleeperCount(for: .timeout) == 0)
     }
 
     @Test func oneThatNeverEndsFailsThoseWhoWaitAfterThirtySecondsEach() async {
@@ -175,7 +176,7 @@ struct AuthWaitingTests {
             })
         async let first = stage.failure()
         await gate.arrivals(atLeast: 1)
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
         await stage.clock.advance(by: 30)
         #expect(await first?.kind == .transport)
         gate.open()
@@ -190,7 +191,7 @@ struct AuthWaitingTests {
         let stage = AuthStage()
         try await stage.get()
         await stage.plugin.shutdown()
-        #expect(stage.clock.sleeperCount == 0)
+        #expect(stage.clock.sleeperCount(for: .timeout) == 0)
     }
 
     @Test func theEndOfOneClientDoesNotEndTheRefreshThatAnotherWaitsFor() async throws {
@@ -200,15 +201,15 @@ struct AuthWaitingTests {
             configuration: stage.client.configuration, plugins: [stage.plugin], transport: stage.transport)
         let call = Task { try await stage.get() }
         await gate.arrivals(atLeast: 1)
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
         await other.shutdown()
         // The refresh's own limit holds on.
-        #expect(stage.clock.sleeperCount == 1)
+        #expect(stage.clock.sleeperCount(for: .timeout) == 1)
         gate.open()
         #expect(try await call.value.statusCode == 200)
         await stage.plugin.shutdown()
         #expect(stage.session.refreshes == 1)
-        #expect(stage.clock.sleeperCount == 0)
+        #expect(stage.clock.sleeperCount(for: .timeout) == 0)
     }
 
     @Test func aShutdownEndsARefreshThatNobodyWaitsForAndLeavesThePluginUsable() async throws {
@@ -218,11 +219,11 @@ struct AuthWaitingTests {
                 return ""
             })
         let waiting = Task { await stage.failure() }
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
         waiting.cancel()
         #expect(await waiting.value?.kind == .cancelled)
         await stage.plugin.shutdown()
-        #expect(stage.clock.sleeperCount == 0)
+        #expect(stage.clock.sleeperCount(for: .timeout) == 0)
         #expect(
             stage.events.all == ["started", "failed: cancelled"]
                 || stage.events.all == ["failed: cancelled", "started"])

@@ -244,7 +244,7 @@ struct DigestPluginTests {
             plugins: [.digest(username: "Mufasa", password: "p")], transport: transport, events: PulseEventBus())
         async let result = client.result(of: Get(), options: RequestOptions().with(\.deadline, value: 5))
         await replay.arrivals(atLeast: 1)
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 5)
         guard case .failure(let error) = await result else {
             Issue.record("the deadline did not strike")

@@ -53,7 +53,7 @@ struct CacheFlightsWireTests {
             stage.server.on(.get, "/a", script: [.status(502), .raw([.stall])])
             let call = Task { try await Self.call(stage, retry: Self.retry, deadline: 5) }
             try await stage.server.requests(atLeast: 2)
-            await stage.clock.sleepers(atLeast: 1)
+            await stage.clock.sleepers(atLeast: 1, for: .deadline)
             await stage.pass(5)
             let error = await #expect(throws: PulseError.self) { try await call.value }
             guard case .deadlineExceeded(let last?) = error else {
@@ -80,7 +80,8 @@ struct CacheFlightsWireTests {
             await stage.cache.keeper.flights.waitUntil(waiters: 2)
             gate.open()
             // The deadlines' sleeper, and the wait that the server asked for.
-            await stage.clock.sleepers(atLeast: 2)
+            await stage.clock.sleepers(atLeast: 1)
+            await stage.clock.sleepers(atLeast: 1, for: .deadline)
             await stage.pass(10)
             let hasty = await #expect(throws: PulseError.self) { try await calls[0].value }
             guard case .deadlineExceeded(let last?) = hasty else {

@@ -283,7 +283,7 @@ struct CacheSharingWireTests {
             let hasty = Task { [options] in
                 try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"), options: options)
             }
-            await stage.clock.sleepers(atLeast: 1)
+            await stage.clock.sleepers(atLeast: 1, for: .deadline)
             await stage.pass(5)
             let error = await #expect(throws: PulseError.self) { try await hasty.value }
             #expect(error?.kind == .deadlineExceeded)

@@ -85,7 +85,8 @@ struct CoalescingDeadlineTests {
         #expect(stage.plugin.waiterCount == 2)
         stage.gate.open()
         // The retry, and the deadline.
-        await stage.clock.sleepers(atLeast: 2)
+        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 5)
         let error = await Self.failure(hasty)
         #expect(error?.kind == .deadlineExceeded)
@@ -98,7 +99,8 @@ struct CoalescingDeadlineTests {
     @Test func aDeadlineThatStrikesARetryNamesTheFailureBeforeIt() async throws {
         let stage = Stage([(503, nil), nil])
         let call = stage.start(deadline: 5)
-        await stage.clock.sleepers(atLeast: 2)
+        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 1)
         await stage.gate.arrivals(atLeast: 2)
         await stage.clock.advance(by: 4)
@@ -112,7 +114,7 @@ struct CoalescingDeadlineTests {
         let calls = [5.0, 8].map { stage.start(deadline: $0) }
         #expect(stage.plugin.waiterCount == 2)
         await stage.gate.arrivals(atLeast: 1)
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 5)
         #expect(await Self.failure(calls[0])?.kind == .deadlineExceeded)
         #expect(stage.breaker.state(for: "https://api.example.com") == .closed)
@@ -159,7 +161,8 @@ struct CoalescingDeadlineTests {
             plugins: [plugin], transport: transport, events: PulseEventBus())
         let hasty = Self.start(client, deadline: 5)
         // The deadline's and the wait's own.
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1)
         let patient = Self.start(client, deadline: nil)
         #expect(plugin.waiterCount == 2)
@@ -183,7 +186,8 @@ struct CoalescingDeadlineTests {
         let pausing = Task { try await client.rawRequest(Request<EmptyResponse>(.get, "/pausing")) }
         await gate.arrivals(atLeast: 1)
         let hasty = Self.start(client, deadline: 12)
-        await clock.sleepers(atLeast: 2)
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1)
         let patient = Self.start(client, deadline: nil)
         // With the one that is held.

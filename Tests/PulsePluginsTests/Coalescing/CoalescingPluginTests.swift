@@ -394,7 +394,7 @@ struct CoalescingPluginTests {
         #expect(stage.plugin.waiterCount == 1)
         let patient = stage.start(Plain())
         #expect(stage.plugin.waiterCount == 2)
-        await stage.clock.sleepers(atLeast: 1)
+        await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 5)
         let error = await #expect(throws: PulseError.self) { try await hasty.value }
         #expect(error?.kind == .deadlineExceeded)

@@ -195,7 +195,7 @@ struct ConcurrencyLimitPluginTests {
         let first = Task { try await client.request(Request<EmptyResponse>(.get, "/")) }
         await gate.arrived(1)
         let late = Task { await client.result(of: Request<EmptyResponse>(.get, "/").option(\.deadline, 3)) }
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 3)
         guard case .failure(.deadlineExceeded) = await late.value else {
             Issue.record("another outcome")

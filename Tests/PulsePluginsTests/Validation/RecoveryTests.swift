@@ -215,7 +215,7 @@ struct RecoveryTests {
             }, timeout: 10)
         let call = Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
         await gate.arrived(1)
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .timeout)
         await clock.advance(by: 10)
         let error = await #expect(throws: PulseError.self) { try await call.value }
         #expect(error?.isRetryable == true)
@@ -240,18 +240,18 @@ struct RecoveryTests {
         for _ in 0..<2 {
             let waiting = call()
             await gate.arrived(1)
-            await clock.sleepers(atLeast: 1)
+            await clock.sleepers(atLeast: 1, for: .timeout)
             await clock.advance(by: 10)
             let error = await #expect(throws: PulseError.self) { try await waiting.value }
             #expect(error?.isRetryable == true)
         }
         let last = call()
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .timeout)
         gate.open()
         #expect(try await last.value.data == Data("good".utf8))
         #expect(runs.withLock { $0 } == 1)
         await plugin.shutdown()
-        #expect(clock.sleeperCount == 0)
+        #expect(clock.sleeperCount(for: .timeout) == 0)
     }
 
     @Test func whoWaitsForOneThatWasGivenUpAndFailsMayTryAgain() async throws {
@@ -266,11 +266,11 @@ struct RecoveryTests {
         }
         let first = call()
         await gate.arrived(1)
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .timeout)
         await clock.advance(by: 10)
         await #expect(throws: PulseError.self) { try await first.value }
         let second = call()
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .timeout)
         gate.open()
         let error = await #expect(throws: PulseError.self) { try await second.value }
         #expect(error?.isRetryable == true)
@@ -313,7 +313,7 @@ struct RecoveryTests {
         let plugin = Self.plugin(.task("login") { session.isGood.withLock { $0 = true } })
         _ = try await plugin.run(in: .mock(clock: clock)) { session.answer($0) }
         await clock.advance(by: 0)
-        #expect(clock.sleeperCount == 0)
+        #expect(clock.sleeperCount(for: .timeout) == 0)
     }
 
     @Test func aCallThatIsPartOfARecoveryDoesNotWaitForItself() async throws {
@@ -424,12 +424,12 @@ struct RecoveryTests {
         let (session, clock) = (Session(), TestClock())
         let plugin = Self.plugin(
             .task("login") {
-                await clock.sleepers(atLeast: 1)
+                await clock.sleepers(atLeast: 1, for: .timeout)
                 session.isGood.withLock { $0 = true }
             }, timeout: timeout)
         let response = try await plugin.run(in: .mock(clock: clock)) { session.answer($0) }
         #expect(response.data == Data("good".utf8))
-        #expect(clock.sleeps == [30])
+        #expect(clock.sleeps(for: .timeout) == [30])
     }
 
     @Test(arguments: [CancellationError(), PulseError.cancelled, URLError(.cancelled)] as [any Error])
@@ -485,12 +485,12 @@ struct RecoveryTests {
         let shutdown = Task.startingNow { await plugin.shutdown() }
         let second = Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
         // It has a time of its own.
-        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .timeout)
         gate.open()
         #expect(try await second.value.data == Data("good".utf8))
         #expect(runs.withLock { $0 } == 2)
         _ = await shutdown.result
-        #expect(clock.sleeperCount == 0)
+        #expect(clock.sleeperCount(for: .timeout) == 0)
     }
 }
 

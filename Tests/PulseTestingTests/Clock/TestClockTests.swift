@@ -204,4 +204,72 @@ struct TestClockTests {
         task.cancel()
         await task.value
     }
+
+    // MARK: Purposes
+
+    @Test func deadlinesAndTimeoutsAreLeftOutUnlessAskedFor() async throws {
+        let clock = TestClock()
+        let limits = [SleepPurpose.deadline, .timeout].map { purpose in
+            Task { try await clock.sleep(30, for: purpose) }
+        }
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        await clock.sleepers(atLeast: 1, for: .timeout)
+        #expect(clock.sleeperCount == 0)
+        #expect(clock.sleeps.isEmpty)
+        let waits = [SleepPurpose.backoff, .other].map { purpose in
+            Task { try await clock.sleep(5, for: purpose) }
+        }
+        await clock.sleepers(atLeast: 2)
+        #expect(clock.sleeperCount == 2)
+        #expect(clock.sleeperCount(for: .backoff) == 1)
+        #expect(clock.sleeps == [5, 5])
+        #expect(clock.sleeps(for: .deadline) == [30])
+        #expect(
+            Set(clock.allSleeps.map(\.purpose)) == [.deadline, .timeout, .backoff, .other])
+        await clock.advance(by: 30)
+        for task in limits + waits { try await task.value }
+    }
+
+    @Test func whoWaitsForSleepersIsNotWokenByADeadline() async throws {
+        let clock = TestClock()
+        let isAwake = Locked(false)
+        let watcher = Task {
+            await clock.sleepers(atLeast: 1)
+            isAwake.withLock { $0 = true }
+        }
+        let deadline = Task { try? await clock.sleep(30, for: .deadline) }
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        await clock.advance(by: 1)
+        #expect(!isAwake.withLock { $0 })
+        let wait = Task { try await clock.sleep(1, for: .backoff) }
+        await watcher.value
+        await clock.advance(by: 1)
+        try await wait.value
+        deadline.cancel()
+        await deadline.value
+    }
+
+    @Test func aDeadlineDoesNotMoveAClockThatMovesByItself() async throws {
+        let clock = TestClock(autoAdvances: true)
+        let deadline = Task { try await clock.sleep(10, for: .deadline) }
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        #expect(clock.uptime == 0)
+        try await clock.sleep(4, for: .backoff)
+        #expect(clock.sleeperCount(for: .deadline) == 1)
+        try await clock.sleep(6, for: .backoff)
+        try await deadline.value
+        #expect(clock.uptime == 10)
+    }
+
+    @Test func aClockWithOneMethodIsToldOfEachWait() async throws {
+        struct Plain: PulseClock {
+            let waits = Locked<[TimeInterval]>([])
+            var now: Date { Date(timeIntervalSince1970: 0) }
+            var uptime: TimeInterval { 0 }
+            func sleep(_ seconds: TimeInterval) async throws { waits.withLock { $0.append(seconds) } }
+        }
+        let clock = Plain()
+        try await clock.sleep(3, for: .deadline)
+        #expect(clock.waits.withLock { $0 } == [3])
+    }
 }
