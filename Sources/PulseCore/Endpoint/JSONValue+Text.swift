@@ -3,8 +3,8 @@
 extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
     /// The value as JSON on one line, the keys of objects sorted: equal values have equal texts.
     ///
-    /// A number that is not finite, which JSON does not have, is `null`. The text holds all that the value does, secrets
-    /// included.
+    /// A number that is not finite, which JSON does not have, is `null`. The text holds all that the value does,
+    /// secrets included.
     public var description: String {
         var text: [UInt8] = []
         write(to: &text)

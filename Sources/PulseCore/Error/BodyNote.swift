@@ -12,18 +12,23 @@ package struct BodyNote: Error, Sendable {
     let byteCount: Int
     /// Whether the body begins as HTML and XML do.
     let isMarkup: Bool
+    /// Whether the body is JSON; looked into only where the decoder's error leaves that open.
+    let isJSON: Bool
     /// The method and the redacted URL.
     let request: String
     /// What stood in the context before.
     package let underlying: (any Error)?
 
-    init(_ response: PulseResponse, expected: String?, underlying: (any Error)?) {
+    init(_ response: PulseResponse, expected: String?, underlying: (any Error)?, checksJSON: Bool) {
         status = response.statusCode
         mediaType = response.headers["Content-Type"].map { Self.shown($0) }
         self.expected = expected.map { Self.shown($0) }
         byteCount = response.data.count
         let space: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
         isMarkup = response.data.first { !space.contains($0) } == UInt8(ascii: "<")
+        isJSON =
+            !checksJSON
+            || (try? JSONSerialization.jsonObject(with: response.data, options: .fragmentsAllowed)) != nil
         request = PulseError.text(of: response.request)
         self.underlying = underlying
     }
@@ -38,8 +43,12 @@ package struct BodyNote: Error, Sendable {
     /// Whether the decoder reads JSON.
     var expectsJSON: Bool { expected.map { $0.hasSuffix("json") } ?? false }
 
-    /// What the body is instead of JSON.
-    var instead: String { isMarkup ? "it is not JSON, it begins like HTML or XML" : "it is not JSON" }
+    /// What the body is, as far as the decoder has not found a place in it.
+    var nature: String {
+        // Foundation tells of a number that does not fit as of bytes that are no JSON, without a place.
+        guard !isJSON else { return "it is JSON, with a value that does not fit its type" }
+        return isMarkup ? "it is not JSON, it begins like HTML or XML" : "it is not JSON"
+    }
 
     /// - Parameter withRequest: whether the URL may be shown.
     func text(withRequest: Bool) -> String {
@@ -62,13 +71,20 @@ extension DecodingError {
         }
     }
 
+    /// Whether the decoder found no place in the body.
+    private var mayBeNoJSON: Bool {
+        if case .dataCorrupted(let context) = self { context.codingPath.isEmpty } else { false }
+    }
+
     /// The same error, which tells the response too.
     func noting(_ response: PulseResponse, expected: String?) -> DecodingError {
         guard note == nil else { return self }
         func noted(_ context: Context) -> Context {
             Context(
                 codingPath: context.codingPath, debugDescription: context.debugDescription,
-                underlyingError: BodyNote(response, expected: expected, underlying: context.underlyingError))
+                underlyingError: BodyNote(
+                    response, expected: expected, underlying: context.underlyingError,
+                    checksJSON: mayBeNoJSON))
         }
         return switch self {
         case .typeMismatch(let type, let context): .typeMismatch(type, noted(context))
@@ -93,12 +109,4 @@ extension DecodingError {
         "a string": "a string", "an array": "an array", "a dictionary": "an object", "a number": "a number",
         "number": "a number", "bool": "a Boolean", "null": "null",
     ]
-}
-
-extension DecodingError.Context {
-    /// Whether the bytes are no JSON at all, by the words or the cause that Foundation gives.
-    var meansNoJSON: Bool {
-        let cause = (underlyingError as? BodyNote)?.underlying
-        return codingPath.isEmpty && (cause != nil || debugDescription.hasPrefix("The given data was not valid JSON"))
-    }
 }

@@ -113,12 +113,8 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .valueNotFound(let type, let context): "\(path(context.codingPath)) is null, expected \(type)"
         case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"
         case .dataCorrupted(let context):
-            if let note = error.note, note.expectsJSON, context.meansNoJSON {
-                note.instead
-            } else if context.debugDescription.hasPrefix("Parsed JSON number") {
-                // Foundation may not tell where.
-                (context.codingPath.isEmpty ? "a number" : "the number at \(path(context.codingPath))")
-                    + " does not fit its type"
+            if context.codingPath.isEmpty, let note = error.note, note.expectsJSON {
+                note.nature
             } else {
                 "\(path(context.codingPath)) is no valid value"
             }

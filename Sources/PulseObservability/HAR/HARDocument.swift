@@ -4,8 +4,8 @@ import PulseCore
 
 /// A log of HTTP exchanges as browsers and proxies write it: HTTP Archive 1.2.
 ///
-/// What other programs may leave out is optional here, so that their files can be read, see ``init(json:)``; files written
-/// here have all of it. Names with an underscore are PulseKit's own, which the format allows.
+/// What other programs may leave out is optional here, so that their files can be read, see ``init(json:)``; files
+/// written here have all of it. Names with an underscore are PulseKit's own, which the format allows.
 package struct HARDocument: Codable, Sendable {
     package struct Log: Codable, Sendable {
         package var version: String?

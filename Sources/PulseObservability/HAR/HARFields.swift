@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// One object of a HAR file, read by what browsers and proxies write rather than by what the format asks for: a value of
-/// another type is understood where it can be, else it counts as left out, with a note.
+/// One object of a HAR file, read by what browsers and proxies write rather than by what the format asks for: a value
+/// of another type is understood where it can be, else it counts as left out, with a note.
 struct HARFields {
     private let values: KeyedDecodingContainer<Key>
     private let notes: HARNotes?

@@ -101,7 +101,7 @@ struct PulseErrorTextTableTests {
         ),
         (
             decoding("application/json", #"{"id": 1.5}"#),
-            "the body is no User: a number does not fit its type (status 200, application/json, 11 bytes, \(shown))"
+            "the body is no User: it is JSON, with a value that does not fit its type (status 200, application/json, 11 bytes, \(shown))"
         ),
         (
             decoding("hunter2", "[]"),
