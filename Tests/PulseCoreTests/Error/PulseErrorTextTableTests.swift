@@ -61,6 +61,10 @@ struct PulseErrorTextTableTests {
             .sslPinningFailed(host: "h"),
             "no pinned key in the certificate chain of h; the event pinningFailed names the keys that it has"
         ),
+        (
+            .proxyRefused(ProxyRefusal(proxy: "proxy.test:3128", reason: .status(407))),
+            "the proxy proxy.test:3128 refused the connection: status 407"
+        ),
         (.cancelled, "cancelled by the calling task, or by cancelAll or shutdown of the client"),
         (.deadlineExceeded(last: nil), "deadline exceeded: the call had no response by its deadline"),
         (
