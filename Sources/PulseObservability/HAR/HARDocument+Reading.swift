@@ -9,24 +9,27 @@ extension HARDocument {
     /// ``PulseError/decodingFailed(type:underlying:)`` if it is not JSON, or has no list of entries in a log.
     package init(json: Data) throws {
         let json = Self.trimmed(json)
-        let notes = HARNotes()
-        let decoder = JSONDecoder()
-        for key in CodingUserInfoKey.harNotes { decoder.userInfo[key] = notes }
         do {
-            self = try decoder.decode(Self.self, from: json)
+            self = try Self.read(json, isJSON5: false)
         } catch {
             // Trailing commas, comments, NaN: JSON5 knows all that programs and people are found to write.
-            decoder.allowsJSON5 = true
-            let lenientNotes = HARNotes()
-            for key in CodingUserInfoKey.harNotes { decoder.userInfo[key] = lenientNotes }
-            guard let document = try? decoder.decode(Self.self, from: json) else {
+            guard let document = try? Self.read(json, isJSON5: true) else {
                 throw PulseError.decodingFailed(type: "HAR", underlying: error)
             }
             self = document
-            warnings = [Warning(entry: nil, text: "the file is no strict JSON")] + lenientNotes.warnings
-            return
+            warnings.insert(Warning(entry: nil, text: "the file is no strict JSON"), at: 0)
         }
-        warnings = notes.warnings
+    }
+
+    private static func read(_ json: Data, isJSON5: Bool) throws -> HARDocument {
+        let notes = HARNotes(readsTrees: !isJSON5)
+        let decoder = JSONResponseDecoder { decoder in
+            decoder.allowsJSON5 = isJSON5
+            for key in CodingUserInfoKey.harNotes { decoder.userInfo[key] = notes }
+        }
+        var document = try decoder.decode(HARDocument.self, from: json)
+        document.warnings = notes.warnings
+        return document
     }
 
     /// Without a byte order mark, and without the zeros that some programs leave behind.

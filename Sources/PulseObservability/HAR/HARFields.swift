@@ -38,6 +38,9 @@ struct HARFields {
         guard let key = key(name) else { return nil }
         if let text = try? values.decode(String.self, forKey: key) { return text }
         note("\(name) is no text")
+        if let number = try? values.decode(Int64.self, forKey: key) { return "\(number)" }
+        if let number = try? values.decode(Double.self, forKey: key) { return "\(number)" }
+        guard notes?.readsTrees != false else { return nil }
         return (try? values.decode(JSONValue.self, forKey: key)).map { "\($0)" }
     }
 
@@ -99,7 +102,7 @@ struct HARFields {
     /// Names and values, which some programs write as one object.
     func fields(_ name: String) -> [HARDocument.Field]? {
         guard let key = key(name), (try? values.nestedUnkeyedContainer(forKey: key)) == nil,
-            let object = try? values.decode([String: JSONValue].self, forKey: key)
+            notes?.readsTrees != false, let object = try? values.decode([String: JSONValue].self, forKey: key)
         else { return list(name) }
         if !object.isEmpty { note("\(name) is an object") }
         return object.sorted { $0.key < $1.key }.map { name, value in

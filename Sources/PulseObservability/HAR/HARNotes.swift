@@ -10,7 +10,14 @@ final class HARNotes: Sendable {
         var warnings: [HARDocument.Warning] = []
     }
 
+    /// Whether values of any kind are read as JSON. Not in texts that are not quite JSON, where nesting would cost more
+    /// than in proportion to its depth.
+    let readsTrees: Bool
     private let state = Locked(State())
+
+    init(readsTrees: Bool) {
+        self.readsTrees = readsTrees
+    }
 
     var warnings: [HARDocument.Warning] { state.withLock { $0.warnings } }
 

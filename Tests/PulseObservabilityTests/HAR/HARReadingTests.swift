@@ -278,4 +278,20 @@ struct HARReadingTests {
         #expect(document.warnings.count > 5)
         #expect(!"\(document.warnings)".contains("hunter2"))
     }
+
+    @Test func nestingInAFileCostsNoMoreThanInProportion() throws {
+        func steps(_ depth: Int) throws -> Int {
+            let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            let file = #"""
+                {"log": {"entries": [{"request": {"method": "GET", "url": "https://h.example/"},
+                "response": {"status": 200, "headers": {"X": \#(text)}, "content": {"text": \#(text)}}}]}}
+                """#
+            return try StepCount.taken {
+                let document = try HARDocument(json: Data(file.utf8))
+                #expect(document.log.entries.first?.response.content?.text == text)
+            }
+        }
+        let (once, twice) = (try steps(200), try steps(400))
+        #expect(once > 0 && twice < once * 3, "\(once), \(twice)")
+    }
 }
