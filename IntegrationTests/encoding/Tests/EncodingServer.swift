@@ -35,7 +35,7 @@ enum EncodingServer {
     static let url = ProcessInfo.processInfo.environment["PULSEKIT_ENCODING_SERVER"].flatMap { URL(string: $0) }
 
     static func send(_ request: Request<Answer>) async throws -> Answer {
-        let client = PulseClient(configuration: PulseConfiguration(baseURL: url))
+        let client = PulseClient(configuration: PulseConfiguration().with(\.baseURL, value: url))
         do {
             let answer = try await client.request(request)
             await client.shutdown()

@@ -10,7 +10,9 @@ public struct RequestOptions: Sendable {
     public enum Auth: Sendable, Hashable {
         /// A token is sent if there is one: the default.
         case optional
-        /// A token must be sent: without one the call fails with ``PulseError/unauthorized(_:)`` before it is sent.
+        /// A credential must be sent, whichever plugin sets it: without one the call fails with
+        /// ``PulseError/unauthorized(_:)`` before it is sent. At an origin that is not home it fails with
+        /// ``PulseError/invalidRequest(reason:)`` unless the endpoint carries a credential of its own.
         case required
         /// No token is sent.
         case anonymous
@@ -86,13 +88,15 @@ public struct RequestOptions: Sendable {
         set { fields.auth = newValue }
     }
 
-    /// How the call uses the cache; nil means ``Cache/default``.
+    /// How the call uses the cache; nil means ``Cache/default``. Without a cache plugin, one with the identifier
+    /// `com.pulse.cache`, only ``Cache/onlyIfCached`` has an effect, and the client warns of any other.
     public var cache: Cache? {
         get { box?.fields.cache }
         set { fields.cache = newValue }
     }
 
-    /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin; nil means yes.
+    /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin, one with the
+    /// identifier `com.pulse.coalescing`; nil means yes. The client warns of true without such a plugin.
     public var coalesces: Bool? {
         get { box?.fields.coalesces }
         set { fields.coalesces = newValue }
@@ -112,8 +116,8 @@ public struct RequestOptions: Sendable {
         set { fields.tag = newValue }
     }
 
-    /// The name under which metrics count the call; without it, the template of a ``Request`` or the name of the
-    /// endpoint's type.
+    /// The name under which metrics count the call. Without it, that is the name of the endpoint's type; of a
+    /// ``Request`` or a verb of the client, its method and template.
     public var route: String? {
         get { box?.fields.route }
         set { fields.route = newValue }
@@ -156,6 +160,10 @@ public struct RequestOptions: Sendable {
     }
 
     /// Whether the call joins the offline queue behind the entries that already wait under its tag; nil means no.
+    ///
+    /// It needs an endpoint with ``Endpoint/isQueueableWhenOffline``. A call without that would overtake the queue: it
+    /// fails with ``PulseError/invalidRequest(reason:)``, unless its method is safe. The client warns of true where it
+    /// has no effect.
     public var queuesBehindPending: Bool? {
         get { box?.fields.queuesBehindPending }
         set { fields.queuesBehindPending = newValue }

@@ -158,7 +158,8 @@ public struct CallSummary: Sendable {
     package var rootID: UUID { identity.rootID }
     /// The path of the endpoint, without its query.
     public var endpointPath: String { identity.endpointPath }
-    /// The name under which metrics count the call: a template, a type's name, or the name that its options set.
+    /// The name under which metrics count the call: a method and a template, a type's name, or the name that its
+    /// options set.
     public var route: String { identity.route }
     /// The method of the request; a redirect may have changed it.
     public var method: HTTPMethod { identity.method }
