@@ -5,12 +5,15 @@ All of them listen on loopback and connect to loopback alone, whatever name they
 by `control`, as JSON: `GET /proxied` gives the heads that proxies got, `GET /received` the bytes that came over TLS to
 `recorder`, after the connections before that one have ended. It also tells proxies what to do: `GET /hold` has the tunnels
 that are open keep all that comes, and `GET /pass` has them pass it on; `GET /held` answers once a client's bytes are kept.
+`GET /arrivals` gives the requests that came to `multiplexed`.
 `GET /surplus` has `chatty`, which is in the file system, send an answer that nobody has asked for.
 """
 import asyncio
 import base64
 import json
 import ssl
+
+import multiplexed
 
 # Bytes that mean something in a URL, which is what libcurl takes them for.
 CREDENTIALS = ("us%41er", "pass:wo%2Frd%")
@@ -61,8 +64,10 @@ class Gate:
 
 
 class Peers:
-    def __init__(self, context):
+    def __init__(self, context, multiplexed_context):
         self.context = context
+        self.multiplexed_context = multiplexed_context
+        self.multiplexed = multiplexed.Multiplexed()
         self.gates = set()
         self.chatting = set()
         self.proxied = []
@@ -81,6 +86,7 @@ class Peers:
             "refuser": (self.refuser, self.context),
             "plain_refuser": (self.refuser, None),
             "chatty": (self.chatty, None),
+            "multiplexed": (self.multiplexed.handle, self.multiplexed_context),
         }
 
     async def control(self, reader, writer):
@@ -88,6 +94,8 @@ class Peers:
         value = self.proxied if target == "/proxied" else self.received
         if target == "/received":
             await asyncio.gather(*list(self.recording))
+        elif target == "/arrivals":
+            value = self.multiplexed.arrivals
         elif target == "/hold":
             value = [gate.close() for gate in self.gates]
         elif target == "/pass":
@@ -226,7 +234,9 @@ async def serve(peers, sockets):
     await asyncio.gather(*(server.serve_forever() for server in servers))
 
 
-def tls(directory):
+def tls(directory, *protocols):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{directory}/server-chain.pem", f"{directory}/server.key")
+    if protocols:
+        context.set_alpn_protocols(protocols)
     return context

@@ -147,7 +147,7 @@ def run(directory, command):
     for name, options in {"tickets": [], "client13": demand, "client12": demand + ["-tls1_2"]}.items():
         places[name] = start_openssl(directory, name, *options)
 
-    servers = peers.Peers(peers.tls(directory))
+    servers = peers.Peers(peers.tls(directory), peers.tls(directory, "h2", "http/1.1"))
     sockets = {name: listener(socket.AF_INET, "127.0.0.1") for name in servers.handlers() if name != "chatty"}
     places |= {name: listening.getsockname()[1] for name, listening in sockets.items()}
     sockets["chatty"] = socket.socket(socket.AF_UNIX)

@@ -66,6 +66,9 @@ struct pulse_loop {
         double last_activity;
         // The last time that there was something to read, or that transfers began to wait for that.
         double silent_since;
+        // For how many seconds the server keeps the connection open while it is idle, if it has said so.
+        bool has_idle_limit;
+        double idle_limit;
         // Which connection it is; the ports are 0 until a second transfer has taken it up.
         int local_port;
         int remote_port;
@@ -515,6 +518,20 @@ bool pulse_loop_is_unreachable(const struct pulse_loop *loop, struct pulse_socke
     if (!is_open(loop, socket)) return false;
     if (getsockopt(socket.descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
     return info.tcpi_unacked > 0 && info.tcpi_retransmits >= SENT_AGAIN && info.tcpi_last_ack_recv >= seconds * 1e3;
+}
+
+void pulse_loop_note_idle_limit(const struct pulse_loop *loop, struct pulse_socket socket, double seconds) {
+    if (!is_open(loop, socket)) return;
+    loop->watches[socket.descriptor].has_idle_limit = true;
+    loop->watches[socket.descriptor].idle_limit = seconds;
+}
+
+double pulse_loop_idle_time_left(struct pulse_loop *loop, const char *remote, int remote_port, int local_port) {
+    if (local_port <= 0 || local_port > UINT16_MAX) return INFINITY;
+    pulse_curl_socket socket = find_connection(loop, remote, remote_port, local_port);
+    if (socket == PULSE_CURL_SOCKET_BAD || !loop->watches[socket].has_idle_limit) return INFINITY;
+    const struct watch *watch = &loop->watches[socket];
+    return watch->idle_limit - (pulse_monotonic_now() - watch->last_activity);
 }
 
 void pulse_loop_cut(const struct pulse_loop *loop, struct pulse_socket socket) {

@@ -239,9 +239,12 @@ struct PulseClientRunTests {
             request.httpMethod = "POST"
             return try await next(request)
         }
-        let (client, transport) = PulseClient.answering(plugins: [posting])
-        _ = try await client.request(GetUser())
-        #expect(transport.transportRequests.map(\.mayBeResent) == [false])
+        let configuration = PulseConfiguration.test().with(\.retryPolicy, value: .default)
+        for (plugins, mayBeResent) in [([posting], false), ([], true)] {
+            let (client, transport) = PulseClient.answering(configuration, plugins: plugins)
+            _ = try await client.request(GetUser())
+            #expect(transport.transportRequests.map(\.mayBeResent) == [mayBeResent])
+        }
     }
 
     // MARK: Extremes

@@ -139,7 +139,7 @@ struct PulseClientTests {
     }
 
     /// What the hop before has sent is nothing to it.
-    @Test func theGETAfterARedirectedPOSTMayBeResentByTheTransport() async throws {
+    @Test func theGETAfterARedirectedPOSTMayBeResent() async throws {
         let mayBeResent = Locked<[Bool]>([])
         let transport = MockTransport { request in
             let isPost = request.httpMethod == "POST"
@@ -158,10 +158,13 @@ struct PulseClientTests {
             }
         }
         let client = PulseClient(
-            configuration: .test(), transport: Noting(base: transport, mayBeResent: mayBeResent),
-            events: PulseEventBus())
+            configuration: .test().with(\.retryPolicy, value: .default),
+            transport: Noting(base: transport, mayBeResent: mayBeResent), events: PulseEventBus())
         #expect(try await client.request(GetUser(method: .post)) == User())
         #expect(mayBeResent.withLock { $0 } == [false, true])
+        let once = RequestOptions().with(\.retry, value: .never)
+        _ = try await client.request(GetUser(), options: once)
+        #expect(mayBeResent.withLock { $0 }.last == false, "no policy would send it again")
     }
 
     @Test func whatLeavesAsAPOSTIsNotRetried() async throws {

@@ -49,6 +49,7 @@ struct pulse_curl_slist *pulse_curl_lines(const char *text, size_t length);
 typedef size_t (*pulse_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*pulse_curl_seek_callback)(void *context, int64_t offset, int origin);
 typedef int (*pulse_curl_prereq_callback)(void *context, char *remote, char *local, int remote_port, int local_port);
+typedef int (*pulse_curl_debug_callback)(PulseCURL *easy, int kind, char *bytes, size_t count, void *context);
 typedef pulse_curl_socket (*pulse_curl_opensocket_callback)(
     void *context, int purpose, struct pulse_curl_sockaddr *address);
 typedef int (*pulse_curl_ssl_ctx_callback)(PulseCURL *easy, void *tls, void *context);

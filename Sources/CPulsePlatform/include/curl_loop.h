@@ -106,6 +106,11 @@ bool pulse_loop_connection(struct pulse_loop *loop, PulseCURL *easy, struct puls
 double pulse_loop_silence(const struct pulse_loop *loop, struct pulse_socket socket);
 /// Whether the peer's system has acknowledged nothing for so many seconds, though bytes were sent again and again.
 bool pulse_loop_is_unreachable(const struct pulse_loop *loop, struct pulse_socket socket, double seconds);
+/// Notes for how many seconds the server of a connection keeps it open while it is idle, as it has said.
+void pulse_loop_note_idle_limit(const struct pulse_loop *loop, struct pulse_socket socket, double seconds);
+/// How many of these seconds are left for a connection that a transfer has just taken up again; INFINITY if its server has
+/// not said. The addresses are those that `CURLOPT_PREREQFUNCTION` tells.
+double pulse_loop_idle_time_left(struct pulse_loop *loop, const char *remote, int remote_port, int local_port);
 /// Ends a connection under libcurl, which finds it closed by the peer; does nothing to one that is closed already.
 void pulse_loop_cut(const struct pulse_loop *loop, struct pulse_socket socket);
 

@@ -48,12 +48,13 @@ public struct PluginChain: Sendable {
             return await completedResult(request, context, for: self.context.call.waiting)
         }
         // A plugin of a detached chain can only alter a context of the call that the chain was detached from.
-        let context = context?.moved(to: self.context.call) ?? self.context
+        var context = context?.moved(to: self.context.call) ?? self.context
         // The configuration's loop only has to count the call before the first attempt, and mostly has nothing to do
         // after it: it is stepped over on the way in, and asked only if the attempt failed.
         let loop = index == links.loopIndex ? links.ownLoop : nil
         let next = loop == nil ? index : index + 1
         let departed = loop == nil ? 0 : RetryLoop.countCall(in: context)
+        if let loop { context.isResentIfStale = loop.resends }
         let result: Result<PulseResponse, PulseError>
         do {
             if links.isCompleted[next] {

@@ -33,6 +33,10 @@ public struct PluginContext: Sendable {
     public private(set) var attempt: Int
     /// The number of the request among all that the call sends to the wire, over all hops and attempts, counted from 1.
     public private(set) var wireAttempt: Int
+    /// Whether the retry loop sends the attempt once more if its connection turns out stale.
+    package internal(set) var isResentIfStale = false
+    /// Whether the attempt follows one whose connection turned out stale.
+    package internal(set) var isResend = false
 
     package init(
         call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: BodySource = .inRequest,
@@ -124,6 +128,16 @@ public struct PluginContext: Sendable {
         var copy = self
         copy.attempt = attempt
         copy.wireAttempt = call.wireAttempts + 1
+        return copy
+    }
+
+    /// Returns a context for another attempt of the retry loop.
+    ///
+    /// - Parameter isResend: whether the connection of the one before turned out stale. Then no stale connection is
+    ///   looked for in this one, and its own would not be resent.
+    func with(attempt: Int, isResend: Bool) -> PluginContext {
+        var copy = with(attempt: attempt)
+        (copy.isResend, copy.isResentIfStale) = (isResend, isResentIfStale && !isResend)
         return copy
     }
 

@@ -18,10 +18,16 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     package var identifier: String { "com.pulse.retry" }
     package var scope: PluginScope { .retry }
 
+    /// Whether a request whose connection turns out stale is sent once more: by every policy that allows more than one
+    /// attempt.
+    var resends: Bool { policy.maxAttempts > 1 }
+
     package func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         let departed = Self.countCall(in: context)
+        var context = context
+        context.isResentIfStale = resends
         let result = await next.result(request, context: context)
         guard let failure = failure(of: result, in: context) else { return try result.get() }
         return try await goOn(after: result, failure, departed: departed, request, for: context, next: next).get()
@@ -38,6 +44,21 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         return call.departures
     }
 
+    /// The attempts of a request so far.
+    private struct Course {
+        /// Of the latest attempt, counted from 1.
+        var attempt = 1
+        /// The waits for a connection, whose attempts the policy does not count.
+        var waits = 0
+        /// The attempts that followed a stale connection, which the policy does not count either.
+        var resends = 0
+        /// Whether the latest attempt is one of those.
+        var isResend = false
+
+        /// The attempts that the policy counts.
+        var counted: Int { attempt - waits - resends }
+    }
+
     /// Goes on after a first attempt that failed. Most calls never get here, nor pay for the room that it takes.
     ///
     /// - Parameter departed: the call's departures before that attempt.
@@ -45,37 +66,39 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         after result: Result<PulseResponse, PulseError>, _ failure: PulseError, departed: Int, _ request: URLRequest,
         for context: PluginContext, next: PluginChain
     ) async -> Result<PulseResponse, PulseError> {
-        // The waits for a connection, whose attempts the policy does not count.
-        var waits = 0
-        var (result, failure, attempt) = (result, failure, 1)
+        var (result, failure, course) = (result, failure, Course())
         while true {
             if failure.kind != .deadlineExceeded, failure.kind != .cancelled { context.call.lastFailure = failure }
+            var isResend = false
             do {
                 let isUnsent = context.call.departures == departed
-                switch decision(
-                    after: failure, of: result, isUnsent: isUnsent, attempt: attempt - waits, in: context, request)
-                {
+                switch decision(after: failure, of: result, isUnsent: isUnsent, course, in: context, request) {
                 case .stop:
                     return result
                 case .giveUp:
-                    return giveUp(result, failure, attempt: attempt, tries: attempt - waits, in: context)
+                    return giveUp(result, failure, course, in: context)
+                case .resend:
+                    course.resends += 1
+                    isResend = true
+                    emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
                 case .retry(let delay):
                     (try? result.get())?.bytes?.cancel()
-                    emitRetry(attempt + 1, after: failure, delay: delay, in: context)
+                    emitRetry(course.attempt + 1, after: failure, delay: delay, in: context)
                     try await context.call.sleep(delay, for: .backoff)
                 case .reconnect(let monitor):
-                    guard try await hasWaited(for: monitor, waits: waits, in: context) else {
-                        return giveUp(result, failure, attempt: attempt, tries: attempt - waits, in: context)
+                    guard try await hasWaited(for: monitor, waits: course.waits, in: context) else {
+                        return giveUp(result, failure, course, in: context)
                     }
-                    waits += 1
-                    emitRetry(attempt + 1, after: failure, delay: 0, in: context)
+                    course.waits += 1
+                    emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
                 }
             } catch {
                 return .failure(PulseError(wrapping: error, request: request))
             }
-            attempt += 1
+            course.attempt += 1
+            course.isResend = isResend
             context.call.isFailureOfOtherWork = false
-            result = await next.result(request, context: context.with(attempt: attempt))
+            result = await next.result(request, context: context.with(attempt: course.attempt, isResend: isResend))
             guard let another = self.failure(of: result, in: context) else {
                 // The failure is overcome: a later deadline is not due to it.
                 context.call.lastFailure = nil
@@ -98,6 +121,8 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         case stop
         /// The failure would be retried, but must not be any more.
         case giveUp
+        /// The connection was stale: the request goes out once more at once.
+        case resend
         case retry(after: TimeInterval)
         /// The attempt is repeated as soon as that monitor shows a way to the network.
         case reconnect(any ConnectivityMonitor)
@@ -109,14 +134,15 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     ///   - isUnsent: whether no attempt so far has sent anything, by the count of the wire. An error proves nothing: a
     ///     plugin further in may throw any error after an answer, and before one an error that looks like a server's,
     ///     as a limit does.
-    ///   - attempt: the number of the attempts that the policy counts.
     private func decision(
-        after failure: PulseError, of result: Result<PulseResponse, PulseError>, isUnsent: Bool, attempt: Int,
+        after failure: PulseError, of result: Result<PulseResponse, PulseError>, isUnsent: Bool, _ course: Course,
         in context: PluginContext, _ request: URLRequest
     ) -> Decision {
         guard isVerdictOnTheAttempt(failure, result), mayRepeat(request, isUnsent: isUnsent, in: context) else {
             return .stop
         }
+        if mayResend(after: failure, course, in: context) { return .resend }
+        let attempt = course.counted
         if let monitor = monitor(after: failure, in: context) { return .reconnect(monitor) }
         guard let own = ownDelay(after: failure, attempt: attempt, in: context) else { return .stop }
         guard attempt < policy.maxAttempts else { return policy.maxAttempts > 1 ? .giveUp : .stop }
@@ -128,6 +154,14 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
             context.call.environment.retryBudgets.takeRetry(of: context.host, at: now)
         else { return .giveUp }
         return .retry(after: delay)
+    }
+
+    /// Whether the failure was that of a connection which had carried others before. Nothing is known against the server:
+    /// so it is neither waited for, nor is there need of the budget, which spares a server that fails. It follows each
+    /// attempt of the policy once: a server that ends every connection does not get a request without end.
+    private func mayResend(after failure: PulseError, _ course: Course, in context: PluginContext) -> Bool {
+        resends && failure.isStaleConnection && !course.isResend
+            && context.clock.uptime < context.deadline ?? .infinity
     }
 
     /// Whether the failure is a verdict on the attempt. Some are verdicts on the call, or not a server's, whatever a
@@ -170,13 +204,12 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     }
 
     private func giveUp(
-        _ result: Result<PulseResponse, PulseError>, _ failure: PulseError, attempt: Int, tries: Int,
-        in context: PluginContext
+        _ result: Result<PulseResponse, PulseError>, _ failure: PulseError, _ course: Course, in context: PluginContext
     ) -> Result<PulseResponse, PulseError> {
-        context.emit(.retryGivenUp(context.with(attempt: attempt).summary, ErrorSummary(failure)))
-        guard policy.reportsExhaustion, tries >= policy.maxAttempts else { return result }
+        context.emit(.retryGivenUp(context.with(attempt: course.attempt).summary, ErrorSummary(failure)))
+        guard policy.reportsExhaustion, course.counted >= policy.maxAttempts else { return result }
         (try? result.get())?.bytes?.cancel()
-        return .failure(.retryExhausted(last: failure, attempts: attempt))
+        return .failure(.retryExhausted(last: failure, attempts: course.attempt))
     }
 }
 

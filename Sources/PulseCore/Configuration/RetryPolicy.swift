@@ -5,10 +5,15 @@
 /// Whatever the policy, a request is repeated only if that is safe (RFC 9110, section 9.2.2): its method is idempotent,
 /// or it has an `Idempotency-Key`, or nothing of it was sent; and its body can be sent again.
 ///
+/// A policy of more than one attempt also sends a request once more at once whose connection turned out stale
+/// (``PulseError/isStaleConnection``), after each of its attempts once at most. It is an attempt that plugins and events
+/// see, and neither counts for ``maxAttempts`` nor needs the budget; no ``decider`` is asked about it.
+///
 /// And whatever the policy, the retries to one host are at most 20 % of the client's calls to it in the last 10
 /// seconds, though 30 in any 10 seconds are always allowed.
 public struct RetryPolicy: Sendable {
-    /// The number of attempts in all, the first included; 3 by default. Less than 1 counts as 1.
+    /// The number of attempts in all, the first included; 3 by default. Less than 1 counts as 1, and one attempt means
+    /// that nothing is ever sent again.
     public var maxAttempts: Int
     /// How long to wait before a retry; by default exponential with full jitter, from 0.25 up to 20 seconds.
     public var backoffStrategy: BackoffStrategy

@@ -75,6 +75,20 @@ extension PulseError {
         }
     }
 
+    /// Whether the request was lost with a connection that had carried others before: the connection ended before a byte
+    /// of the response came, or an HTTP/2 server refused to process the request on it, and then ``phase`` is
+    /// ``Phase/beforeSend``.
+    ///
+    /// It says little about the server. The retry loop sends such a request once more at once if it may be repeated,
+    /// which counts as no attempt of the policy, unless that allows only one.
+    public var isStaleConnection: Bool {
+        switch self {
+        case .transport(_, let underlying): (underlying as? TransportFailure)?.isStaleConnection ?? false
+        case .retryExhausted(let last, _): last.isStaleConnection
+        default: false
+        }
+    }
+
     /// The status behind this failure, if a server gave one, or a proxy that refused.
     public var statusCode: Int? {
         switch self {

@@ -76,7 +76,8 @@ public indirect enum PulseError: Error, Sendable {
 
     /// How far a request had got when it failed.
     public enum Phase: Sendable {
-        /// No byte of the request left: safe to repeat, whatever the method.
+        /// No byte of the request left, or the server has said that it did not process it: safe to repeat, whatever the
+        /// method.
         case beforeSend
         /// The server may have received and processed the request.
         case maybeSent

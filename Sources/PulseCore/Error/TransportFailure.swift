@@ -12,21 +12,34 @@ public struct TransportFailure: Error, Sendable {
     public let phase: PulseError.Phase
     /// The cause, if there is one to report; nil if the code says it all.
     public let underlying: (any Error)?
+    /// Whether the fault lies with a connection that carried requests before: it ended before a byte of the response
+    /// came, or its server refused to process the request on it (RFC 9113, sections 6.8 and 8.7).
+    ///
+    /// The server may be well, so the retry loop sends such a request once more at once, if it may be repeated.
+    public let isStaleConnection: Bool
     /// The method and the redacted URL, for texts.
     package var request: String?
 
-    /// Creates a failure. A transport passes ``PulseError/Phase/beforeSend`` only if no byte of the request has left.
-    public init(code: URLError.Code, phase: PulseError.Phase, underlying: (any Error)? = nil) {
+    /// Creates a failure.
+    ///
+    /// - Parameter phase: ``PulseError/Phase/beforeSend`` only if no byte of the request has left, or if the server has
+    ///   said that it did not process the request.
+    /// - Parameter isStaleConnection: see ``isStaleConnection``; false by default.
+    public init(
+        code: URLError.Code, phase: PulseError.Phase, underlying: (any Error)? = nil, isStaleConnection: Bool = false
+    ) {
         self.code = code
         self.phase = phase
         self.underlying = underlying
+        self.isStaleConnection = isStaleConnection
     }
 }
 
 extension TransportFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
     public var description: String {
         let cause = underlying.map { PulseError.text(of: $0) } ?? code.symbol
-        return cause == code.symbol ? "\(code.symbol), \(phase)" : "\(code.symbol), \(phase): \(cause)"
+        let kind = "\(code.symbol), \(phase)" + (isStaleConnection ? ", stale connection" : "")
+        return cause == code.symbol ? kind : "\(kind): \(cause)"
     }
     public var debugDescription: String { description }
     public var errorDescription: String? { description }

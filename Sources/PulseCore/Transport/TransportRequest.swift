@@ -37,8 +37,16 @@ public struct TransportRequest: Sendable {
     public var connectTimeout: TimeInterval
     /// The idle timeout: seconds without a byte sent or received, once connected. 30 by default.
     public var idleTimeout: TimeInterval
-    /// Whether an engine that repeats requests by itself may repeat this one. False by default.
+    /// Whether the client sends this request once more if its connection turns out stale. False by default.
+    ///
+    /// A transport itself sends nothing twice, whatever this says: it throws a ``TransportFailure`` with
+    /// ``TransportFailure/isStaleConnection``. Where this is false, a transport avoids idle connections that their
+    /// server may be about to close. An engine that repeats requests unseen, and cannot be stopped, must not do so with
+    /// such a request.
     public var mayBeResent: Bool
+    /// Whether the request must not go over an idle HTTP/1.1 connection: the one before was stale, and others may be.
+    /// False by default.
+    public var needsNewConnection = false
     /// How urgent the request is among those of its client.
     public var priority: RequestPriority
     /// Called with the progress of the request's body if there is one, else of an answer's body that goes to a file;

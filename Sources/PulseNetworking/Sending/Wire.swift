@@ -189,10 +189,11 @@ final class Wire: Sendable {
             delivery: context.delivery,
             connectTimeout: options.connectTimeout ?? 10,
             idleTimeout: options.timeout ?? 30,
-            mayBeResent: context.body.isReplayable && context.mayRepeat(request),
+            mayBeResent: context.isResentIfStale && context.body.isReplayable && context.mayRepeat(request),
             policies: pins.map { TransportRequest.Policies(pins: $0, tls: tls, proxy: proxy) } ?? policies,
             priority: options.priority ?? .normal,
             events: environment.events)
+        outgoing.needsNewConnection = context.isResend
         outgoing.cancellation = context.call.cancellation
         outgoing.context = context
         let marked = context.call.markedSecrets

@@ -46,6 +46,9 @@ extension CircuitBreaker.Verdict {
         // A deadline that strikes means that the host is too slow, unless the request still waits on this side.
         case .deadlineExceeded:
             self = hasLeft ? .failure(retryAfter: nil) : .neither
+        // The connection was at fault, and the host may be well: the request that follows over another one tells.
+        case .transport where error.isStaleConnection:
+            self = .neither
         case .transport(let code, _):
             self = Self.isFailure(code) ? .failure(retryAfter: nil) : .neither
         // What a plugin further in made of an answer.

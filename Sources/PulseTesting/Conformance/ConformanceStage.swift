@@ -34,7 +34,7 @@ struct ConformanceStage: Sendable {
         if case .bytes(let data) = body { urlRequest.httpBody = data }
         return TransportRequest(
             urlRequest: urlRequest, body: body, delivery: delivery, connectTimeout: connectTimeout,
-            idleTimeout: idleTimeout, mayBeResent: method.isIdempotent, tls: tls)
+            idleTimeout: idleTimeout, mayBeResent: method.isIdempotent || urlRequest.hasIdempotencyKey, tls: tls)
     }
 
     // MARK: Sending

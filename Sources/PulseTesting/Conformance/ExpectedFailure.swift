@@ -9,6 +9,8 @@ struct ExpectedFailure: Sendable {
     let code: URLError.Code?
     /// The phases that the error may name; empty if the kind alone decides.
     let phases: Set<PulseError.Phase>
+    /// Whether the error tells that its connection was stale; nil if that does not matter.
+    var isStale: Bool?
 
     static func kind(_ kind: PulseError.Kind) -> Self { Self(kind: kind, code: nil, phases: []) }
 
@@ -25,6 +27,9 @@ struct ExpectedFailure: Sendable {
         if let code {
             guard case .transport(let actual, _) = error else { return }
             try Check.equal(actual.rawValue, code.rawValue, "the code of \(error)")
+        }
+        if let isStale {
+            try Check.equal(error.isStaleConnection, isStale, "whether the connection of \(error) was stale")
         }
         guard !phases.isEmpty else { return }
         try Check.that(

@@ -16,6 +16,22 @@ struct PulseErrorTraitsTests {
         #expect(sample.error.retryAfter == sample.retryAfter)
     }
 
+    @Test(arguments: [PulseError.Phase.beforeSend, .maybeSent, .responseStarted], [false, true])
+    func aTransportTellsThatAConnectionWasStale(phase: PulseError.Phase, isStale: Bool) {
+        let failure = TransportFailure(code: .networkConnectionLost, phase: phase, isStaleConnection: isStale)
+        let error = PulseError(wrapping: failure)
+        #expect(error.isStaleConnection == isStale)
+        #expect(error.phase == phase)
+        #expect(PulseError.retryExhausted(last: error, attempts: 2).isStaleConnection == isStale)
+        #expect("\(error)".contains("stale") == isStale)
+    }
+
+    @Test(arguments: SampleErrors.all)
+    func noOtherErrorTellsThat(sample: SampleErrors.Sample) {
+        #expect(!sample.error.isStaleConnection)
+        #expect(!PulseError.deadlineExceeded(last: sample.error).isStaleConnection)
+    }
+
     @Test
     func theSamplesCoverEveryKind() {
         #expect(Set(SampleErrors.all.map(\.kind)) == Set(PulseError.Kind.allCases))

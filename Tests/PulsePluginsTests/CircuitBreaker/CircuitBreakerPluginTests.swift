@@ -119,6 +119,14 @@ struct CircuitBreakerPluginTests {
         #expect(await meaning(Self.lost(code)) == .failure)
     }
 
+    /// The connection was at fault; the request that follows over another one tells of the host.
+    @Test(arguments: [PulseError.Phase.beforeSend, .maybeSent])
+    func aStaleConnectionIsNobodys(phase: PulseError.Phase) async {
+        let failure = TransportFailure(code: .networkConnectionLost, phase: phase, isStaleConnection: true)
+        #expect(await meaning(.failure(failure)) == .nobodys)
+        #expect(await meaning(.failure(TransportFailure(code: failure.code, phase: phase))) == .failure)
+    }
+
     @Test func aDeadlineThatStrikesTheWireIsATimeout() async {
         #expect(await meaning(.failure(PulseError.deadlineExceeded(last: nil))) == .failure)
         #expect(await meaning(.failure(PulseError.timeout(.mock()))) == .failure)

@@ -9,12 +9,26 @@ extension Defect {
             "sends again when the connection is lost",
             noticedBy: "a POST reaches a server once that closes the connection after reading it",
             "a POST reaches a server once that resets the connection after reading it",
+            "GET whose kept-alive connection is closed arrives once, and fails as stale",
+            "a POST with an idempotency key whose kept-alive connection is reset arrives once, and fails as stale",
             fault: { base, request in
                 do {
                     return try await base.send(request)
                 } catch let failure as TransportFailure where failure.code == .networkConnectionLost {
                     return try await base.send(request)
                 }
+            }),
+        Defect(
+            "does not tell a stale connection from another failure",
+            noticedBy: "GET whose kept-alive connection is closed arrives once, and fails as stale",
+            fault: telling(.maybeSent)),
+        Defect(
+            "takes any idle connection", noticedBy: "a request that needs a new connection gets one",
+            "an idle connection near the end of its time carries no request that must not be repeated",
+            fault: { base, request in
+                var request = request
+                (request.mayBeResent, request.needsNewConnection) = (true, false)
+                return try await base.send(request)
             }),
         Defect(
             "takes what is broken for an empty answer",

@@ -12,9 +12,14 @@ final class CurlEngine: Sendable {
     /// Handles cost some kilobytes each; those beyond are made when a burst needs them.
     static let idleLimit = 256
 
+    /// How many origins are remembered that want HTTP/1.1.
+    static let originLimit = 256
+
     let inbox = CurlInbox()
     /// The connections that libcurl has made and has nothing more to do with.
     let plain: PlainConnections
+    /// Those that want HTTP/1.1.
+    let origins = Locked<Set<Origin>>([])
     /// Nil after the end.
     let idle = Locked<[CurlTransfer]?>([])
     private let driver: Locked<CurlDriver>

@@ -45,6 +45,7 @@ struct CurlExchange: Sendable {
     }
 
     private let request: TransportRequest
+    private let origin: Origin
     private let loop: CurlLoop
     private let id: UInt64
     private let library: CurlLibrary
@@ -58,6 +59,7 @@ struct CurlExchange: Sendable {
         id: UInt64, _ library: CurlLibrary
     ) throws {
         self.request = request
+        self.origin = origin
         self.loop = loop
         self.id = id
         self.library = library
@@ -73,7 +75,8 @@ struct CurlExchange: Sendable {
             }
         outgoing = try CurlRequest(
             request, url: url, isSecure: origin.scheme == "https", body: body, delivery: delivery,
-            unixSocketPath: unixSocketPath, acceptEncoding: library.acceptEncoding)
+            unixSocketPath: unixSocketPath, acceptEncoding: library.acceptEncoding,
+            needsHTTP1: origin.scheme == "https" && loop.needsHTTP1(origin))
     }
 
     func run(queued: TimeInterval, holding slot: HostSlots.Slot) async throws -> PulseResponse {
@@ -84,6 +87,9 @@ struct CurlExchange: Sendable {
             reply = try await loop.run(transfer, id: id, request.cancellation)
         } catch {
             feeding?.end()
+            if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {
+                loop.noteHTTP1(origin)
+            }
             guard let error = error as? CurlFailure.Unpinned else { throw error }
             tell(error.keys)
             throw PulseError.sslPinningFailed(host: request.urlRequest.url?.host ?? "")

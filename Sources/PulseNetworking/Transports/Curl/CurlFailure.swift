@@ -8,6 +8,8 @@ import PulseCore
 struct CurlFailure: Error, Sendable, CustomStringConvertible {
     let code: Int32
     let text: String
+    /// Whether the server wants HTTP/1.1 for the request, which it refused over HTTP/2.
+    var asksForHTTP1 = false
     /// The proxy that could not be reached, if it was that.
     var proxy: String?
 
@@ -37,6 +39,10 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return PulseError.invalidRequest(reason: "the certificate authorities of the TLS settings: \(text)")
         }
         let phase = transfer.phase
+        let code = code(Int(result), phase, text, transfer)
+        if code == .networkConnectionLost, phase == .maybeSent {
+            return transfer.failure(lostWith: result, text: text)
+        }
         var cause = CurlFailure(code: result, text: text)
         if phase == .beforeSend {
             if lacksDescriptors(Int(result), transfer) {
@@ -45,8 +51,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             if let refusal = CurlProxy.refusal(Int(result), of: transfer) { return PulseError.proxyRefused(refusal) }
             cause.proxy = CurlProxy.unreached(Int(result), text, transfer.request)
         }
-        return TransportFailure(
-            code: code(Int(result), phase, text, transfer), phase: phase, underlying: cause)
+        return TransportFailure(code: code, phase: phase, underlying: cause)
     }
 
     /// Whether this side could not open what a connection needs: a socket, a file of authorities, a resolver's files.

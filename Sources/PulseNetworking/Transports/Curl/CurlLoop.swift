@@ -28,6 +28,19 @@ final class CurlLoop: Sendable {
     /// Whether no environment variable names a proxy.
     var hasNoProxyAround: Bool { engine.surroundings.hasNoProxyAround }
 
+    /// Whether the server of an origin wants HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
+    func needsHTTP1(_ origin: Origin) -> Bool {
+        engine.origins.withLock { !$0.isEmpty && $0.contains(origin) }
+    }
+
+    func noteHTTP1(_ origin: Origin) {
+        engine.origins.withLock { origins in
+            // They tell it again.
+            if origins.count >= CurlEngine.originLimit { origins.removeAll() }
+            origins.insert(origin)
+        }
+    }
+
     private func wake() {
         pulse_loop_wake(engine.poller)
     }

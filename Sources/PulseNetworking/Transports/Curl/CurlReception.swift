@@ -20,6 +20,8 @@ struct CurlReception {
     /// The bytes of the latest head.
     private(set) var head: [UInt8] = []
     private(set) var lengths = ContentLengths()
+    /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
+    private(set) var idleLimit: TimeInterval?
     private(set) var hasBegun = false
     /// Whether the final head is there, so that `status` is its status.
     private(set) var isFinal = false
@@ -55,6 +57,7 @@ struct CurlReception {
         head.append(contentsOf: line)
         guard line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") else {
             lengths.read(line)
+            if let seconds = KeepAliveTimeout.seconds(in: line) { idleLimit = seconds }
             return .goOn
         }
         isHeadComplete = true

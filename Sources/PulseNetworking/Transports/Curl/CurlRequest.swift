@@ -34,6 +34,9 @@ final class CurlRequest: Sendable {
     let connectTimeout: TimeInterval
     let idleTimeout: TimeInterval
     let mayBeResent: Bool
+    let needsNewConnection: Bool
+    /// Whether its server wants HTTP/1.1.
+    let needsHTTP1: Bool
     let pins: CurlPins?
     let tls: TLSSettings
     let proxy: ProxySettings
@@ -46,7 +49,7 @@ final class CurlRequest: Sendable {
     /// - Parameter acceptEncoding: the codings to ask for where the request says nothing.
     init(
         _ request: TransportRequest, url: URL, isSecure: Bool, body: Body, delivery: Delivery, unixSocketPath: String?,
-        acceptEncoding: String
+        acceptEncoding: String, needsHTTP1: Bool = false
     ) throws {
         self.url = url.absoluteString
         connectsOnly = false
@@ -77,6 +80,8 @@ final class CurlRequest: Sendable {
         connectTimeout = request.connectTimeout
         idleTimeout = request.idleTimeout
         mayBeResent = request.mayBeResent
+        needsNewConnection = request.needsNewConnection
+        self.needsHTTP1 = needsHTTP1
         pins = isSecure ? try request.pins.map { try CurlPins($0) } : nil
         tls = request.tls
         // libcurl would take an excluded host for its whole domain.
@@ -99,6 +104,8 @@ final class CurlRequest: Sendable {
         connectTimeout = request.connectTimeout
         idleTimeout = request.idleTimeout
         mayBeResent = true
+        needsNewConnection = false
+        needsHTTP1 = false
         pins = nil
         tls = .default
         proxy = .direct
@@ -143,12 +150,15 @@ final class CurlRequest: Sendable {
             return nil
         }
         if case .proxy = proxy.route { return nil }
-        return Standing(isSecure: isSecure, isDirect: proxy.route == .direct, connectTimeout: connectTimeout)
+        return Standing(
+            isSecure: isSecure, isDirect: proxy.route == .direct, needsHTTP1: needsHTTP1, connectTimeout: connectTimeout
+        )
     }
 
     struct Standing: Equatable {
         let isSecure: Bool
         let isDirect: Bool
+        let needsHTTP1: Bool
         let connectTimeout: TimeInterval
     }
 }

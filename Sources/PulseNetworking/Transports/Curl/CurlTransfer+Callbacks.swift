@@ -12,24 +12,27 @@ extension CurlTransfer {
     /// Called when the connection is up and nothing of the request has left; false ends the transfer.
     ///
     /// - Parameter isQuiet: whether a connection that was used before has nothing to be read.
-    func willSend(isQuiet: () -> Bool) -> Bool {
+    /// - Parameter idleTimeLeft: for how many seconds its server keeps such a connection.
+    func willSend(isQuiet: () -> Bool, idleTimeLeft: () -> TimeInterval) -> Bool {
         // It waited for another transfer's connection, and has got it.
         guard !isAbandoned else { return false }
-        let isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
-        // libcurl repeats by itself what it has sent on a kept-alive connection that died.
-        let mayGoOn = way.sendCount == 0 || request.mayBeResent
-        let needsAnother = mayGoOn && isReused && !isQuiet()
-        guard mayGoOn, !needsAnother || seek(to: 0) else {
-            way.failure = TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+        guard way.sendCount == 0 else {
+            refuseResend()
             return false
         }
-        if needsAnother {
-            way.needsAnotherConnection = true
-            return false
+        let isMultiplexed = request.isSecure && pulse_tls_state(easy) == PULSE_TLS_MULTIPLEXED
+        let isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
+        if isReused, !isMultiplexed {
+            let margin = request.mayBeResent ? 0 : KeepAliveTimeout.margin
+            guard !request.needsNewConnection, isQuiet(), idleTimeLeft() > margin else {
+                way.needsAnotherConnection = true
+                return false
+            }
         }
         if request.isSecure { way.notes = CurlTLSNotes(of: easy) ?? way.notes }
         if request.hasBody { pulse_tls_outlast_writing(easy) }
         way.sendCount += 1
+        (way.isReused, way.isMultiplexed) = (isReused, isMultiplexed)
         way.connectedAt = pulse_monotonic_now()
         if let pins = request.pins, library.readsVerifiedChain { return accepts(pins) }
         return true
@@ -64,6 +67,7 @@ extension CurlTransfer {
     }
 
     private func receivedHead() -> Bool {
+        noteIdleLimit()
         if endsAtHead { return false }
         // libcurl sends no more after a refusal, and would wait for the paused body all the same.
         if reception.status >= 300 { resumeSending() }
@@ -82,6 +86,12 @@ extension CurlTransfer {
             reception.reserveBody()
         }
         return true
+    }
+
+    private func noteIdleLimit() {
+        guard let seconds = reception.idleLimit, !way.isMultiplexed else { return }
+        var socket = pulse_socket()
+        if pulse_loop_connection(poller, easy, &socket) { pulse_loop_note_idle_limit(poller, socket, seconds) }
     }
 
     /// Whether the body goes into the pipe: for a stream or download that of 2xx only.
@@ -204,6 +214,8 @@ let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, remotePor
     guard let transfer = transfer(context) else { return Int32(PULSE_CURL_PREREQFUNC_ABORT) }
     let maySend = transfer.willSend {
         pulse_loop_is_quiet(transfer.poller, transfer.easy, remote, remotePort, localPort)
+    } idleTimeLeft: {
+        pulse_loop_idle_time_left(transfer.poller, remote, remotePort, localPort)
     }
     return Int32(maySend ? PULSE_CURL_PREREQFUNC_OK : PULSE_CURL_PREREQFUNC_ABORT)
 }
@@ -211,6 +223,14 @@ let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, remotePor
 let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
     if let tls { transfer(context)?.way.notes = CurlTLSNotes(begunWith: tls) }
     return Int32(PULSE_CURLE_OK)
+}
+
+let curlListen: pulse_curl_debug_callback = { _, kind, bytes, count, context in
+    // CURLINFO_TEXT. The rest is what is sent and received.
+    guard kind == 0 else { return 0 }
+    let text = UnsafeRawBufferPointer(start: bytes, count: count)
+    if CurlTransfer.announcesResend(text) { transfer(context)?.willSendAgain(text) }
+    return 0
 }
 
 let curlOpenSocket: pulse_curl_opensocket_callback = { context, _, address in

@@ -39,10 +39,13 @@ extension CurlTransfer {
         if library.hasPrerequest {
             setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
             set(PULSE_CURLOPT_PREREQDATA, context)
-        } else if !request.mayBeResent {
-            // Without a callback before each sending, only a new connection is sure not to make libcurl repeat the
-            // request.
+        } else if !request.mayBeResent || request.needsNewConnection {
             set(PULSE_CURLOPT_FRESH_CONNECT, 1)
+        } else {
+            // Without a callback before each sending, its log tells that it is about to repeat the request.
+            set(PULSE_CURLOPT_VERBOSE, 1)
+            setFunction(PULSE_CURLOPT_DEBUGFUNCTION, curlListen)
+            set(PULSE_CURLOPT_DEBUGDATA, context)
         }
         if let path = request.unixSocketPath {
             try demand("unix-domain sockets", set(PULSE_CURLOPT_UNIX_SOCKET_PATH, path))
@@ -161,6 +164,7 @@ extension CurlTransfer {
     private func setTLS() throws {
         // Better wait for a connection that turns out to take many requests than open one more.
         set(PULSE_CURLOPT_PIPEWAIT, 1)
+        if request.needsHTTP1 { set(PULSE_CURLOPT_HTTP_VERSION, PULSE_CURL_HTTP_VERSION_1_1) }
         let tls = request.tls
         let version = tls.minimumVersion == .tls13 ? PULSE_CURL_SSLVERSION_TLSv1_3 : PULSE_CURL_SSLVERSION_TLSv1_2
         try demand("a minimum version of TLS", set(PULSE_CURLOPT_SSLVERSION, version))

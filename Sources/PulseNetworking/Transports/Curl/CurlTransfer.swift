@@ -69,6 +69,11 @@ final class CurlTransfer: @unchecked Sendable {
         /// Whether the connection that libcurl took up again cannot be used, and nothing has been sent.
         var needsAnotherConnection = false
         var sendCount = 0
+        /// Whether the connection was not made for this request, and whether it takes several at a time.
+        var isReused = false
+        var isMultiplexed = false
+        /// Whether libcurl has told that the server refused to process the request.
+        var isRefused = false
         var connectedAt: TimeInterval?
         var bodyOffset = 0
         var requestSentAt: TimeInterval?
@@ -145,7 +150,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Whether anything of the request can have left.
-    private var mayHaveSent: Bool {
+    var mayHaveSent: Bool {
         library.hasPrerequest
             ? way.sendCount > 0 : pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T)) > 0
     }
@@ -181,6 +186,10 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Called when libcurl wants a socket; false ends the transfer.
     func willOpenSocket(family: Int32) -> Bool {
+        guard !mayHaveSent, !way.isRefused else {
+            refuseResend()
+            return false
+        }
         way.hasSocket = true
         if family == AF_INET { way.hasTriedIPv4 = true }
         if family == AF_INET6 { way.hasTriedIPv6 = true }

@@ -16,6 +16,8 @@ struct AnswerFraming {
     private(set) var status = 0
     private(set) var isVersion10 = false
     private(set) var contentCoding = ""
+    /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
+    private(set) var idleLimit: TimeInterval?
     private var lengths = ContentLengths()
     private var transferCoding: String?
     private var closes = false
@@ -69,6 +71,8 @@ struct AnswerFraming {
                     rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end + 1))
                 }
             }
+        case UInt8(ascii: "K"), UInt8(ascii: "k"):
+            idleLimit = KeepAliveTimeout.seconds(in: line) ?? idleLimit
         case UInt8(ascii: "T"), UInt8(ascii: "t"):
             guard line.isField("transfer-encoding", colon) else { return }
             mayNotFold = true

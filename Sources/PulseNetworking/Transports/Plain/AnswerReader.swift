@@ -60,6 +60,9 @@ struct AnswerReader {
 
     var isVersion10: Bool { framing.isVersion10 }
 
+    /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
+    var idleLimit: TimeInterval? { framing.idleLimit }
+
     /// Takes what has come. Throws ``Malformed``, or what ``AnswerBody`` throws.
     mutating func read(_ bytes: UnsafeRawBufferPointer) throws {
         if !bytes.isEmpty { hasBegun = true }

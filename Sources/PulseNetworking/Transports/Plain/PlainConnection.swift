@@ -56,6 +56,8 @@ final class PlainConnection: Sendable {
         var arrival: Arrival?
         /// Whether the loop is told each time that something comes.
         var isWatched = false
+        /// For how many seconds the server keeps it while it is idle, as far as it has said so.
+        var idleLimit = TimeInterval.infinity
 
         mutating func takeWaiter() -> Waiter? {
             defer { (waiter, deadline, outgoing) = (nil, .infinity, nil) }
@@ -98,12 +100,18 @@ final class PlainConnection: Sendable {
     }
 
     /// Ends the exchange, whose late cancel does not hit the next one; false if something else has ended it before.
-    func finish() -> Bool {
+    ///
+    /// - Parameter idleLimit: for how many seconds the server keeps the connection from now on, if it has said so.
+    func finish(idleLimit: TimeInterval? = nil) -> Bool {
         state.withLock { state in
             state.turn += 1
+            if let idleLimit { state.idleLimit = idleLimit }
             return state.end == nil
         }
     }
+
+    /// For how many seconds the server keeps it while it is idle; infinity if it has not said.
+    var idleLimit: TimeInterval { state.withLock { $0.idleLimit } }
 
     /// Whether it is open and has nothing to be read: what comes unasked answers no request.
     var isQuiet: Bool {

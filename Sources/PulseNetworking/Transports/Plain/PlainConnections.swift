@@ -17,6 +17,8 @@ final class PlainConnections: Sendable {
     fileprivate struct Resting {
         let connection: PlainConnection
         let since: TimeInterval
+        /// When the server closes it.
+        let end: TimeInterval
     }
 
     fileprivate struct State {
@@ -84,26 +86,46 @@ final class PlainConnections: Sendable {
         if underWay.wrappingSubtract(1, ordering: .relaxed).oldValue == 1 { haste.withLock { $0.note(seconds) } }
     }
 
-    /// A connection at rest, which is the caller's from now on; nil without one.
-    func take(_ origin: Origin, now: TimeInterval) throws -> PlainConnection? {
+    /// An idle connection, which is the caller's from now on; nil without one.
+    ///
+    /// - Parameter mayBeResent: whether the request for it goes out once more if the connection turns out stale. Else
+    ///   none is given that the server may be about to close.
+    func take(_ origin: Origin, now: TimeInterval, mayBeResent: Bool = false) throws -> PlainConnection? {
         var spent: [PlainConnection] = []
         defer { withExtendedLifetime(spent) {} }
         return try state.withLock { state in
             guard !state.isClosed else { throw CancellationError() }
             guard let index = state.resting.index(forKey: origin) else { return nil }
-            guard let last = state.resting.values[index].popLast() else {
-                state.resting.remove(at: index)
-                return nil
+            let margin = mayBeResent ? 0 : KeepAliveTimeout.margin
+            while let last = state.resting.values[index].popLast() {
+                state.restingCount -= 1
+                // The others have been idle for longer.
+                guard last.since > now - Self.restLimit else {
+                    spent += [last.connection] + state.takeIdle(at: index)
+                    break
+                }
+                guard now >= last.end - margin else {
+                    spent.forEach { state.drop($0) }
+                    return last.connection
+                }
+                spent.append(last.connection)
             }
-            state.restingCount -= 1
-            if last.since > now - Self.restLimit { return last.connection }
-            // The others have rested for longer.
-            spent = [last.connection] + state.resting.values[index].map(\.connection)
-            state.restingCount -= spent.count - 1
             state.resting.remove(at: index)
             spent.forEach { state.drop($0) }
             return nil
         }
+    }
+
+    /// Closes the idle connections to a server, one of whose connections turned out stale: they may be as dead.
+    func dropIdle(_ origin: Origin) {
+        let spent = state.withLock { state -> [PlainConnection] in
+            guard !state.isClosed, let index = state.resting.index(forKey: origin) else { return [] }
+            let spent = state.takeIdle(at: index)
+            state.resting.remove(at: index)
+            spent.forEach { state.drop($0) }
+            return spent
+        }
+        withExtendedLifetime(spent) {}
     }
 
     /// A new connection, which is the caller's.
@@ -121,9 +143,11 @@ final class PlainConnections: Sendable {
     /// Takes a connection back: for the next request, or to be closed.
     func giveBack(_ connection: PlainConnection, mayRest: Bool, now: TimeInterval) {
         var spent: [PlainConnection] = []
+        let idleLimit = mayRest ? connection.idleLimit : 0
         state.withLock { state in
             guard mayRest, !state.isClosed else { return state.drop(connection) }
-            state.resting[connection.origin, default: []].append(Resting(connection: connection, since: now))
+            let resting = Resting(connection: connection, since: now, end: now + idleLimit)
+            state.resting[connection.origin, default: []].append(resting)
             state.restingCount += 1
             state.nextSweep = min(state.nextSweep, now + Self.restLimit)
             guard now >= state.nextSweep || state.restingCount > limit else { return }
@@ -187,6 +211,16 @@ extension PlainConnections.State {
         guard !isClosed else { return }
         all[Int(connection.id)] = nil
         free.append(Int(connection.id))
+    }
+
+    /// Takes out all idle connections of an origin.
+    fileprivate mutating func takeIdle(
+        at index: Dictionary<Origin, [PlainConnections.Resting]>.Index
+    ) -> [PlainConnection] {
+        let idle = resting.values[index].map(\.connection)
+        resting.values[index] = []
+        restingCount -= idle.count
+        return idle
     }
 
     /// Takes out what has rested for too long, or is too much: the oldest of all, and then so many that not every

@@ -31,22 +31,17 @@ struct PlainExchange: Sendable {
         timings.queued = queuedAt - startedAt
         let manner = loop.plain.enter()
         defer { loop.plain.leave(seconds: pulse_monotonic_now() - queuedAt) }
-        while let connection = try loop.plain.take(origin, now: queuedAt) {
+        while !request.needsNewConnection,
+            let connection = try loop.plain.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
+        {
             // The loop looks itself, before it sends.
             guard manner == .crowded || connection.isQuiet else {
                 loop.plain.giveBack(connection, mayRest: false, now: queuedAt)
                 continue
             }
             timings.isConnectionReused = true
-            do {
-                if let response = try await exchange(over: connection, &timings, manner, isReused: true) {
-                    return response
-                }
-            } catch PlainConnection.End.stale {
-                continue
-            }
-            // Not over another one at rest: a server that dies of a request would get it as often as there are any.
-            break
+            // Nothing has left of a request whose connection was found dead: then it goes over another one.
+            if let response = try await exchange(over: connection, &timings, manner, isReused: true) { return response }
         }
         let made = try await loop.connect(
             to: outgoing.server, for: request, id: id, queued: pulse_monotonic_now() - startedAt)
@@ -60,8 +55,7 @@ struct PlainExchange: Sendable {
         return response
     }
 
-    /// Nil if a connection that was used before turned out to be dead, and the request may go over another one. Throws
-    /// ``PlainConnection/End/stale`` if it was so before the request has left.
+    /// Nil if a connection that was used before turned out to be dead before a byte of the request has left.
     private func exchange(
         over connection: PlainConnection, _ timings: inout TransferTimings, _ manner: PlainConnections.Manner,
         isReused: Bool
@@ -80,7 +74,7 @@ struct PlainExchange: Sendable {
             outcome = .failure(error)
         }
         let now = pulse_monotonic_now()
-        let isUnharmed = connection.finish()
+        let isUnharmed = connection.finish(idleLimit: course.reader.idleLimit)
         let mayRest = isUnharmed && course.isWhole && course.reader.keepsConnection
         loop.plain.giveBack(connection, mayRest: mayRest, now: now)
         switch outcome {
@@ -220,7 +214,8 @@ struct PlainExchange: Sendable {
             timings: timings, isTruncated: false)
     }
 
-    /// What an error means; nil if the request may go over another connection.
+    /// What an error means; nil if nothing has left over a connection that was used before, so that another one can take
+    /// its place.
     private func failure(_ error: any Error, _ course: Course) -> (any Error)? {
         let phase: PulseError.Phase =
             course.reader.hasBegun ? .responseStarted : course.sentCount > 0 ? .maybeSent : .beforeSend
@@ -233,12 +228,17 @@ struct PlainExchange: Sendable {
             return TransportFailure(code: .resourceUnavailable, phase: phase)
         case PlainConnection.End.timedOut:
             return TransportFailure(code: .timedOut, phase: phase)
+        case PlainConnection.End.stale:
+            return nil
         case let broken as PlainConnection.Broken:
-            // The server closed it as the request was on its way, or a router had forgotten it.
-            let mayGoOn = phase == .beforeSend || phase == .maybeSent && request.mayBeResent
-            if course.isReused, mayGoOn { return nil }
+            if course.isReused, phase == .beforeSend { return nil }
+            // The server closed it as the request was on its way, or a router had forgotten it. Whether the request goes
+            // out again is decided where plugins and events see it.
+            let isStale = course.isReused && phase == .maybeSent
+            if isStale { loop.plain.dropIdle(origin) }
             let cause = broken.number == 0 ? nil : POSIXErrorCode(rawValue: broken.number).map { POSIXError($0) }
-            return TransportFailure(code: .networkConnectionLost, phase: phase, underlying: cause)
+            return TransportFailure(
+                code: .networkConnectionLost, phase: phase, underlying: cause, isStaleConnection: isStale)
         default:
             return error
         }

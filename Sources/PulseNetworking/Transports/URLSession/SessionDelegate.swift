@@ -183,6 +183,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         let hasSent = metrics.transactionMetrics.contains { $0.requestStartDate != nil }
         let exchange = state.withLock { state in
             state.exchanges[ObjectIdentifier(task)]?.hasSent = hasSent
+            state.exchanges[ObjectIdentifier(task)]?.isReused = last.isReusedConnection
             return state.exchanges[ObjectIdentifier(task)]
         }
         exchange?.timings.withLock { $0 = TransferTimings(last) }

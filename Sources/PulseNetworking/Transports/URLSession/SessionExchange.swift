@@ -37,6 +37,8 @@ struct SessionExchange: Sendable {
     let timings: Locked<TransferTimings?>
     /// Whether a transaction has begun to send, by the same measurement.
     var hasSent = false
+    /// Whether its last transaction had a connection that was used before, by the same measurement.
+    var isReused = false
 
     // Of a streamed body: what the pipe did not take, and the end behind it.
     var pending = Data()
@@ -90,7 +92,7 @@ struct SessionExchange: Sendable {
     }
 
     func meaning(of error: any Error) -> any Error {
-        TransportFailure.meaning(of: error, hasSent: hasSent, hasAnswer: response != nil)
+        TransportFailure.meaning(of: error, hasSent: hasSent, hasAnswer: response != nil, isReused: isReused)
     }
 
     /// Nil without a head.

@@ -4,7 +4,7 @@ import PulseCore
 
 extension TransportFailure {
     /// What an error that `URLSession` reports means, and how far the request had got.
-    static func meaning(of error: any Error, hasSent: Bool, hasAnswer: Bool) -> any Error {
+    static func meaning(of error: any Error, hasSent: Bool, hasAnswer: Bool, isReused: Bool = false) -> any Error {
         if !hasAnswer, let refusal = ProxyRefusal(error) { return PulseError.proxyRefused(refusal) }
         guard let error = error as? URLError else {
             // CFNetwork tells of a socket that iOS took away in the background, or of a proxy, in a domain of its own.
@@ -20,7 +20,9 @@ extension TransportFailure {
         // The code alone may mislead: an error of TLS can also come in the middle of an answer.
         let phase: PulseError.Phase =
             hasAnswer ? .responseStarted : isBeforeSend && !hasSent ? .beforeSend : .maybeSent
-        return TransportFailure(code: code, phase: phase, underlying: error)
+        return TransportFailure(
+            code: code, phase: phase, underlying: error,
+            isStaleConnection: isReused && code == .networkConnectionLost && phase == .maybeSent)
     }
 }
 

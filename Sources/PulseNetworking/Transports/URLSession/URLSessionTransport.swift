@@ -145,9 +145,9 @@ public final class URLSessionTransport: Transport {
     // MARK: Sessions
 
     /// The shared session. A request that must not be repeated gets a session of its own where the engine would repeat
-    /// it on a kept-alive connection that died.
+    /// it on a kept-alive connection that died, and so does one that needs a new connection.
     private func session(for request: TransportRequest) -> SessionLease {
-        if Self.repeatsOnDeadConnections, !request.mayBeResent { return newSession() }
+        if request.needsNewConnection || Self.repeatsOnDeadConnections && !request.mayBeResent { return newSession() }
         return shared.withLock { shared in
             let session = shared ?? newSession()
             shared = session

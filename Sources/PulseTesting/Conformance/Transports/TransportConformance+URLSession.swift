@@ -32,6 +32,8 @@ extension TransportConformance {
 
     #if canImport(FoundationNetworking)
     private static let collectsHeaders = "Foundation collects what belongs to a head without a limit, in memory"
+    private static let sendsAgain =
+        "libcurl sends it again by itself, up to five times, and Foundation has no way to stop it: unseen by the client"
     private static let endsTheProcess = "**ends the process** (NativeProtocol.swift:240, no response)"
 
     /// Measured with Swift 6.3.1 over libcurl 7.88.
@@ -51,6 +53,12 @@ extension TransportConformance {
             "libcurl leaves them in the connection, where the next answer is looked for: `badServerResponse`",
         "what a server sends unasked answers no request":
             "libcurl does not look at a connection that it takes up again: the next request gets it as its answer",
+        "GET whose kept-alive connection is closed arrives once, and fails as stale": sendsAgain,
+        "GET whose kept-alive connection is reset arrives once, and fails as stale": sendsAgain,
+        "a POST with an idempotency key whose kept-alive connection is closed arrives once, and fails as stale":
+            sendsAgain,
+        "a POST with an idempotency key whose kept-alive connection is reset arrives once, and fails as stale":
+            sendsAgain,
         "an endless body with the greatest length of 64 bits is cut at the limit":
             "**ends the process**: Foundation has the length as a Double, which is then too large for an Int64",
         "a server that sends without end holds up nobody else":

@@ -38,10 +38,10 @@ struct PlainConnectionsTests {
         origin = try #require(URL(string: "http://a.test").flatMap { Origin($0) })
     }
 
-    private func rest(_ pair: Pair, since now: TimeInterval) throws {
+    private func rest(_ pair: Pair, since now: TimeInterval, idleLimit: TimeInterval? = nil) throws {
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = connection.begin()
-        _ = connection.finish()
+        _ = connection.finish(idleLimit: idleLimit)
         connections.giveBack(connection, mayRest: true, now: now)
     }
 
@@ -61,6 +61,44 @@ struct PlainConnectionsTests {
         try rest(pairs[1], since: 1)
         #expect(try connections.take(origin, now: 200) == nil)
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
+    }
+
+    /// One that is about to be closed makes way for the one below it, which is kept for longer.
+    @Test(
+        arguments: [
+            (13.9, true, 1), (14, true, 0), (12.9, false, 1), (13, false, 0), (99, true, 0), (99.5, false, nil),
+        ] as [(TimeInterval, Bool, Int?)])
+    func aConnectionThatItsServerMayBeAboutToCloseIsNotGiven(
+        now: TimeInterval, mayBeResent: Bool, expected: Int?
+    ) throws {
+        let pairs = try [Pair(), Pair()]
+        try rest(pairs[0], since: 0.25, idleLimit: 100)
+        try rest(pairs[1], since: 4, idleLimit: 10)
+        let taken = try connections.take(origin, now: now, mayBeResent: mayBeResent)
+        #expect((taken == nil) == (expected == nil))
+        _ = taken?.send([7])
+        #expect(pairs[1].isOpen == false)
+        #expect(pairs[0].isOpen == (expected == 1))
+    }
+
+    @Test func theIdleLimitIsTheLastThatTheServerTold() throws {
+        let pair = try Pair()
+        let connection = try connections.add(pair.near, origin, remoteAddress: nil)
+        #expect(connection.idleLimit == .infinity)
+        for (told, known) in [(5, 5), (nil, 5), (9, 9)] as [(TimeInterval?, TimeInterval)] {
+            _ = connection.begin()
+            _ = connection.finish(idleLimit: told)
+            #expect(connection.idleLimit == known)
+        }
+    }
+
+    @Test func idleConnectionsAreClosedWhereOneTurnedOutStale() throws {
+        let pairs = try [Pair(), Pair()]
+        for pair in pairs { try rest(pair, since: 1) }
+        connections.dropIdle(origin)
+        #expect(!pairs[0].isOpen && !pairs[1].isOpen)
+        #expect(try connections.take(origin, now: 2) == nil)
+        connections.dropIdle(origin)
     }
 
     @Test func numbersOfConnectionsThatAreGoneAreUsedAgain() throws {

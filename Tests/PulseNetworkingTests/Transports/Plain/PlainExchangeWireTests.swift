@@ -15,40 +15,67 @@ struct PlainExchangeWireTests {
             mayBeResent: true)
     }
 
-    @Test func aConnectionThatDiesUnderARequestThatMayBeResentIsReplaced() async throws {
-        try await MockServer.run { server in
-            server.fallback { request in
-                request.path == "/second" && request.connection == 0 ? .unanswered : .text(request.path)
-            }
-            let transport = CurlTransport()
-            _ = try await transport.send(Self.request("first", server))
-            let second = try await transport.send(Self.request("second", server))
-            #expect(second.data == Data("/second".utf8))
-            #expect(second.timings?.isConnectionReused == false)
-            #expect(server.requests.map(\.connection) == [0, 0, 1])
-            await transport.shutdown()
-        }
-    }
-
-    @Test func aServerThatDiesOfARequestGetsItTwiceHoweverManyConnectionsThereAre() async throws {
+    /// Whatever the client would do with it: that is decided above.
+    @Test(arguments: [0, 4], [false, true])
+    func aRequestWhoseConnectionDiesIsSentOnce(few: Int, mayBeResent: Bool) async throws {
         try await MockServer.run { server in
             server.fallback { request in
                 guard request.path != "/deadly" else { return .unanswered }
                 // All three are under way at a time.
-                _ = try? await server.wait { $0.requests.count == 3 }
+                _ = try? await server.wait { $0.requests.count >= 3 }
                 return .text("well")
             }
-            let transport = CurlTransport()
+            let transport = CurlTransport(64, library: .system, few: few)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<3 { group.addTask { _ = try await transport.send(Self.request("well", server)) } }
                 try await group.waitForAll()
             }
+            var deadly = Self.request("deadly", server)
+            deadly.mayBeResent = mayBeResent
+            await #expect {
+                try await transport.send(deadly)
+            } throws: {
+                let failure = $0 as? TransportFailure
+                return failure?.phase == .maybeSent && failure?.isStaleConnection == true
+            }
+            #expect(server.requests.filter { $0.path == "/deadly" }.count == 1)
+            // The other two may be as dead.
+            let later = try await transport.send(Self.request("well", server))
+            #expect(later.timings?.isConnectionReused == false)
+            await transport.shutdown()
+        }
+    }
+
+    /// The connection was made for the request, so that it is not the connection that was stale.
+    @Test(arguments: [0, 4])
+    func aNewConnectionThatDiesIsNotStale(few: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .unanswered }
+            let transport = CurlTransport(64, library: .system, few: few)
             await #expect {
                 try await transport.send(Self.request("deadly", server))
             } throws: {
-                ($0 as? TransportFailure)?.phase == .maybeSent
+                let failure = $0 as? TransportFailure
+                return failure?.code == .networkConnectionLost && failure?.isStaleConnection == false
             }
-            #expect(server.requests.filter { $0.path == "/deadly" }.count == 2)
+            await transport.shutdown()
+        }
+    }
+
+    @Test(arguments: [0, 4])
+    func anAnswerThatHasBegunIsNoSignOfAStaleConnection(few: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                request.path == "/cut" ? .text("0123456789").truncated(after: 3) : .text("well")
+            }
+            let transport = CurlTransport(64, library: .system, few: few)
+            _ = try await transport.send(Self.request("well", server))
+            await #expect {
+                try await transport.send(Self.request("cut", server))
+            } throws: {
+                let failure = $0 as? TransportFailure
+                return failure?.phase == .responseStarted && failure?.isStaleConnection == false
+            }
             await transport.shutdown()
         }
     }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// How long a server keeps an idle connection open, by its `Keep-Alive: timeout=n` (RFC 2068, section 19.7.1.1).
+enum KeepAliveTimeout {
+    /// What may be wrong about the time since the server began to count, in seconds: its response was on the way, and so
+    /// is the request.
+    static let margin: TimeInterval = 1
+
+    /// The seconds that a field line tells, with or without its end; nil for another field or one without them.
+    static func seconds(in line: UnsafeRawBufferPointer) -> TimeInterval? {
+        // Most lines are told apart by their first letter.
+        guard let first = line.first, first.asciiLowercased == UInt8(ascii: "k"),
+            let colon = line.place(of: UInt8(ascii: ":"))
+        else { return nil }
+        let text = String(decoding: line, as: UTF8.self).asciiLowercased
+        guard text.utf8.prefix(colon).elementsEqual("keep-alive".utf8) else { return nil }
+        let parameters = text.utf8.dropFirst(colon + 1).split(separator: UInt8(ascii: ","))
+        for parameter in parameters {
+            let parts = parameter.split(separator: UInt8(ascii: "="), omittingEmptySubsequences: false)
+            guard parts.count == 2, String(parts[0])?.trimmingCharacters(in: .whitespacesAndNewlines) == "timeout"
+            else { continue }
+            let digits = String(parts[1])?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+            guard !digits.isEmpty, digits.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+            // More than anybody waits, and no trap.
+            return TimeInterval(digits.utf8.count > 9 ? 999_999_999 : Int(digits) ?? 0)
+        }
+        return nil
+    }
+}
+#endif

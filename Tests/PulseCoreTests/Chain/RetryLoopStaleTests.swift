@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+
+import PulseTesting
+import Testing
+
+@testable import PulseCore
+
+/// A request whose kept-alive connection turned out stale goes out once more at once, and is an attempt like any other.
+@Suite(.timeLimit(.minutes(5)))
+struct RetryLoopStaleTests {
+    private typealias Outcome = ChainUnderTest.Outcome
+
+    private static let stale = Outcome.failure(
+        TransportFailure(code: .networkConnectionLost, phase: .maybeSent, isStaleConnection: true))
+    private static let refused = Outcome.failure(
+        TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true))
+    private static let lost = Outcome.failure(TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
+
+    /// Waits of 1, 2, 4 … seconds.
+    private let policy = RetryPolicy(backoffStrategy: .exponential(base: 1, maxDelay: 64))
+
+    private func policy(attempts: Int) -> RetryPolicy {
+        var policy = policy
+        policy.maxAttempts = attempts
+        return policy
+    }
+
+    // MARK: How often
+
+    /// What the wire gives, the attempts of the policy, the waits, and which of the requests follow a stale connection.
+    @Test(
+        arguments: [
+            ([stale, .success(.sample())], 3, [], "-+"),
+            ([refused, .success(.sample())], 3, [], "-+"),
+            ([stale, .success(.sample())], 2, [], "-+"),
+            // It counts for no attempt of the policy.
+            ([stale, .success(.sample(503))], 3, [1, 2], "-+--"),
+            ([stale, lost], 2, [1], "-+-"),
+            // A second one in a row is a failure like any other, and so is a loss with a new connection.
+            ([stale], 3, [1, 2], "-+-+-+"),
+            ([stale, stale, .success(.sample())], 3, [1], "-+-"),
+            ([stale, lost, .success(.sample())], 3, [1], "-+-"),
+            // Once for each attempt of the policy.
+            ([.success(.sample(503)), stale, .success(.sample())], 3, [1], "--+"),
+            ([stale, .success(.sample(503)), stale, .success(.sample())], 3, [1], "-+-+"),
+            ([lost, stale, .success(.sample())], 2, [1], "--+"),
+        ] as [([Outcome], Int, [TimeInterval], String)])
+    private func isSentOnceMoreAfterEachAttempt(
+        outcomes: [Outcome], attempts: Int, waits: [TimeInterval], resends: String
+    ) async throws {
+        let chain = ChainUnderTest(outcomes)
+        _ = await chain.run(try request(), through: chain.links(configured: policy(attempts: attempts)))
+        #expect(chain.sent.map { $0.context.isResend ? "+" : "-" }.joined() == resends)
+        #expect(chain.clock.sleeps == waits)
+        let numbers = Array(1...resends.count)
+        #expect(chain.sent.map(\.context.attempt) == numbers)
+        #expect(chain.sent.map(\.context.wireAttempt) == numbers)
+        // The transport knows which of them the client would send again.
+        #expect(chain.sent.map(\.context.isResentIfStale) == resends.map { $0 == "-" })
+    }
+
+    @Test(arguments: [1, 0, -3])
+    func aPolicyOfOneAttemptSendsOnce(attempts: Int) async throws {
+        for outcome in [Self.stale, Self.refused] {
+            let chain = ChainUnderTest([outcome, .success(.sample())])
+            let result = await chain.run(try request(), through: chain.links(configured: policy(attempts: attempts)))
+            #expect(result.error?.isStaleConnection == true)
+            #expect(chain.sent.map(\.context.isResentIfStale) == [false])
+            #expect(chain.events.all.isEmpty)
+        }
+        let never = ChainUnderTest([Self.stale, .success(.sample())])
+        _ = await never.run(try request(), through: never.links(retry: .never, configured: policy))
+        #expect(never.sent.count == 1)
+    }
+
+    /// Whichever of the two ways the loop has been put there by.
+    @Test(arguments: [false, true])
+    func thePluginsLoopDoesTheSame(isPlugin: Bool) async throws {
+        let chain = ChainUnderTest([Self.stale, .success(.sample())])
+        let links = isPlugin ? chain.links([RetryLoop(policy)]) : chain.links(configured: policy)
+        #expect(await chain.run(try request(), through: links).status == 200)
+        #expect(chain.sent.map(\.context.isResentIfStale) == [true, false])
+    }
+
+    // MARK: Which requests
+
+    @Test(arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace, .query, .post, .patch])
+    func onlyARequestThatMayBeRepeatedIsSentOnceMore(method: HTTPMethod) async throws {
+        for (outcome, key, isRepeated) in [
+            (Self.stale, nil, method.isIdempotent), (Self.stale, "k", true), (Self.refused, nil, true),
+        ] as [(Outcome, String?, Bool)] {
+            let chain = ChainUnderTest([outcome, .success(.sample())])
+            let headers = key.map { ["Idempotency-Key": $0] } ?? [:]
+            let request = try request(method, headers: headers)
+            _ = await chain.run(request, through: chain.links(configured: policy))
+            #expect(chain.sent.count == (isRepeated ? 2 : 1), "\(method) \(outcome) \(key ?? "")")
+        }
+    }
+
+    @Test func aBodyThatCanBeSentOnceIsNotSentAgain() async throws {
+        let body = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        for outcome in [Self.stale, Self.refused] {
+            let chain = ChainUnderTest([outcome, .success(.sample())])
+            let request = try request(.put)
+            let context = chain.context(for: request, body: body)
+            _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+            #expect(chain.sent.count == 1)
+        }
+    }
+
+    @Test func aRefusalBeforeDoesNotMakeARequestUnsentThatHasLeftSince() async throws {
+        let chain = ChainUnderTest([Self.refused, Self.lost, .success(.sample())])
+        _ = await chain.run(try request(.post), through: chain.links(configured: policy))
+        #expect(chain.sent.count == 2)
+    }
+
+    // MARK: What it needs
+
+    @Test func itNeitherNeedsNorTakesBudget() async throws {
+        let request = try request()
+        let chain = ChainUnderTest([Self.stale, .success(.sample(503))])
+        let context = chain.context(for: request)
+        let budgets = context.call.environment.retryBudgets
+        for _ in 0..<30 { #expect(budgets.takeRetry(of: context.host, at: 0)) }
+        #expect(await chain.run(request, in: context, through: chain.links(configured: policy)).status == 503)
+        #expect(chain.sent.count == 2, "a retry has none")
+
+        let free = ChainUnderTest([Self.stale, .success(.sample())])
+        let other = free.context(for: request)
+        _ = await free.run(request, in: other, through: free.links(configured: policy))
+        let granted = (0..<40).count { _ in other.call.environment.retryBudgets.takeRetry(of: other.host, at: 0) }
+        #expect(granted == 30)
+    }
+
+    @Test func noJudgeIsAskedAboutIt() async throws {
+        struct Never: RetryDecider {
+            func delay(
+                after failure: PulseError, attempt: Int, proposed: TimeInterval?, in context: PluginContext
+            ) -> TimeInterval? { nil }
+        }
+        var judged = policy
+        judged.decider = Never()
+        for loop in [RetryLoop(judged), RetryLoop(policy) { _ in false }] {
+            let chain = ChainUnderTest([Self.stale, .success(.sample(503))])
+            #expect(await chain.run(try request(), through: chain.links([loop])).status == 503)
+            #expect(chain.sent.count == 2)
+        }
+    }
+
+    @Test func notAfterTheDeadline() async throws {
+        let chain = ChainUnderTest([Self.stale, .success(.sample())])
+        let request = try request()
+        let context = chain.context(for: request, deadline: 0)
+        let result = await chain.run(request, in: context, through: chain.links(configured: policy))
+        #expect(result.error?.isStaleConnection == true)
+        #expect(chain.sent.count == 1)
+    }
+
+    // MARK: What is seen of it
+
+    @Test func pluginsOfAnAttemptRunAgain() async throws {
+        let trace = Trace()
+        let chain = ChainUnderTest([Self.stale, .success(.sample())])
+        let plugins = [TracingPlugin("call", .call, trace), TracingPlugin("attempt", .attempt, trace)]
+        _ = await chain.run(try request(), through: chain.links(plugins, configured: policy))
+        #expect(trace.all.filter { $0 == "prepare attempt" }.count == 2)
+        #expect(trace.all.filter { $0 == "prepare call" }.count == 1)
+    }
+
+    @Test func eventsTellOfItAsOfARetry() async throws {
+        let chain = ChainUnderTest([Self.stale, .success(.sample(503)), .success(.sample())])
+        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        let told = chain.events.all.compactMap { event -> String? in
+            guard case .requestRetrying(let call, let error, let attempt) = event else { return nil }
+            return "\(attempt) in \(call.retryDelay) after \(call.attempt) \(error.kind)"
+        }
+        #expect(told == ["2 in 0.0 after 1 transport", "3 in 1.0 after 2 http"])
+    }
+
+    @Test func anExhaustedPolicyCountsAllThatWereSent() async throws {
+        var policy = policy(attempts: 2)
+        policy.reportsExhaustion = true
+        let chain = ChainUnderTest([Self.stale, Self.lost])
+        let error = await chain.run(try request(), through: chain.links(configured: policy)).error
+        guard case .retryExhausted(let last, attempts: 3) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!last.isStaleConnection)
+    }
+}
