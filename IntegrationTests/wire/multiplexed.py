@@ -6,6 +6,7 @@ A path is `/ACTIONS/NAME?times=N`. The first N requests (1 by default) to a name
 commas; later ones are answered with 200:
 
 answer, head     the whole response, or only its head
+pause            a moment, in which what came before is read
 failed           RST_STREAM with INTERNAL_ERROR
 refused          RST_STREAM with REFUSED_STREAM
 downgrade        RST_STREAM with HTTP_1_1_REQUIRED
@@ -58,7 +59,7 @@ class Multiplexed:
                     connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 elif isinstance(event, h2.events.StreamEnded):
                     fields = requests.pop(event.stream_id)
-                    if not self.answer(connection, writer, event.stream_id, fields, number):
+                    if not await self.answer(connection, writer, event.stream_id, fields, number):
                         return
             writer.write(connection.data_to_send())
             await writer.drain()
@@ -71,13 +72,17 @@ class Multiplexed:
         times = int(parse_qs(url.query).get("times", ["1"])[0])
         return actions.split(",") if before < times else ["answer"]
 
-    def answer(self, connection, writer, stream, fields, number):
+    async def answer(self, connection, writer, stream, fields, number):
         """Performs the actions; false if the connection has ended with them."""
         for action in self.note(fields[":method"], fields[":path"], number, "h2"):
             if action in CODES:
                 connection.reset_stream(stream, CODES[action])
             elif action == "away":
                 connection.close_connection(last_stream_id=max(0, stream - 2))
+            elif action == "pause":
+                writer.write(connection.data_to_send())
+                await writer.drain()
+                await asyncio.sleep(0.1)
             elif action in ("head", "answer"):
                 body = b"response"
                 connection.send_headers(stream, [(":status", "200"), ("content-length", str(len(body)))])

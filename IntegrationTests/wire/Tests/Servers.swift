@@ -23,6 +23,8 @@ enum Servers {
         case lockedProxy = "locked_proxy"
         case lockedSocks = "locked_socks"
         case hangingProxy = "hanging_proxy"
+        /// An HTTP/2 server that ends requests as a test asks for.
+        case multiplexed
         /// Nobody listens there.
         case refusing
     }
@@ -159,6 +161,11 @@ final class Recorder: EventSink {
 
     var isActive: Bool { true }
     func emit(_ event: NetworkEvent) { lock.withLock { recorded.append(event) } }
+
+    /// The number of requests that were told of as sent.
+    var attempts: Int {
+        lock.withLock { recorded }.count { if case .attemptStarted = $0 { true } else { false } }
+    }
 
     /// The hosts and keys of all failed pins.
     var unpinned: [(host: String, seen: [String])] {
