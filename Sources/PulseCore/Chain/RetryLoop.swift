@@ -156,9 +156,10 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         return .retry(after: delay)
     }
 
-    /// Whether the failure was that of a connection which had carried others before. Nothing is known against the server:
-    /// so it is neither waited for, nor is there need of the budget, which spares a server that fails. It follows each
-    /// attempt of the policy once: a server that ends every connection does not get a request without end.
+    /// Whether the request goes out once more because its connection had carried others before. Nothing is known
+    /// against the server: so it is neither waited for, nor is there need of the budget, which spares a server that
+    /// fails. It follows each attempt of the policy once: a server that ends every connection does not get a request
+    /// without end.
     private func mayResend(after failure: PulseError, _ course: Course, in context: PluginContext) -> Bool {
         resends && failure.isStaleConnection && !course.isResend
             && context.clock.uptime < context.deadline ?? .infinity

@@ -6,8 +6,8 @@
 /// or it has an `Idempotency-Key`, or nothing of it was sent; and its body can be sent again.
 ///
 /// A policy of more than one attempt also sends a request once more at once whose connection turned out stale
-/// (``PulseError/isStaleConnection``), after each of its attempts once at most. It is an attempt that plugins and events
-/// see, and neither counts for ``maxAttempts`` nor needs the budget; no ``decider`` is asked about it.
+/// (``PulseError/isStaleConnection``), after each of its attempts once at most. It is an attempt that plugins and
+/// events see, and neither counts for ``maxAttempts`` nor needs the budget; no ``decider`` is asked about it.
 ///
 /// And whatever the policy, the retries to one host are at most 20 % of the client's calls to it in the last 10
 /// seconds, though 30 in any 10 seconds are always allowed.

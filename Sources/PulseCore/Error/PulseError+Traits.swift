@@ -75,8 +75,8 @@ extension PulseError {
         }
     }
 
-    /// Whether the request was lost with a connection that had carried others before: the connection ended before a byte
-    /// of the response came, or an HTTP/2 server refused to process the request on it, and then ``phase`` is
+    /// Whether the request was lost with a connection that had carried others before: the connection ended before a
+    /// byte of the response came, or an HTTP/2 server refused to process the request on it, and then ``phase`` is
     /// ``Phase/beforeSend``.
     ///
     /// It says little about the server. The retry loop sends such a request once more at once if it may be repeated,

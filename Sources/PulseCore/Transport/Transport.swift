@@ -4,8 +4,8 @@
 ///
 /// A transport does not retry, follow redirects, cache, keep cookies, decode values or judge statuses; it does undo the
 /// content coding. Nor does it let its engine send a request twice: a kept-alive connection that ends before a byte of
-/// the response is a failure with ``TransportFailure/isStaleConnection``. A connection that is found closed before a byte
-/// of the request left may be replaced. Cancelling the task cancels the wire at once. If the wire fails it throws
+/// the response is a failure with ``TransportFailure/isStaleConnection``. A connection that is found closed before a
+/// byte of the request left may be replaced. Cancelling the task cancels the wire at once. If the wire fails it throws
 /// ``TransportFailure``, which says how far the request got.
 public protocol Transport: Sendable {
     /// The policies of a request that the transport can enforce; none by default. A request that needs more is refused

@@ -5,8 +5,8 @@ import PulseCore
 
 /// How long a server keeps an idle connection open, by its `Keep-Alive: timeout=n` (RFC 2068, section 19.7.1.1).
 enum KeepAliveTimeout {
-    /// What may be wrong about the time since the server began to count, in seconds: its response was on the way, and so
-    /// is the request.
+    /// By how many seconds the server may have begun to count earlier: its response was on the way, and so is the
+    /// request.
     static let margin: TimeInterval = 1
 
     /// The seconds that a field line tells, with or without its end; nil for another field or one without them.

@@ -16,13 +16,13 @@ import Testing
 struct StaleConnectionWireTests {
     /// Who speaks HTTP, and who sends and reads.
     enum Engine: CaseIterable {
-        case plain, crowded, curl, oldestCurl
+        case plain, crowded, curl, oldestCurl, tls
 
         func transport() -> CurlTransport {
             switch self {
             case .plain: CurlTransport(64, library: .system)
             case .crowded: CurlTransport(64, library: .system, few: 0)
-            case .curl: CurlTransport(64, library: .system, leavesAllToCurl: true)
+            case .curl, .tls: CurlTransport(64, library: .system, leavesAllToCurl: true)
             case .oldestCurl: CurlTransport(64, library: .pretending(0x074400), leavesAllToCurl: true)
             }
         }
@@ -66,7 +66,7 @@ struct StaleConnectionWireTests {
         _ call: Call, over engine: Engine, ending end: End = .close, _ policy: RetryPolicy? = nil,
         plugins: [any PulsePlugin] = [], dies: @escaping @Sendable (_ index: Int) -> Bool = { $0 > 0 }
     ) async throws -> Seen {
-        try await MockServer.run { server in
+        try await MockServer.run(over: engine == .tls) { server, tls in
             server.fallback { request in
                 request.path == "/once" && dies(request.indexOnConnection) ? end.response : .text("response")
             }
@@ -75,7 +75,7 @@ struct StaleConnectionWireTests {
             let transport = engine.transport()
             let immediate = RetryPolicy(backoffStrategy: .immediate)
             let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(
+                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls).with(
                     \.retryPolicy, value: policy ?? immediate),
                 plugins: plugins, transport: transport, events: bus)
             let _: String = try await client.get("/warm")
@@ -180,7 +180,7 @@ struct StaleConnectionWireTests {
     /// The others may be as dead as the one that was.
     @Test(arguments: Engine.allCases)
     func theSecondRequestIsNotSentOverAnotherIdleConnection(engine: Engine) async throws {
-        try await MockServer.run { server in
+        try await MockServer.run(over: engine == .tls) { server, tls in
             server.fallback { request in
                 // All three are under way at a time.
                 if request.path == "/warm" { _ = try? await server.wait { $0.requests.count >= 3 } }
@@ -188,7 +188,8 @@ struct StaleConnectionWireTests {
             }
             let transport = engine.transport()
             let client = PulseClient(
-                configuration: .patient(with: server), transport: transport, events: PulseEventBus())
+                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls), transport: transport,
+                events: PulseEventBus())
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<3 { group.addTask { try await client.get("/warm") } }
                 try await group.waitForAll()

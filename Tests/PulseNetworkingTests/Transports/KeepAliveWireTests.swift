@@ -11,13 +11,13 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct KeepAliveWireTests {
     enum Engine: CaseIterable {
-        case plain, crowded, curl
+        case plain, crowded, curl, tls
 
         func transport() -> CurlTransport {
             switch self {
             case .plain: CurlTransport(64, library: .system)
             case .crowded: CurlTransport(64, library: .system, few: 0)
-            case .curl: CurlTransport(64, library: .system, leavesAllToCurl: true)
+            case .curl, .tls: CurlTransport(64, library: .system, leavesAllToCurl: true)
             }
         }
     }
@@ -32,11 +32,12 @@ struct KeepAliveWireTests {
             ("timeout=99999999999999999999", false, true),
         ] as [(String?, Bool, Bool)])
     func isHeeded(engine: Engine, rule: (value: String?, mayBeResent: Bool, isReused: Bool)) async throws {
-        try await MockServer.run { server in
+        try await MockServer.run(over: engine == .tls) { server, tls in
             server.fallback { _ in .text("response", headers: rule.value.map { ["keep-alive": $0] } ?? [:]) }
             let transport = engine.transport()
             let request = TransportRequest(
-                urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600, mayBeResent: rule.mayBeResent)
+                urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600, mayBeResent: rule.mayBeResent,
+                tls: tls)
             _ = try await transport.send(request)
             let second = try await transport.send(request)
             #expect(second.timings?.isConnectionReused == rule.isReused)

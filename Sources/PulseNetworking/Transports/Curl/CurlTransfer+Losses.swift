@@ -54,8 +54,8 @@ extension CurlTransfer {
     /// The result that libcurl has at hand when it is about to send a request again.
     private var wantedResend: Int32 { Int32(PULSE_CURLE_SEND_FAIL_REWIND) }
 
-    /// What libcurl 7.88 tells by its results, its texts and what it does. A text is one of this transfer: libcurl clears
-    /// it at the start and keeps the first.
+    /// What libcurl 7.88 tells by its results, its texts and what it does. A text is one of this transfer: libcurl
+    /// clears it at the start and keeps the first.
     private func loss(_ result: Int32) -> Loss {
         let text = String(cString: errorText)
         if way.isRefused { return .refused }

@@ -214,8 +214,8 @@ struct PlainExchange: Sendable {
             timings: timings, isTruncated: false)
     }
 
-    /// What an error means; nil if nothing has left over a connection that was used before, so that another one can take
-    /// its place.
+    /// What an error means; nil if nothing has left over a connection that was used before: another one can take its
+    /// place.
     private func failure(_ error: any Error, _ course: Course) -> (any Error)? {
         let phase: PulseError.Phase =
             course.reader.hasBegun ? .responseStarted : course.sentCount > 0 ? .maybeSent : .beforeSend
@@ -232,8 +232,8 @@ struct PlainExchange: Sendable {
             return nil
         case let broken as PlainConnection.Broken:
             if course.isReused, phase == .beforeSend { return nil }
-            // The server closed it as the request was on its way, or a router had forgotten it. Whether the request goes
-            // out again is decided where plugins and events see it.
+            // The server closed it as the request was on its way, or a router had forgotten it. Whether the request
+            // goes out again is decided where plugins and events see it.
             let isStale = course.isReused && phase == .maybeSent
             if isStale { loop.plain.dropIdle(origin) }
             let cause = broken.number == 0 ? nil : POSIXErrorCode(rawValue: broken.number).map { POSIXError($0) }
