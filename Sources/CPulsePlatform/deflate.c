@@ -9,21 +9,17 @@
 #include <stdlib.h>
 
 #include "curl_library.h"
-#include "zlib_abi.h"
+#include "zlib_table.h"
 
-static struct {
-#define PULSE_ZLIB_MEMBER(result, name, parameters) result(*name) parameters;
-    PULSE_ZLIB_FUNCTIONS(PULSE_ZLIB_MEMBER)
-#undef PULSE_ZLIB_MEMBER
-} zlib;
+struct pulse_zlib_table pulse_zlib;
 
 static bool is_loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #define PULSE_ZLIB_RESOLVE(result, name, parameters) \
-    *(void **)&zlib.name = pulse_curl_dependency(#name); \
-    if (zlib.name == NULL) return;
+    *(void **)&pulse_zlib.name = pulse_curl_dependency(#name); \
+    if (pulse_zlib.name == NULL) return;
     PULSE_ZLIB_FUNCTIONS(PULSE_ZLIB_RESOLVE)
 #undef PULSE_ZLIB_RESOLVE
     is_loaded = true;
@@ -38,15 +34,15 @@ struct pulse_deflate {
     struct pulse_zlib_stream zlib;
 };
 
-// Negative window bits mean no header, 16 more gzip's; 15 and 8 are the library's own window and memory.
-enum { RAW_WINDOW_BITS = -15, ZLIB_WINDOW_BITS = 15, GZIP_WINDOW_BITS = 15 + 16, MEMORY_LEVEL = 8 };
+// The library's own.
+enum { MEMORY_LEVEL = 8 };
 
 struct pulse_deflate *pulse_deflate_new(void) {
     struct pulse_deflate *stream = calloc(1, sizeof *stream);
     if (stream == NULL) return NULL;
-    int result = zlib.deflateInit2_(
-        &stream->zlib, PULSE_Z_DEFAULT_COMPRESSION, PULSE_Z_DEFLATED, RAW_WINDOW_BITS, MEMORY_LEVEL,
-        PULSE_Z_DEFAULT_STRATEGY, zlib.zlibVersion(), (int)sizeof stream->zlib);
+    int result = pulse_zlib.deflateInit2_(
+        &stream->zlib, PULSE_Z_DEFAULT_COMPRESSION, PULSE_Z_DEFLATED, PULSE_ZLIB_RAW, MEMORY_LEVEL,
+        PULSE_Z_DEFAULT_STRATEGY, pulse_zlib.zlibVersion(), (int)sizeof stream->zlib);
     if (result == PULSE_Z_OK) return stream;
     free(stream);
     return NULL;
@@ -54,7 +50,7 @@ struct pulse_deflate *pulse_deflate_new(void) {
 
 static unsigned int at_most_int(size_t count) { return count > INT_MAX ? INT_MAX : (unsigned int)count; }
 
-static enum pulse_deflate_result run(
+enum pulse_deflate_result pulse_zlib_run(
     int (*function)(void *, int), struct pulse_zlib_stream *stream, const uint8_t *input, size_t *input_count,
     uint8_t *output, size_t *output_count, bool is_last) {
     unsigned int given = at_most_int(*input_count), room = at_most_int(*output_count);
@@ -75,39 +71,11 @@ static enum pulse_deflate_result run(
 enum pulse_deflate_result pulse_deflate_run(
     struct pulse_deflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count,
     bool is_last) {
-    return run(zlib.deflate, &stream->zlib, input, input_count, output, output_count, is_last);
+    return pulse_zlib_run(pulse_zlib.deflate, &stream->zlib, input, input_count, output, output_count, is_last);
 }
 
 void pulse_deflate_free(struct pulse_deflate *stream) {
-    zlib.deflateEnd(&stream->zlib);
-    free(stream);
-}
-
-struct pulse_inflate {
-    struct pulse_zlib_stream zlib;
-};
-
-struct pulse_inflate *pulse_inflate_new(enum pulse_inflate_frame frame) {
-    int bits = frame == PULSE_INFLATE_RAW ? RAW_WINDOW_BITS
-        : frame == PULSE_INFLATE_ZLIB ? ZLIB_WINDOW_BITS : GZIP_WINDOW_BITS;
-    struct pulse_inflate *stream = calloc(1, sizeof *stream);
-    if (stream == NULL) return NULL;
-    int result = zlib.inflateInit2_(&stream->zlib, bits, zlib.zlibVersion(), (int)sizeof stream->zlib);
-    if (result == PULSE_Z_OK) return stream;
-    free(stream);
-    return NULL;
-}
-
-enum pulse_deflate_result pulse_inflate_run(
-    struct pulse_inflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count) {
-    enum pulse_deflate_result result =
-        run(zlib.inflate, &stream->zlib, input, input_count, output, output_count, false);
-    if (result == PULSE_DEFLATE_ENDED) zlib.inflateReset(&stream->zlib);
-    return result;
-}
-
-void pulse_inflate_free(struct pulse_inflate *stream) {
-    zlib.inflateEnd(&stream->zlib);
+    pulse_zlib.deflateEnd(&stream->zlib);
     free(stream);
 }
 

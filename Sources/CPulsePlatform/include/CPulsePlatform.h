@@ -10,6 +10,7 @@
 #include "curl_library.h"
 #include "curl_loop.h"
 #include "curl_tls.h"
+#include "decode.h"
 #include "deflate.h"
 #include "hash.h"
 #include "netlink.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Compression by the zlib that libcurl has loaded. Thread-safe, as long as only one thread at a time uses a
-// `pulse_deflate` or `pulse_inflate`.
+// `pulse_deflate`.
 
 #ifndef PULSE_DEFLATE_H
 #define PULSE_DEFLATE_H
@@ -36,20 +36,5 @@ enum pulse_deflate_result pulse_deflate_run(
     bool is_last);
 
 void pulse_deflate_free(struct pulse_deflate *stream);
-
-/// A stream that undoes DEFLATE.
-struct pulse_inflate;
-
-/// What stands around it: nothing (RFC 1951), zlib's frame (RFC 1950), or gzip's (RFC 1952).
-enum pulse_inflate_frame { PULSE_INFLATE_RAW, PULSE_INFLATE_ZLIB, PULSE_INFLATE_GZIP };
-
-/// A new stream; NULL without memory.
-struct pulse_inflate *pulse_inflate_new(enum pulse_inflate_frame frame);
-
-/// Like `pulse_deflate_run`. After the end it begins with the next frame.
-enum pulse_deflate_result pulse_inflate_run(
-    struct pulse_inflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count);
-
-void pulse_inflate_free(struct pulse_inflate *stream);
 
 #endif

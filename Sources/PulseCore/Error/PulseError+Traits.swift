@@ -96,6 +96,7 @@ extension PulseError {
         case .unauthorized: 401
         case .rateLimited: 429
         case .proxyRefused(let refusal): refusal.statusCode
+        case .transport(_, let failure as TransportFailure): failure.response?.statusCode
         case .retryExhausted(let last, _): last.statusCode
         case .deadlineExceeded(let last): last?.statusCode
         case .custom(let summary as ErrorSummary): summary.statusCode
@@ -108,6 +109,7 @@ extension PulseError {
         switch self {
         case .http(let response): response
         case .unauthorized(let response): response
+        case .transport(_, let failure as TransportFailure): failure.response
         case .retryExhausted(let last, _): last.response
         case .deadlineExceeded(let last): last?.response
         default: nil

@@ -17,6 +17,8 @@ public struct TransportFailure: Error, Sendable {
     ///
     /// The server may be well, so the retry loop sends such a request once more at once, if it may be repeated.
     public let isStaleConnection: Bool
+    /// The status and the header fields, if they had come and the failure is one of the body.
+    public var response: PulseResponse?
     /// The method and the redacted URL, for texts.
     package var request: String?
 
@@ -38,7 +40,8 @@ public struct TransportFailure: Error, Sendable {
 extension TransportFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
     public var description: String {
         let cause = underlying.map { PulseError.text(of: $0) } ?? code.symbol
-        let kind = "\(code.symbol), \(phase)" + (isStaleConnection ? ", stale connection" : "")
+        let status = response.map { ", status \($0.statusCode)" } ?? ""
+        let kind = "\(code.symbol), \(phase)\(status)" + (isStaleConnection ? ", stale connection" : "")
         return cause == code.symbol ? kind : "\(kind): \(cause)"
     }
     public var debugDescription: String { description }

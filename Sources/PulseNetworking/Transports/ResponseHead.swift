@@ -47,11 +47,13 @@ struct ResponseHead: Sendable {
         if first.isBlank {
             // A folded line continues the value before it, as if after a space (RFC 9112, section 5.2).
             guard let last = fields.indices.last else { return }
-            fields[last].append(line: line.trimmed)
+            line.trimmed.withoutReturns { fields[last].append(line: $0) }
         } else if let colon = line.place(of: UInt8(ascii: ":")) {
             let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
             let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
-            fields.append(HTTPHeaders.Field(name: name.trimmed.text, octets: value.trimmed))
+            value.trimmed.withoutReturns { octets in
+                fields.append(HTTPHeaders.Field(name: name.trimmed.text, octets: octets))
+            }
         }
     }
 }
@@ -78,12 +80,19 @@ extension UnsafeRawBufferPointer {
         count >= text.utf8CodeUnitCount && memcmp(baseAddress!, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// The same without the blanks around it.
+    /// The same without the blanks around it. A CR counts as one: it is read as if it were a space.
     var trimmed: UnsafeRawBufferPointer {
         var (start, end) = (0, count)
-        while start < end, self[start].isBlank { start += 1 }
-        while end > start, self[end - 1].isBlank { end -= 1 }
+        while start < end, self[start].isBlank || self[start] == UInt8(ascii: "\r") { start += 1 }
+        while end > start, self[end - 1].isBlank || self[end - 1] == UInt8(ascii: "\r") { end -= 1 }
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
+    }
+
+    /// Calls `body` with the bytes, where each CR has become a space (RFC 9112, section 2.2): others may take one for the
+    /// end of the line.
+    fileprivate func withoutReturns(_ body: (UnsafeRawBufferPointer) -> Void) {
+        guard place(of: UInt8(ascii: "\r")) != nil else { return body(self) }
+        map { $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }.withUnsafeBytes(body)
     }
 
     /// The text in UTF-8, or else in Latin-1, in which every byte is a character, so that no value is lost.

@@ -12,9 +12,10 @@ extension TransportConformance {
     /// The further promises of a transport with sockets: to read what is legal on the wire, and to tell each fault by
     /// its error and by how far the request had got.
     public static let wire: [Case] =
-        Case.framings + Case.codings + Case.oddities + Case.endlessBodies + Case.brokenBodies + Case.brokenHeads
-        + Case.userInfo + Case.sending + Case.refusedUploads + Case.lostConnections + Case.staleConnections
-        + Case.timeouts + Case.connecting + Case.connections + Case.floods + Case.streams
+        Case.framings + Case.heads + Case.codings + Case.brokenCodings + Case.oddities + Case.endlessBodies
+        + Case.brokenBodies + Case.brokenHeads + Case.userInfo + Case.sending + Case.refusedUploads
+        + Case.lostConnections + Case.staleConnections + Case.timeouts + Case.connecting + Case.connections
+        + Case.floods + Case.streams
 
     /// One promise: what a server does, and what must come of it.
     public struct Case: Sendable {

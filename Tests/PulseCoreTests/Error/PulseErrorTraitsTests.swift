@@ -173,6 +173,22 @@ struct PulseErrorTraitsTests {
                 == .transport)
     }
 
+    @Test func aBodyThatCannotBeReadHasTheStatusAndIsNotRetried() throws {
+        let url = try #require(URL(string: "https://a.test/b?token=secret"))
+        var failure = TransportFailure(code: .cannotDecodeContentData, phase: .responseStarted)
+        failure.response = PulseResponse(
+            statusCode: 503, headers: ["Retry-After": "5"], request: URLRequest(url: url))
+        let error = PulseError(wrapping: failure)
+        #expect(error.kind == .transport)
+        #expect(error.statusCode == 503)
+        #expect(error.response?.headers["Retry-After"] == "5")
+        #expect(error.phase == .responseStarted)
+        #expect(!error.isRetryable)
+        #expect(!RetryPolicy(retryableStatusCodes: Set(400..<600)).counts(error))
+        #expect(failure.description == "cannotDecodeContentData, responseStarted, status 503")
+        #expect(!"\(error)".contains("secret"))
+    }
+
     @Test
     func aForeignErrorStaysWithin() {
         guard case .custom(let error) = PulseError(wrapping: Other()) else {

@@ -32,6 +32,7 @@ struct ResponseHeadTests {
             ("A:\r\n", [("A", "")]),
             ("A: b\r\nA: c\r\n", [("A", "b"), ("A", "c")]), ("A: b: c\r\n", [("A", "b: c")]),
             ("A: b\r\n  c\r\n\td\r\n", [("A", "b c d")]), ("no colon\r\nA: b\r\n", [("A", "b")]),
+            ("A: b\rC: d\r\n", [("A", "b C: d")]), ("A: b\r\r\n \r c\r\n", [("A", "b c")]),
             ("A: b\nC: d\n", [("A", "b"), ("C", "d")]), ("A: grün\r\n", [("A", "grün")]),
         ] as [(String, [(String, String)])])
     func readsTheFieldsAsTheyCame(lines: String, fields: [(String, String)]) throws {

@@ -10,6 +10,9 @@ struct CurlAnswer: Sendable {
     /// Nil if its first line is no status line.
     let head: ResponseHead?
     let body: Data
+    /// The content codings of the body, the one applied last first. They are undone in a buffered body, and those of a
+    /// streamed one remain to be.
+    let codings: [ContentCoding]
     /// The body goes on in the pipe of the request.
     let isStreamed: Bool
     let isTruncated: Bool

@@ -48,7 +48,6 @@ struct CurlExchange: Sendable {
     private let origin: Origin
     private let loop: CurlLoop
     private let id: UInt64
-    private let library: CurlLibrary
     private let outgoing: CurlRequest
     private let ticket: Ticket?
     private let upload: Upload?
@@ -56,13 +55,12 @@ struct CurlExchange: Sendable {
     /// - Parameter id: of the transfer in its loop.
     init(
         _ request: TransportRequest, _ url: URL, _ origin: Origin, _ unixSocketPath: String?, _ loop: CurlLoop,
-        id: UInt64, _ library: CurlLibrary
+        id: UInt64
     ) throws {
         self.request = request
         self.origin = origin
         self.loop = loop
         self.id = id
-        self.library = library
         let ticket = request.needsPipe ? Ticket(loop, id: id) : nil
         self.ticket = ticket
         let wake: @Sendable () -> Void = { ticket?.resume() }
@@ -75,8 +73,7 @@ struct CurlExchange: Sendable {
             }
         outgoing = try CurlRequest(
             request, url: url, isSecure: origin.scheme == "https", body: body, delivery: delivery,
-            unixSocketPath: unixSocketPath, acceptEncoding: library.acceptEncoding,
-            needsHTTP1: origin.scheme == "https" && loop.needsHTTP1(origin))
+            unixSocketPath: unixSocketPath, needsHTTP1: origin.scheme == "https" && loop.needsHTTP1(origin))
     }
 
     func run(queued: TimeInterval, holding slot: HostSlots.Slot) async throws -> PulseResponse {
@@ -90,6 +87,7 @@ struct CurlExchange: Sendable {
             if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {
                 loop.noteHTTP1(origin)
             }
+            if let error = error as? CurlFailure.Undecodable { throw failure(error) }
             guard let error = error as? CurlFailure.Unpinned else { throw error }
             tell(error.keys)
             throw PulseError.sslPinningFailed(host: request.urlRequest.url?.host ?? "")
@@ -101,7 +99,7 @@ struct CurlExchange: Sendable {
             return try response(from: answer, queued: queued)
         }
         // Made before anything can fail: dropping it ends the transfer.
-        let stream = stream(from: pipe, ticket, queued: queued, holding: slot, feeding)
+        let stream = stream(of: answer, from: pipe, ticket, queued: queued, holding: slot, feeding)
         var response = try response(from: answer, queued: queued)
         guard case .file(let file, let offset) = request.delivery else {
             response.bytes = stream
@@ -126,16 +124,27 @@ struct CurlExchange: Sendable {
 
     /// The stream keeps the loop and the slot until it ends.
     private func stream(
-        from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval, holding slot: HostSlots.Slot,
-        _ feeding: Upload.Feeding?
+        of answer: CurlAnswer, from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval,
+        holding slot: HostSlots.Slot, _ feeding: Upload.Feeding?
     ) -> ByteStream {
+        let decoded = answer.codings.isEmpty ? nil : DecodedStream(answer.codings) { try await pipe.read() }
         let stream = ByteStream {
-            try await pipe.read()
+            do {
+                if let decoded { return try await decoded.read() }
+                return try await pipe.read()
+            } catch let error as TransportFailure where error.code == .cannotDecodeContentData {
+                guard let head = answer.head else { throw error }
+                throw failure(CurlFailure.Undecodable(failure: error, head: head))
+            }
         } cancel: {
             pipe.finish(CancellationError())
             ticket.cancel()
         }
-        stream.timingsAtEnd = { ticket.timings(queued: queued) }
+        stream.timingsAtEnd = {
+            guard var timings = ticket.timings(queued: queued) else { return nil }
+            timings.bytesDecoded = decoded?.decodedCount ?? timings.bytesReceived
+            return timings
+        }
         stream.onEnd { _ in
             feeding?.end()
             ticket.giveUp()
@@ -144,13 +153,20 @@ struct CurlExchange: Sendable {
         return stream
     }
 
+    private func failure(_ error: CurlFailure.Undecodable) -> TransportFailure {
+        var failure = error.failure
+        failure.response = PulseResponse(
+            statusCode: error.head.statusCode, headers: error.head.headers, request: request.urlRequest)
+        return failure
+    }
+
     private func response(from answer: CurlAnswer, queued: TimeInterval) throws -> PulseResponse {
         if let keys = answer.unpinnedKeys { tell(keys) }
         guard let head = answer.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         var headers = head.headers
-        if outgoing.method != "HEAD" { headers.removeDecodedContentFields(library.codings) }
+        if !answer.codings.isEmpty { headers.removeContentFields() }
         return PulseResponse(
             statusCode: head.statusCode, headers: headers, data: answer.body, request: request.urlRequest,
             timings: TransferTimings(answer.measured, queued: queued, isComplete: !answer.isStreamed),

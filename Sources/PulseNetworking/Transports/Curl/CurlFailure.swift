@@ -28,6 +28,12 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         let keys: [[UInt8]]
     }
 
+    /// The body is not coded as its head says.
+    struct Undecodable: Error {
+        var failure: TransportFailure
+        let head: ResponseHead
+    }
+
     /// What the end of a transfer means, and how far the request had got.
     static func error(_ result: Int32, of transfer: CurlTransfer) -> any Error {
         let words = String(cString: transfer.errorText)
@@ -87,8 +93,6 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .secureConnectionFailed
         case PULSE_CURLE_PEER_FAILED_VERIFICATION:
             return trustCode(pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_SSL_VERIFYRESULT)))
-        case PULSE_CURLE_BAD_CONTENT_ENCODING:
-            return .cannotDecodeContentData
         case _ where isBadAnswer(result, text, phase, isReadingHead: transfer.isReadingHead):
             return .badServerResponse
         // With TLS 1.3 a server tells only after the handshake that it wants a certificate.
@@ -108,7 +112,8 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         _ result: Int, _ text: String, _ phase: PulseError.Phase, isReadingHead: Bool
     ) -> Bool {
         switch result {
-        case PULSE_CURLE_UNSUPPORTED_PROTOCOL, PULSE_CURLE_WEIRD_SERVER_REPLY: true
+        // The last is about transfer codings: it undoes no content coding.
+        case PULSE_CURLE_UNSUPPORTED_PROTOCOL, PULSE_CURLE_WEIRD_SERVER_REPLY, PULSE_CURLE_BAD_CONTENT_ENCODING: true
         // "chunked-encoding", or later "chunk hex-length".
         case PULSE_CURLE_RECV_ERROR: text.contains("chunk") || text.contains("response headers")
         // What 7.88 calls a lack of memory; and what it says of a head that begins with a folded line.

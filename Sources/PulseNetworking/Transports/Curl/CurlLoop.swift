@@ -87,7 +87,9 @@ final class CurlLoop: Sendable {
     func reuse(_ transfer: CurlTransfer) {
         transfer.rest()
         let surplus = engine.idle.withLock { idle -> CurlTransfer? in
-            guard let count = idle?.count, count < CurlEngine.idleLimit else { return transfer }
+            guard CurlLibrary.reusesHandles, let count = idle?.count, count < CurlEngine.idleLimit else {
+                return transfer
+            }
             idle?.append(transfer)
             return nil
         }

@@ -14,24 +14,40 @@ struct CurlReception {
         case bad
     }
 
+    /// What the request has to do with how its answer is read.
+    struct Question {
+        /// Whether it was HEAD, whose answer has no body.
+        var isHead = false
+        /// Whether it asked for another protocol, so that 101 may be the answer.
+        var asksForUpgrade = false
+    }
+
     /// The most bytes in all heads of an answer, interim ones included.
     private static let headLimit = 1 << 20
 
     /// The bytes of the latest head.
     private(set) var head: [UInt8] = []
-    private(set) var lengths = ContentLengths()
     /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
-    private(set) var idleLimit: TimeInterval?
+    var idleLimit: TimeInterval? { framing.idleLimit }
+    /// What the latest head says; libcurl goes by its own reading of it, which is the same for all that is accepted.
+    private(set) var framing = AnswerFraming()
+    private(set) var bodyLength = AnswerFraming.BodyLength.none
+    /// The content codings to undo, the one applied last first.
+    private(set) var codings: [ContentCoding] = []
     private(set) var hasBegun = false
     /// Whether the final head is there, so that `status` is its status.
     private(set) var isFinal = false
     private(set) var status = 0
-    private(set) var isTruncated = false
-    /// The decoded bytes of the body so far, wherever they went.
-    var byteCount: Int64 = 0
-    private var body = Data()
+    private var body: AnswerBody?
     private var headByteCount = 0
     private var isHeadComplete = false
+    private var isVersion1 = false
+
+    /// Whether the end of the connection is that of the body.
+    var endsWithConnection: Bool { isVersion1 && bodyLength == .rest }
+    var isTruncated: Bool { body?.isTruncated ?? false }
+    /// The decoded bytes of a buffered body.
+    var byteCount: Int64 { body?.decodedCount ?? 0 }
 
     /// Begins with another answer, in the memory of this one's head.
     mutating func startOver() {
@@ -42,8 +58,12 @@ struct CurlReception {
         self.head = head
     }
 
+    /// Takes a line of the head, with its end.
+    ///
     /// - Parameter statusOfHead: asked for when a head is complete.
-    mutating func receive(_ line: UnsafeRawBufferPointer, statusOfHead: () -> Int) -> Step {
+    mutating func receive(
+        _ line: UnsafeRawBufferPointer, answering question: Question = Question(), statusOfHead: () -> Int
+    ) -> Step {
         hasBegun = true
         headByteCount += line.count
         guard headByteCount <= Self.headLimit else { return .bad }
@@ -51,46 +71,65 @@ struct CurlReception {
             // After an interim head comes the next one; after a body come trailers, which nobody asked for.
             guard !isFinal, line.starts(with: "HTTP/".utf8) else { return .goOn }
             head.removeAll(keepingCapacity: true)
-            lengths = ContentLengths()
             isHeadComplete = false
         }
+        let isStatusLine = head.isEmpty
         head.append(contentsOf: line)
-        guard line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") else {
-            lengths.read(line)
-            if let seconds = KeepAliveTimeout.seconds(in: line) { idleLimit = seconds }
-            return .goOn
+        do {
+            let text = line.last == UInt8(ascii: "\n") ? line.line(endingAt: line.count - 1) : line
+            if isStatusLine {
+                framing = AnswerFraming(isVersion10: text.hasPrefix("HTTP/1.0"))
+                isVersion1 = text.hasPrefix("HTTP/1.")
+                return .goOn
+            }
+            guard text.isEmpty else {
+                guard text.place(of: 0) == nil else { return .bad }
+                try framing.readField(text)
+                return .goOn
+            }
+            isHeadComplete = true
+            return try endHead(statusOfHead(), question)
+        } catch {
+            return .bad
         }
-        isHeadComplete = true
-        let status = statusOfHead()
-        guard status >= 200 || status == 101 else { return .goOn }
+    }
+
+    private mutating func endHead(_ status: Int, _ question: Question) throws -> Step {
+        framing.note(status: status)
+        if framing.isInterim { return .goOn }
         isFinal = true
         self.status = status
-        return lengths.isValid ? .head : .bad
+        guard status != 101 || question.asksForUpgrade else { return .bad }
+        bodyLength = try framing.bodyLength(isHead: question.isHead)
+        codings = framing.contentCodings(isHead: question.isHead)
+        return .head
     }
 
-    mutating func reserveBody() {
-        if let claimed = lengths.uncodedLength { body.reserveCapacity(min(Int(claimed), 1 << 20)) }
+    /// Begins a buffered body. Throws ``PulseError/responseTooLarge(limit:)``.
+    ///
+    /// - Parameter cuts: whether a body beyond the limit is cut there instead.
+    mutating func beginBody(limit: Int, cuts: Bool) throws {
+        guard bodyLength != .none else { return }
+        var body = AnswerBody(limit: limit, cuts: cuts)
+        let length: Int64? = if case .bytes(let length) = bodyLength { length } else { nil }
+        try body.begin(codings: codings, length: length)
+        self.body = body
     }
 
-    /// Takes bytes of the body; false if they exceed `limit`. If it `cuts`, the bytes that fit are taken.
-    mutating func receive(_ bytes: UnsafeRawBufferPointer, limit: Int, cuts: Bool) -> Bool {
-        let room = limit - body.count
-        guard bytes.count > room else {
-            body.append(contentsOf: bytes)
-            byteCount += Int64(bytes.count)
-            return true
-        }
-        if cuts {
-            body.append(contentsOf: bytes.prefix(room))
-            isTruncated = true
-        }
-        return false
+    /// Takes bytes of the buffered body, as ``AnswerBody/take(_:)`` does.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer) throws {
+        guard body != nil else { throw TransportFailure(code: .badServerResponse, phase: .responseStarted) }
+        try body?.take(bytes)
+    }
+
+    /// Throws ``TransportFailure`` if the buffered body is not whole.
+    mutating func finishBody() throws {
+        try body?.finish()
     }
 
     /// Takes the buffered body out.
     mutating func takeBody() -> Data {
-        defer { body = Data() }
-        return body
+        body?.takeData() ?? Data()
     }
 }
 #endif

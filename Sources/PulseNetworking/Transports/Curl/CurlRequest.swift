@@ -25,8 +25,7 @@ final class CurlRequest: Sendable {
     /// Lines as libcurl wants them, each with a NUL at its end: `Name: value`, `Name;` for an empty value, `Name:` to
     /// leave out one of libcurl's own.
     let headerLines: [UInt8]
-    /// Whether the answer's body must come without a content coding.
-    let refusesCodings: Bool
+    let question: CurlReception.Question
     let expectsContinue: Bool
     let body: Body
     let delivery: Delivery
@@ -45,11 +44,9 @@ final class CurlRequest: Sendable {
     let connectsOnly: Bool
 
     /// Throws ``PulseError`` for what cannot be sent as it is.
-    ///
-    /// - Parameter acceptEncoding: the codings to ask for where the request says nothing.
     init(
         _ request: TransportRequest, url: URL, isSecure: Bool, body: Body, delivery: Delivery, unixSocketPath: String?,
-        acceptEncoding: String, needsHTTP1: Bool = false
+        needsHTTP1: Bool = false
     ) throws {
         self.url = url.absoluteString
         connectsOnly = false
@@ -65,15 +62,17 @@ final class CurlRequest: Sendable {
             lines.add(name, value)
         }
         if !lines.hasAccept { lines.add(withoutValue: "Accept:") }
-        // libcurl would write it twice if it were asked to write it.
-        if !lines.hasAcceptEncoding { lines.add("Accept-Encoding", acceptEncoding) }
+        if !lines.hasAcceptEncoding {
+            lines.add(
+                "Accept-Encoding", ContentCoding.acceptEncoding(isSecure: isSecure, hasRange: lines.hasRange))
+        }
         let isGetWithoutBody = if case .none = body { method == "GET" } else { false }
         if !isGetWithoutBody {
             if !lines.hasContentType { lines.add(withoutValue: "Content-Type:") }
             if !lines.hasExpect { lines.add(withoutValue: "Expect:") }
         }
         headerLines = lines.bytes
-        refusesCodings = lines.refusesCodings
+        question = CurlReception.Question(isHead: method == "HEAD", asksForUpgrade: lines.hasUpgrade)
         expectsContinue = lines.hasExpect
         self.body = body
         self.delivery = delivery
@@ -96,7 +95,7 @@ final class CurlRequest: Sendable {
         connectsOnly = true
         method = "GET"
         headerLines = []
-        refusesCodings = false
+        question = CurlReception.Question()
         expectsContinue = false
         body = .none
         delivery = .buffered(limit: 0)
@@ -125,7 +124,7 @@ final class CurlRequest: Sendable {
     static let nothing = URL(string: "http://localhost").flatMap { url in
         try? CurlRequest(
             TransportRequest(urlRequest: URLRequest(url: url)), url: url, isSecure: false, body: .none,
-            delivery: .buffered(limit: 0), unixSocketPath: nil, acceptEncoding: "")
+            delivery: .buffered(limit: 0), unixSocketPath: nil)
     }
 
     var hasBody: Bool { bodyLength != nil }
@@ -170,7 +169,8 @@ private struct HeaderLines {
     private(set) var hasAcceptEncoding = false
     private(set) var hasContentType = false
     private(set) var hasExpect = false
-    private(set) var refusesCodings = false
+    private(set) var hasRange = false
+    private(set) var hasUpgrade = false
 
     init() {
         bytes.reserveCapacity(512)
@@ -185,7 +185,8 @@ private struct HeaderLines {
             // Empty, it would ask for any coding.
             if value.isEmpty { return }
             hasAcceptEncoding = true
-            refusesCodings = value == "identity"
+        case 5 where name.equalsIgnoringASCIICase("Range"): hasRange = true
+        case 7 where name.equalsIgnoringASCIICase("Upgrade"): hasUpgrade = true
         case 6 where name.equalsIgnoringASCIICase("Accept"): hasAccept = true
         case 6 where name.equalsIgnoringASCIICase("Expect"): hasExpect = true
         case 12 where name.equalsIgnoringASCIICase("Content-Type"): hasContentType = true

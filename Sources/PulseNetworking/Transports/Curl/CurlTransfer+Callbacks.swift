@@ -56,7 +56,7 @@ extension CurlTransfer {
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         way.lastActivity = pulse_loop_now(poller)
-        let step = reception.receive(line) { [easy] in
+        let step = reception.receive(line, answering: request.question) { [easy] in
             pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_RESPONSE_CODE))
         }
         switch step {
@@ -71,21 +71,23 @@ extension CurlTransfer {
         if endsAtHead { return false }
         // libcurl sends no more after a refusal, and would wait for the paused body all the same.
         if reception.status >= 300 { resumeSending() }
-        switch request.delivery {
-        case .streamed where isStreaming:
-            goOnStreaming()
-        case .streamed:
-            break
-        case .buffered(let limit):
-            let status = reception.status
-            guard request.method != "HEAD", status != 204, status != 304 else { break }
-            if let claimed = reception.lengths.uncodedLength, claimed > limit {
-                way.failure = PulseError.responseTooLarge(limit: limit)
-                return false
-            }
-            reception.reserveBody()
+        if reception.framing.isAmbiguous {
+            standing = nil
+            _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FORBID_REUSE), 1)
         }
-        return true
+        // Without the closure alert a body that ends with the connection may have been cut (RFC 9112, section 9.8).
+        if request.isSecure, reception.endsWithConnection { pulse_tls_demand_closure(easy) }
+        do {
+            switch request.delivery {
+            case .streamed where isStreaming: goOnStreaming()
+            case .streamed: try reception.beginBody(limit: Self.errorBodyLimit, cuts: true)
+            case .buffered(let limit): try reception.beginBody(limit: limit, cuts: false)
+            }
+            return true
+        } catch {
+            way.failure = error
+            return false
+        }
     }
 
     private func noteIdleLimit() {
@@ -101,23 +103,21 @@ extension CurlTransfer {
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         way.lastActivity = pulse_loop_now(poller)
         guard reception.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
-        switch request.delivery {
-        case .streamed(let pipe, _) where isStreaming:
+        if case .streamed(let pipe, _) = request.delivery, isStreaming {
             guard pipe.offer(bytes, resume: { surroundings.aftermath.add(.pipe($0)) }) else {
                 way.isReceivingPaused = true
                 return Int(PULSE_CURL_WRITEFUNC_PAUSE)
             }
-            reception.byteCount += Int64(bytes.count)
-        case .streamed:
-            // An intended end: `isTruncated` tells it from a failure.
-            guard reception.receive(bytes, limit: Self.errorBodyLimit, cuts: true) else { return Self.refusal(bytes) }
-        case .buffered(let limit):
-            guard reception.receive(bytes, limit: limit, cuts: false) else {
-                way.failure = PulseError.responseTooLarge(limit: limit)
-                return Self.refusal(bytes)
-            }
+            return bytes.count
         }
-        return bytes.count
+        do {
+            try reception.receive(bytes)
+            return bytes.count
+        } catch {
+            // A body that was cut ends as intended, which `isTruncated` tells from a failure.
+            if !reception.isTruncated { way.failure = failure(ofBody: error) }
+            return Self.refusal(bytes)
+        }
     }
 
     /// A number that differs from the count of bytes, which ends the transfer.

@@ -30,8 +30,6 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(PULSE_CURLOPT_TCP_KEEPALIVE, 1)
         set(PULSE_CURLOPT_PROTOCOLS, PULSE_CURLPROTO_HTTP | PULSE_CURLPROTO_HTTPS)
-        // libcurl undoes all codings that it knows; the header fields say which are asked for.
-        set(PULSE_CURLOPT_ACCEPT_ENCODING, "")
         setCallbacks(context)
         setTimeout()
         if request.connectsOnly { set(PULSE_CURLOPT_CONNECT_ONLY, 1) }
@@ -65,11 +63,7 @@ extension CurlTransfer {
         let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
         set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
-        if case .streamed = request.delivery {
-            // A decoder undoes all of what one read has brought, even while the pipe is full, and a bomb grows a
-            // thousandfold. libcurl keeps that, up to 64 MiB, and fails beyond.
-            set(PULSE_CURLOPT_BUFFERSIZE, request.refusesCodings ? 512 << 10 : 32 << 10)
-        }
+        if case .streamed = request.delivery { set(PULSE_CURLOPT_BUFFERSIZE, 512 << 10) }
     }
 
     /// Sets libcurl's connect timeout, which gives each of a host's addresses its share. The loop enforces the timeout

@@ -207,7 +207,16 @@ final class CurlTransfer: @unchecked Sendable {
             let phase: PulseError.Phase = reception.hasBegun ? .responseStarted : .maybeSent
             return .failure(TransportFailure(code: .networkConnectionLost, phase: phase))
         }
-        return .success(())
+        guard !reception.isTruncated, !endsAtHead else { return .success(()) }
+        return Result { try reception.finishBody() }.mapError(failure(ofBody:))
+    }
+
+    /// The failure of a buffered body, with its head if that is worth showing.
+    func failure(ofBody error: any Error) -> any Error {
+        guard let failure = error as? TransportFailure, failure.code == .cannotDecodeContentData,
+            let head = ResponseHead(reception.head)
+        else { return error }
+        return CurlFailure.Undecodable(failure: failure, head: head)
     }
 
     /// Takes the connection that was made over, before libcurl closes it.
@@ -259,8 +268,9 @@ final class CurlTransfer: @unchecked Sendable {
     /// Takes the answer out.
     func answer(isStreamed: Bool = false) -> CurlAnswer {
         CurlAnswer(
-            head: ResponseHead(reception.head), body: reception.takeBody(), isStreamed: isStreamed,
-            isTruncated: reception.isTruncated, measured: measurements, unpinnedKeys: way.unpinnedKeys)
+            head: ResponseHead(reception.head), body: reception.takeBody(), codings: reception.codings,
+            isStreamed: isStreamed, isTruncated: reception.isTruncated, measured: measurements,
+            unpinnedKeys: way.unpinnedKeys)
     }
 
     private var measurements: CurlAnswer.Measurements {

@@ -78,7 +78,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
             response.latency = pulse_monotonic_now() - start
             return response
         }
-        let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id, library)
+        let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id)
         let queued = pulse_monotonic_now() - start
         var response = try await exchange.run(queued: queued, holding: slot)
         response.latency = pulse_monotonic_now() - start

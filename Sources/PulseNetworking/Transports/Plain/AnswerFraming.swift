@@ -3,9 +3,10 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// What a head says about the body after it and about the connection (RFC 9112, sections 6 and 9).
+/// What a head says about the body after it and about the connection (RFC 9112, sections 5, 6 and 9). Both engines judge
+/// every line of a head by it, so that they read and refuse the same.
 struct AnswerFraming {
-    enum BodyLength {
+    enum BodyLength: Equatable {
         case none
         case bytes(Int64)
         case chunks
@@ -13,108 +14,144 @@ struct AnswerFraming {
         case rest
     }
 
+    /// What a folded line goes on with.
+    private enum LastField {
+        case none, other, connection, contentEncoding
+        /// Content-Length or Transfer-Encoding. libcurl reads them line by line, and nobody folds them but to make two
+        /// readers disagree.
+        case framing
+    }
+
     private(set) var status = 0
     private(set) var isVersion10 = false
-    private(set) var contentCoding = ""
     /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
     private(set) var idleLimit: TimeInterval?
     private var lengths = ContentLengths()
-    private var transferCoding: String?
+    private var transferCodings: TransferCodings?
+    private var contentEncoding = ""
     private var closes = false
     private var keepsAlive = false
-    /// Whether a folded line would go on with a field that counts here.
-    private var mayNotFold = false
+    private var lastField = LastField.none
+
+    /// - Parameter status: of the status line, or 0 until it is known.
+    init(status: Int = 0, isVersion10: Bool = false) {
+        (self.status, self.isVersion10) = (status, isVersion10)
+    }
 
     var isInterim: Bool { status < 200 && status != 101 }
 
     var keepsConnection: Bool {
-        !closes && (!isVersion10 || keepsAlive) && status != 101
-            // Two lengths, or chunks that the version does not know, are signs of somebody who reads them otherwise
-            // (RFC 9112, section 6.1).
-            && (transferCoding == nil || !isVersion10 && !lengths.hasLength)
+        !closes && (!isVersion10 || keepsAlive) && status != 101 && !isAmbiguous
+    }
+
+    /// Whether another reader may take the body to end elsewhere, so that the connection must not be used again (RFC
+    /// 9112, section 6.1): two lengths, chunks that the version does not know, or chunks named twice.
+    var isAmbiguous: Bool {
+        transferCodings.map { !$0.isChunkedOnce || isVersion10 || lengths.hasLength } ?? false
     }
 
     mutating func readStatus(_ line: UnsafeRawBufferPointer) throws -> ResponseHead {
         guard line.count >= 12, line.hasPrefix("HTTP/1.0") || line.hasPrefix("HTTP/1.1"), line[8].isBlank,
             let head = ResponseHead(statusLine: line), head.statusCode >= 100
         else { throw AnswerReader.Malformed() }
-        status = head.statusCode
-        isVersion10 = line[7] == UInt8(ascii: "0")
+        self = AnswerFraming(status: head.statusCode, isVersion10: line[7] == UInt8(ascii: "0"))
         return head
     }
 
+    /// The status, where it becomes known after the fields.
+    mutating func note(status: Int) {
+        self.status = status
+    }
+
+    /// Reads a line, without its end. Throws ``AnswerReader/Malformed`` for what is no field: a name is a token, and
+    /// nothing stands between it and the colon.
     mutating func readField(_ line: UnsafeRawBufferPointer) throws {
-        if line[0].isBlank {
-            guard !mayNotFold else { throw AnswerReader.Malformed() }
-            return
+        if line[0].isBlank { return try readFold(line) }
+        guard let colon = line.place(of: UInt8(ascii: ":")), colon > 0, line.isToken(upTo: colon) else {
+            throw AnswerReader.Malformed()
         }
-        guard let colon = line.place(of: UInt8(ascii: ":")), colon > 0 else { throw AnswerReader.Malformed() }
-        mayNotFold = false
+        lastField = .other
         // Most lines are told apart by their first letter.
         switch line[0] {
         case UInt8(ascii: "C"), UInt8(ascii: "c"):
             if line.isField("content-length", colon) {
-                mayNotFold = true
-                lengths.read(line)
+                lastField = .framing
+                lengths.read(line.value(after: colon))
             } else if line.isField("content-encoding", colon) {
-                mayNotFold = true
-                let coding = line.value(after: colon)
-                contentCoding += contentCoding.isEmpty || coding.isEmpty ? coding : ", " + coding
+                lastField = .contentEncoding
+                let coding = line.value(after: colon).lowercasedText
+                contentEncoding += contentEncoding.isEmpty || coding.isEmpty ? coding : ", " + coding
             } else if line.isField("connection", colon) {
-                mayNotFold = true
-                var rest = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
-                while !rest.isEmpty {
-                    let end = rest.place(of: UInt8(ascii: ",")) ?? rest.count
-                    let option = UnsafeRawBufferPointer(rebasing: rest[..<end]).trimmed
+                lastField = .connection
+                line.value(after: colon).forEachMember { option in
                     closes = closes || option.isText("close")
                     keepsAlive = keepsAlive || option.isText("keep-alive")
-                    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end + 1))
                 }
             }
         case UInt8(ascii: "K"), UInt8(ascii: "k"):
             idleLimit = KeepAliveTimeout.seconds(in: line) ?? idleLimit
         case UInt8(ascii: "T"), UInt8(ascii: "t"):
             guard line.isField("transfer-encoding", colon) else { return }
-            mayNotFold = true
-            let coding = line.value(after: colon)
-            transferCoding = transferCoding.map { $0 + "," + coding } ?? coding
+            lastField = .framing
+            var codings = transferCodings ?? TransferCodings()
+            codings.read(line.value(after: colon))
+            transferCodings = codings
         default:
             break
         }
     }
 
-    /// How long the body is (RFC 9112, section 6.3).
+    /// Reads a line that continues the field before it, as if after a space (RFC 9112, section 5.2).
+    private mutating func readFold(_ line: UnsafeRawBufferPointer) throws {
+        switch lastField {
+        case .none, .framing: throw AnswerReader.Malformed()
+        case .connection: closes = true  // not worth reading: a new connection is always right
+        case .contentEncoding: contentEncoding += " " + line.trimmed.lowercasedText
+        case .other: break
+        }
+    }
+
+    /// How long the body is (RFC 9112, section 6.3). Throws ``AnswerReader/Malformed`` if nobody can tell, or for a
+    /// transfer coding that was not asked for.
     func bodyLength(isHead: Bool) throws -> BodyLength {
-        if isHead || status == 101 || status == 204 || status == 304 { return .none }
-        if let transferCoding {
-            // None but chunks was asked for.
-            guard transferCoding == "chunked" else {
-                guard transferCoding == "identity" else { throw AnswerReader.Malformed() }
-                return .rest
-            }
-            return .chunks
+        if hasNoBody(isHead: isHead) { return .none }
+        if let transferCodings {
+            guard transferCodings.isKnown else { throw AnswerReader.Malformed() }
+            return transferCodings.isChunked ? .chunks : .rest
         }
         guard lengths.isValid else { throw AnswerReader.Malformed() }
         return lengths.value.map { .bytes($0) } ?? .rest
     }
+
+    /// The content codings to undo, the one applied last first. A part of a coded body stays as it is: it cannot be
+    /// decoded by itself, and `Content-Range` counts its coded bytes.
+    func contentCodings(isHead: Bool) -> [ContentCoding] {
+        contentEncoding.isEmpty || status == 206 || hasNoBody(isHead: isHead)
+            ? [] : ContentCoding.undone(contentEncoding)
+    }
+
+    private func hasNoBody(isHead: Bool) -> Bool {
+        isHead || status == 101 || status == 204 || status == 304
+    }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the line is a field of that name, which is in lower case; there may be blanks before the colon.
-    fileprivate func isField(_ name: StaticString, _ colon: Int) -> Bool {
-        colon >= name.utf8CodeUnitCount && UnsafeRawBufferPointer(rebasing: self[..<colon]).trimmed.isText(name)
-    }
-
-    /// Whether the text is this, which is in lower case, in any case.
-    fileprivate func isText(_ text: StaticString) -> Bool {
-        guard count == text.utf8CodeUnitCount else { return false }
-        for index in 0..<count where self[index].asciiLowercased != text.utf8Start[index] { return false }
+    fileprivate func isToken(upTo end: Int) -> Bool {
+        for index in 0..<end where !ASCIISet.token.contains(self[index]) { return false }
         return true
     }
 
-    /// The value in lower case, without blanks around it.
-    fileprivate func value(after colon: Int) -> String {
-        String(decoding: UnsafeRawBufferPointer(rebasing: self[(colon + 1)...]).trimmed, as: UTF8.self).asciiLowercased
+    /// Whether the line is a field of that name, which is in lower case.
+    fileprivate func isField(_ name: StaticString, _ colon: Int) -> Bool {
+        colon == name.utf8CodeUnitCount && UnsafeRawBufferPointer(rebasing: self[..<colon]).isText(name)
+    }
+
+    fileprivate func value(after colon: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: self[(colon + 1)...]).trimmed
+    }
+
+    fileprivate var lowercasedText: String {
+        String(decoding: self, as: UTF8.self).asciiLowercased
     }
 }
 #endif

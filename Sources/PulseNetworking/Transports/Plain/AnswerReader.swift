@@ -40,6 +40,8 @@ struct AnswerReader {
     private var framing = AnswerFraming()
     private(set) var body: AnswerBody
     private(set) var hasBegun = false
+    /// Whether the body comes without the content codings that the head tells of.
+    private(set) var isDecoded = false
     private var isConnectionOver = false
     /// Whether bytes came after the end, which belong to no answer.
     private(set) var hasSurplus = false
@@ -126,6 +128,8 @@ struct AnswerReader {
         guard line.place(of: 0) == nil else { throw Malformed() }
         if head == nil {
             head = try framing.readStatus(line)
+            // Nobody has asked for another protocol.
+            if framing.status == 101 { throw Malformed() }
         } else if line.isEmpty {
             try beginBody()
         } else {
@@ -137,21 +141,22 @@ struct AnswerReader {
     private mutating func beginBody() throws {
         if framing.isInterim {
             head = nil
-            framing = AnswerFraming()
             return
         }
+        let codings = framing.contentCodings(isHead: isHead)
+        isDecoded = !codings.isEmpty
         switch try framing.bodyLength(isHead: isHead) {
         case .none:
             try finish()
         case .bytes(let length):
-            try body.begin(coding: framing.contentCoding, length: length)
+            try body.begin(codings: codings, length: length)
             place = .bytes(length)
             if length == 0 { try finish() }
         case .chunks:
-            try body.begin(coding: framing.contentCoding, length: nil)
+            try body.begin(codings: codings, length: nil)
             place = .chunkSize
         case .rest:
-            try body.begin(coding: framing.contentCoding, length: nil)
+            try body.begin(codings: codings, length: nil)
             place = .rest
         }
     }

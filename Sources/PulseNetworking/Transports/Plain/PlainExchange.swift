@@ -201,7 +201,7 @@ struct PlainExchange: Sendable {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         var headers = head.headers
-        if !outgoing.isHead { headers.removeDecodedContentFields(AnswerBody.codings) }
+        if course.reader.isDecoded { headers.removeContentFields() }
         timings.requestSent = course.sentAt.map { $0 - startedAt }
         timings.firstByte = course.firstByteAt.map { $0 - startedAt }
         timings.lastByte = now - startedAt
@@ -239,6 +239,11 @@ struct PlainExchange: Sendable {
             let cause = broken.number == 0 ? nil : POSIXErrorCode(rawValue: broken.number).map { POSIXError($0) }
             return TransportFailure(
                 code: .networkConnectionLost, phase: phase, underlying: cause, isStaleConnection: isStale)
+        case var failure as TransportFailure where failure.code == .cannotDecodeContentData:
+            failure.response = course.reader.head.map {
+                PulseResponse(statusCode: $0.statusCode, headers: $0.headers, request: request.urlRequest)
+            }
+            return failure
         default:
             return error
         }

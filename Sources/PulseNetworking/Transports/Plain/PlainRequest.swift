@@ -76,7 +76,7 @@ struct PlainRequest {
             bytes += host
             bytes += "\r\n"
         }
-        var hasAcceptEncoding = false
+        var (hasAcceptEncoding, hasRange) = (false, false)
         for (name, value) in fields {
             switch name.utf8.count {
             // The framing is done here: a length that differs from the body would let a server read a second request in
@@ -86,8 +86,8 @@ struct PlainRequest {
             case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
                 // Empty, it would ask for any coding.
                 if value.isEmpty { continue }
-                guard value == "identity" || value == "gzip" || value == AnswerBody.acceptEncoding else { return false }
                 hasAcceptEncoding = true
+            case 5 where name.equalsIgnoringASCIICase("Range"): hasRange = true
             case 2 where name.equalsIgnoringASCIICase("TE"): return false
             case 6 where name.equalsIgnoringASCIICase("Expect"): return false
             case 6 where name.equalsIgnoringASCIICase("Cookie"):
@@ -111,7 +111,7 @@ struct PlainRequest {
         }
         if !hasAcceptEncoding {
             bytes += "Accept-Encoding: "
-            bytes += AnswerBody.acceptEncoding
+            bytes += ContentCoding.acceptEncoding(isSecure: false, hasRange: hasRange)
             bytes += "\r\n"
         }
         return true

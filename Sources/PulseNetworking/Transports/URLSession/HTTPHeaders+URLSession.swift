@@ -5,11 +5,16 @@ import PulseCore
 // Corrections to the fields of an answer that both of Foundation's implementations need.
 extension HTTPHeaders {
     /// Removes the fields about the content coding, which `URLSession` has undone but leaves in.
-    mutating func removeDecodedContentFields(_ decodedCodings: @autoclosure () -> Set<String> = Self.decodedCodings) {
+    mutating func removeDecodedContentFields() {
         guard let coding = self["Content-Encoding"]?.asciiLowercased, !coding.isEmpty else { return }
         let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         // Empty members of a list do not count (RFC 9110, section 5.6.1).
-        guard codings.allSatisfy({ $0.isEmpty || decodedCodings().contains($0) }) else { return }
+        guard codings.allSatisfy({ $0.isEmpty || Self.decodedCodings.contains($0) }) else { return }
+        removeContentFields()
+    }
+
+    /// Removes the fields that are about the body as it was coded.
+    mutating func removeContentFields() {
         remove("Content-Encoding")
         remove("Content-Length")
     }

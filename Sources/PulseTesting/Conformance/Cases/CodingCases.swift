@@ -13,6 +13,53 @@ extension TransportConformance.Case {
         decoding("gzip that comes byte for byte", Coded.gzip) {
             .data($0, headers: ["Content-Encoding": "gzip"]).dripping(1)
         },
+        decoding("gzip of several members", Coded.members) { .data($0, headers: ["Content-Encoding": "gzip"]) },
+        decoding("gzip with padding behind it", Coded.gzip + Data(count: 100)) {
+            .data($0, headers: ["Content-Encoding": "gzip"])
+        },
+        decoding("gzip under its old name", Coded.gzip) { .data($0, headers: ["Content-Encoding": "X-GZip"]) },
+        decoding("deflate without a frame", Coded.raw) { .data($0, headers: ["Content-Encoding": "deflate"]) },
+        decoding("gzip within gzip", Coded.twice) {
+            .data($0, headers: ["Content-Encoding": "gzip", "Content-Encoding": "gzip"])
+        },
+        .wire("a coded stream or download comes decoded") { _ in
+            .data(Coded.members, headers: ["Content-Encoding": "gzip"])
+        } play: { stage in
+            if let response = try await stage.answerUnlessRefused(stage.request(delivery: .streamed)) {
+                let bytes = try await response.bytes?.collect(upTo: 1 << 20)
+                try Check.equal(bytes, Coded.plain, "the stream")
+                try Check.equal(response.headers["Content-Encoding"], nil, "Content-Encoding")
+            }
+            try await TemporaryFile.with(Data()) { file in
+                let request = try stage.request(delivery: .file(file, resumeOffset: 0))
+                guard try await stage.answerUnlessRefused(request) != nil else { return }
+                try Check.equal(try Data(contentsOf: file), Coded.plain, "the file")
+            }
+        },
+        .wire("a coding that nobody knows leaves status, header and body as they are") { request in
+            .data(
+                Coded.gzip, status: request.path == "/missing" ? 404 : 200,
+                headers: ["Content-Encoding": Coded.unknown[Int(request.query ?? "") ?? 0]])
+        } play: { stage in
+            for (index, coding) in Coded.unknown.enumerated() {
+                for (path, status) in [("/", 200), ("/missing", 404)] {
+                    let request = try stage.request(.get, "\(path)?\(index)")
+                    let response = try await stage.expect(status: status, body: Coded.gzip, of: request)
+                    try Check.equal(response.headers["Content-Encoding"], coding, "Content-Encoding")
+                    try Check.equal(response.headers["Content-Length"], "\(Coded.gzip.count)", "Content-Length")
+                }
+            }
+        },
+        .wire("a part of a coded body comes as it is") { _ in
+            .data(
+                Coded.gzip.dropFirst(20), status: 206,
+                headers: ["Content-Encoding": "gzip", "Content-Range": "bytes 20-\(Coded.gzip.count - 1)/*"])
+        } play: { stage in
+            let request = try stage.request(headers: ["Range": "bytes=20-"])
+            let response = try await stage.expect(status: 206, body: Coded.gzip.dropFirst(20), of: request)
+            try Check.equal(response.headers["Content-Encoding"], "gzip", "Content-Encoding")
+            try Check.equal(try stage.onlyRequest().headers["Accept-Encoding"], "identity", "Accept-Encoding")
+        },
         .wire("an error's body is decoded too") { _ in
             .data(Coded.gzip, status: 500, headers: ["Content-Encoding": "gzip"])
         } play: { stage in
@@ -33,11 +80,63 @@ extension TransportConformance.Case {
             try await stage.expect(status: 200, body: Coded.plain, of: request)
             try await stage.expectTooLarge(limit: limit - 1)
         },
+    ]
+
+    /// Bodies that are not what their header says.
+    static let brokenCodings: [Self] = [
         .wire(
             "a body that is not coded as it says is an error",
             answer: .data(Data("plain, whatever the header says".utf8), headers: ["Content-Encoding": "gzip"]),
-            fails: .transport(.cannotDecodeContentData, .responseStarted)),
+            fails: undecodable),
+        .wire("a coded body that ends before its coding does is an error, wherever it is cut") { request in
+            .data(Coded.gzip.prefix(Int(request.path.dropFirst()) ?? 0), headers: ["Content-Encoding": "gzip"])
+        } play: { stage in
+            for count in 1..<Coded.gzip.count {
+                try await stage.expect(undecodable, of: stage.request(.get, "/\(count)"))
+            }
+            try await stage.expect(status: 200, body: Coded.plain, of: stage.request(.get, "/\(Coded.gzip.count)"))
+        },
+        .wire(
+            "a coded body with a wrong checksum is an error",
+            answer: .data(Coded.gzip.dropLast() + [1], headers: ["Content-Encoding": "gzip"]), fails: undecodable),
+        .wire("the error of a body that cannot be decoded has status and header fields") { _ in
+            .data(Data("no gzip".utf8), status: 404, headers: ["Content-Encoding": "gzip", "X-A": "b"])
+        } play: { stage in
+            for delivery in [.buffered(limit: 1000), .streamed] as [TransportRequest.Delivery] {
+                let error = try await stage.failure(of: stage.request(delivery: delivery))
+                if error.kind == .unsupported { continue }
+                try undecodable.verify(error)
+                try Check.equal(error.statusCode, 404, "the status")
+                try Check.equal(error.response?.headers["X-A"], "b", "a header field")
+                try Check.equal(error.response?.headers["Content-Encoding"], "gzip", "Content-Encoding")
+                try Check.that(!error.isRetryable, "the error counts as one that may pass")
+            }
+        },
+        .wire("a coded stream that is cut is an error, after what could be decoded") { _ in
+            .data(Coded.gzip.dropLast(4), headers: ["Content-Encoding": "gzip"])
+        } play: { stage in
+            guard let response = try await stage.answerUnlessRefused(stage.request(delivery: .streamed)) else { return }
+            var received = Data()
+            do {
+                for try await chunk in try Check.some(response.bytes, "there is no stream") { received += chunk }
+                throw Check.Failure(reason: "the stream ended well")
+            } catch let error as PulseError {
+                try undecodable.verify(error)
+                try Check.equal(error.statusCode, 200, "the status")
+            }
+            try Check.equal(received, Coded.plain, "what was decoded")
+        },
+        .wire("a coded body that decodes to nothing without end is cut at the limit") { _ in
+            .raw([
+                .text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), .bytes(Coded.gzip),
+                .repeating(Data(count: 1000), times: nil),
+            ])
+        } play: { stage in
+            try await stage.expectTooLarge(limit: 1000)
+        },
     ]
+
+    private static let undecodable = ExpectedFailure.transport(.cannotDecodeContentData, .responseStarted)
 
     private static func decoding(
         _ name: String, _ coded: @autoclosure @escaping @Sendable () -> Data,
@@ -65,6 +164,24 @@ private enum Coded {
     static var deflate: Data {
         decoded("eNpzzk9JTVFIqlQoyUhVKE4tKkst0lEoyEnMzFNIyy8CiyYn5uSkFulxOY8qJV4pAH7Edyk=")
     }
+
+    /// The same text in two members.
+    static var members: Data {
+        decoded(
+            "H4sIAAAAAAACA3POT0lNUUiqVCjJSFUoTi0qSy3SUSjISczMU0jLLwKLJifm5KQW6XE5k6sUAJwpUeVkAAAAH4sIAAAAAAACA0stKkst"
+                + "0lEoyEnMzFNIyy9SKMlIVUhOzMlJLdLjcs5PSU1RSKoECxanDhelADie7tT0AAAA")
+    }
+    static var twice: Data {
+        decoded(
+            "H4sIAAAAAAACA5Pv5mAAASbm4nP+nr6BHqtCNE56hGr46Wp5614K1DjheeZMsMdpfaZuNfVnT5aIvSy07NdSjdNkmH3db1kEIwMDADpWfmBB"
+                + "AAAA")
+    }
+    static var raw: Data { decoded("c85PSU1RSKpUKMlIVShOLSpLLdJRKMhJzMxTSMsvAosmJ+bkpBbpcTmPKiVeKQA=") }
+
+    /// Values of `Content-Encoding` that servers send, though they are no codings, or that are not undone.
+    static let unknown = [
+        "aws-chunked", "utf-8", "binary", "gzip, aws-chunked", "aws-chunked, gzip", "compress", "8bit",
+    ]
 
     private static func decoded(_ base64: String) -> Data { Data(base64Encoded: base64) ?? Data() }
 }

@@ -43,6 +43,11 @@ extension TransportConformance.Case {
         raw("another protocol instead of HTTP", "220 mail.test ESMTP ready\r\n"),
         raw("a status that is no number", "HTTP/1.1 abc OK\r\nContent-Length: 2\r\n\r\nok"),
         .wire(
+            "an answer that switches protocols unasked is an error at once",
+            answer: .raw([
+                .text("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"), .stall,
+            ]), fails: .badAnswer),
+        .wire(
             "a head that is cut within a line is an error",
             answer: .raw([.text("HTTP/1.1 200 OK\r\nContent-Le"), .close]), fails: lostInHead),
         .wire(

@@ -35,6 +35,50 @@ extension TransportConformance.Case {
         },
     ]
 
+    /// The rows of ``HeadTable``, one after the other.
+    static let heads: [Self] = [
+        table("a head that tells a length is read by it", HeadTable.read.filter { $0.body.isLength }),
+        table(
+            "a head that tells of chunks is read by them, and a doubtful one ends its connection",
+            HeadTable.read.filter { $0.body == .chunks }),
+        table(
+            "a head without a length, or with a Transfer-Encoding but chunks, is read until the connection ends",
+            HeadTable.read.filter { $0.body == .rest }),
+        .wire("a head that leaves open where its body ends, or has a line that is no field, is an error") { request in
+            .raw([.text(HeadTable.refused[request.row])])
+        } play: { stage in
+            for (index, head) in HeadTable.refused.enumerated() {
+                do {
+                    try await stage.expect(.badAnswer, of: stage.request(.get, "/\(index)"))
+                } catch let failure as Check.Failure {
+                    throw Check.Failure(reason: "\(head.debugDescription): \(failure.reason)")
+                }
+            }
+        },
+    ]
+
+    private static func table(_ name: String, _ rows: [HeadTable.Row]) -> Self {
+        .wire(name) { request in
+            let row = rows[request.row]
+            return .raw([.text(row.head + row.content.sent)] + (row.body == .rest ? [.close] : []))
+        } play: { stage in
+            for (index, row) in rows.enumerated() {
+                do {
+                    let body = Data(row.content.read.utf8)
+                    try await stage.expect(status: 200, body: body, of: stage.request(.get, "/\(index)"))
+                } catch let failure as Check.Failure {
+                    throw Check.Failure(reason: "\(row.head.debugDescription): \(failure.reason)")
+                }
+            }
+            let requests = stage.requests
+            for (index, row) in rows.enumerated().dropLast() where row.isAmbiguous {
+                try Check.that(
+                    requests[index].connection != requests[index + 1].connection,
+                    "the connection was used again after \(row.head.debugDescription)")
+            }
+        }
+    }
+
     private static func chunks(
         _ name: String, of body: @autoclosure @escaping @Sendable () -> Data, sizes: [Int]
     ) -> Self {
@@ -58,6 +102,20 @@ extension TransportConformance.Case {
         odd(
             "an answer with a header value that is Latin-1 and no UTF-8",
             Data("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Name: caf".utf8) + [0xE9] + Data("\r\n\r\nok".utf8)),
+        .wire("a CR alone in a header value is read as a space, and one at its end is none of it") { _ in
+            .raw([.text("HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: c=d\r\nX-B: e\r\r\nContent-Length: 2\r\n\r\nok")])
+        } play: { stage in
+            let response = try await stage.expect(status: 200, body: Data("ok".utf8), of: stage.request())
+            try Check.equal(response.headers["X-A"], "b Set-Cookie: c=d", "X-A")
+            try Check.equal(response.headers["X-B"], "e", "X-B")
+            try Check.equal(response.headers["Set-Cookie"], nil, "Set-Cookie")
+        },
+        .wire("a folded header value is one value") { _ in
+            .raw([.text("HTTP/1.1 200 OK\r\nX-A: b\r\n   c\r\n\td\r\nContent-Length: 2\r\n\r\nok")])
+        } play: { stage in
+            let response = try await stage.expect(status: 200, body: Data("ok".utf8), of: stage.request())
+            try Check.equal(response.headers["X-A"], "b c d", "X-A")
+        },
         .wire("a header value in UTF-8 is read as it was sent") { _ in
             .status(200, headers: ["X-Text": "Grüße, 世界"])
         } play: { stage in
@@ -74,6 +132,17 @@ extension TransportConformance.Case {
     ) -> Self {
         .delivering(name, Data("ok".utf8)) { _ in .raw([.bytes(answer())] + (isLast ? [.close] : [])) }
     }
+}
+
+extension HeadTable.Row.Body {
+    fileprivate var isLength: Bool {
+        if case .length = self { true } else { false }
+    }
+}
+
+extension RecordedRequest {
+    /// The number in the path.
+    fileprivate var row: Int { Int(path.dropFirst()) ?? 0 }
 }
 
 extension TransportConformance.Case {

@@ -264,7 +264,7 @@ extension ConformanceStage {
 }
 
 extension Check {
-    fileprivate static func some<Value>(_ value: Value?, _ reason: @autoclosure () -> String) throws -> Value {
+    static func some<Value>(_ value: Value?, _ reason: @autoclosure () -> String) throws -> Value {
         guard let value else { throw Failure(reason: reason()) }
         return value
     }

@@ -14,6 +14,27 @@ struct AnswerBodyTests {
     private static let gzip = "H4sIAAAAAAACA6tWykxRsjIx0lHKS8xNVbJSckxJVPDJL0vNSUxOVaoFAB7SW3UfAAAA"
     private static let zlib = "eJyrVspMUbIyMdJRykvMTVWyUnJMSVTwyS9LzUlMTlWqBQCPZwmK"
     private static let raw = "q1bKTFGyMjHSUcpLzE1VslJyTElU8MkvS81JTE5VqgUA"
+    // Made by the encoders of brotli and zstd.
+    private static let brotli = "Cw+AeyJpZCI6NDIsIm5hbWUiOiJBZGEgTG92ZWxhY2UifQM="
+    private static let zstd = "KLUv/SAf+QAAeyJpZCI6NDIsIm5hbWUiOiJBZGEgTG92ZWxhY2UifQ=="
+    private static let twice =
+        "H4sIAAAAAAACA5Pv5mAAASbm1WGnfAI3GRleCjzlfcY3dFNQkY9nyIeT+t5nPX38QlexMshdii6VByoFANragR4zAAAA"
+    private static let gzipInBrotli = "CxmAH4sIAAAAAAACA6tWykxRsjIx0lHKS8xNVbJSckxJVPDJL0vNSUxOVaoFAB7SW3UfAAAAAw=="
+
+    // 890 bytes: words, then one letter; in zstd in frames of 90 bytes.
+    private static let brotliOfText =
+        "G3kD+EWHU2UjJBTKcbLjCL2gNBDYvqitPhSK0np6JFDB4ycaU/VV+OCF75onRvvJ5ws2T0ouxLKO3kXl0kZe6C2NqkFLp6oF7PL5"
+        + "WgV16LW2oy7XKBPe++RIJPJb4fJFuXb6R3Ca7T0DW81zVsFLI/0aGcviFJC62UWKz9rN+0DcUmoLvMs97og5aY8MOi6npkFnXJcJ"
+        + "IuN3l2Dz8n38QZRd6hMU27tyCCamLUvgON9QXYxYxpUGl4RUCzjrsY7j3W8rh/CuO381aPOO9yna9OahgSjb87t43FQ2Afaxw2ZY"
+        + "Z3c2gVWIZhU6W1fzwrzs8ThMz+SZxer1unpRVF5ujRMSdOQhH/MNvug4Fc2GZ6FTM/iufPKkkWusFAM/n5zHC7Ml5WFQytodwg8="
+    private static let zstdOfFrames =
+        "KLUv/SBaBQIAogUPD8A1B5Ik/+9kkra51I+AT7TffSlL+cLVeaVWceZFhSJA8Cgg5tRYBNyRDY384DceDzLh02TUvGcdxvk9ACi1"
+        + "L/0gWhUCAKKFDw+wJQ9Nq4Z0tLK2JKwZswh+vobs2JYIbYMH7XfIWcTh7dR7OrUCjUFRiUzL2NAB1Hd7CqnLLmiA4CCY4esBACi1"
+        + "L/0gWg0CAKJFDw+w5wEkwST5bm5t7cuYRwQuVMgRNc+uuFZ5aMMVjFMR1DXYhtgBHf41aZeMi3X2Msjb04rDYJ7A8pgX7bgAKLUv"
+        + "/SBaDQIAokUPD7AlD6ToJMN2N2mxV6YEIg54Qq3UmzhmdJYdGSCdbcNcjvE1L55jPYlRX1PKIiDGElxDvSzA6WrSx7xNeAAotS/9"
+        + "IFoFAgCiBQ8PwKUNsvk/27ZpJ0k2XfMEJdMVOZs4huO3UMSvXjKnh43emUNwb7hUSWV/mWNJA/wBQ0STSlwcisAY+SMAKLUv/SBa"
+        + "FQIAooUPD7DnAWxRQ9rWiJW7ZUYnAp61KyXG34Mpdy5PqkHBiwN+RZhU1igb3tUFeOk7QSUktqP9KZxFg4VkckGDjgYAKLUv/SBa"
+        + "RQAAEHh4AQA1ASwotS/9IFpFAAAQeHgBADUBLCi1L/0gWkUAABB4eAEANQEsKLUv/SBQRQAAEHh4AQCLAiw="
 
     /// `1 << 20` zeros in gzip, which are mostly zeros themselves.
     private static let zeros: [UInt8] =
@@ -30,7 +51,7 @@ struct AnswerBodyTests {
         _ coding: String, _ pieces: [ArraySlice<UInt8>], limit: Int = 100
     ) throws -> AnswerBody {
         var body = AnswerBody(limit: limit)
-        try body.begin(coding: coding, length: nil)
+        try body.begin(codings: ContentCoding.undone(coding), length: nil)
         for piece in pieces { try piece.withUnsafeBytes { try body.take($0) } }
         try body.finish()
         return body
@@ -39,7 +60,7 @@ struct AnswerBodyTests {
     @Test(
         arguments: [
             ("gzip", gzip), ("x-gzip", gzip), ("deflate", zlib), ("deflate", raw), ("identity, gzip", gzip),
-            ("gzip, none", gzip),
+            ("gzip, none", gzip), ("br", brotli), ("zstd", zstd), ("gzip, gzip", twice), ("gzip, br", gzipInBrotli),
         ])
     func undoesACodingWhicheverWayItsBytesAreSplit(coding: String, base64: String) throws {
         let bytes = Self.bytes(base64)
@@ -51,7 +72,11 @@ struct AnswerBodyTests {
         #expect(body.receivedCount == Int64(bytes.count))
     }
 
-    @Test(arguments: [("gzip", gzip), ("deflate", zlib), ("deflate", raw)])
+    @Test(
+        arguments: [
+            ("gzip", gzip), ("deflate", zlib), ("deflate", raw), ("br", brotli), ("zstd", zstd), ("gzip, gzip", twice),
+            ("gzip, br", gzipInBrotli),
+        ])
     func noPartOfACodedBodyIsAWholeOne(coding: String, base64: String) {
         let bytes = Self.bytes(base64)
         for count in bytes.indices.dropFirst() {
@@ -83,7 +108,7 @@ struct AnswerBodyTests {
 
     @Test(
         arguments: [
-            "Content-Encoding: GZip", "content-encoding : x-gzip",
+            "Content-Encoding: GZip", "content-encoding:\r\n x-gzip\r",
             "Content-Encoding: identity\r\nContent-Encoding: gzip",
         ])
     func undoesTheCodingThatAHeadTells(fields: String) throws {
@@ -122,7 +147,7 @@ struct AnswerBodyTests {
         #expect(throws: TransportFailure.self) { try Self.body("deflate", [(Self.bytes(Self.zlib) + [0])[...]]) }
     }
 
-    @Test(arguments: ["gzip", "deflate", "br", "gzip, gzip"])
+    @Test(arguments: ["gzip", "deflate", "br", "zstd", "gzip, gzip", "gzip, gzip, gzip, gzip, gzip, gzip"])
     func whatIsNotCodedAsItSaysIsAnError(coding: String) {
         #expect {
             try Self.body(coding, [[0xFF, 0xFF, 0xFF, 0xFF]])
@@ -131,12 +156,107 @@ struct AnswerBodyTests {
         }
     }
 
-    @Test(arguments: ["", "identity", "gzip", "deflate", "br", "none"])
+    @Test(arguments: ["", "identity", "gzip", "deflate", "br", "zstd", "none", "gzip, gzip, gzip, gzip, gzip, gzip"])
     func anEmptyBodyIsNotCoded(coding: String) throws {
         #expect(try Self.body(coding, []).data.isEmpty)
     }
 
-    @Test(arguments: [("gzip", gzip), ("deflate", zlib)])
+    @Test(arguments: ["utf-8", "aws-chunked", "gzip, aws-chunked", "aws-chunked, gzip", "compress", "gzip br"])
+    func aCodingThatNobodyKnowsLeavesTheBodyAsItIs(coding: String) throws {
+        #expect(ContentCoding.undone(coding) == [])
+        let bytes = Self.bytes(Self.gzip)
+        #expect(try Self.body(coding, [bytes[...]]).data == Data(bytes))
+    }
+
+    /// The error of a body, by its kind and code; the text of what was read without one.
+    private static func verdict(_ coding: String, _ pieces: [ArraySlice<UInt8>], limit: Int) -> String {
+        do {
+            return String(decoding: try body(coding, pieces, limit: limit).data, as: UTF8.self)
+        } catch let error as TransportFailure {
+            return "\(error.code.rawValue)"
+        } catch {
+            return "\(PulseError(wrapping: error).kind)"
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("gzip", gzip), ("deflate", zlib), ("deflate", raw), ("br", brotli), ("zstd", zstd), ("gzip, gzip", twice),
+            ("gzip, br", gzipInBrotli), ("gzip", gzip + gzip), ("zstd", zstd + zstd + zstd + zstd),
+        ])
+    func aCorruptBodyBeyondTheLimitGivesTheSameErrorAtEverySplit(coding: String, base64: String) {
+        // Each text was padded by itself.
+        let whole = base64.replacingOccurrences(of: "==KLUv", with: "==\nKLUv").split(separator: "\n")
+            .flatMap { Self.bytes(String($0)) }
+        for place in whole.indices {
+            var bytes = whole
+            bytes[place] ^= 0x55
+            for limit in [0, 10, 30, 31, 70] {
+                let expected = Self.verdict(coding, bytes.map { [$0] }, limit: limit)
+                #expect(Self.verdict(coding, [bytes[...]], limit: limit) == expected, "\(place), \(limit)")
+                for split in bytes.indices {
+                    let verdict = Self.verdict(coding, [bytes[..<split], bytes[split...]], limit: limit)
+                    #expect(verdict == expected, "\(place), \(limit), split at \(split)")
+                }
+            }
+        }
+    }
+
+    /// Brotli and zstd keep back what they had made when they fail: within one piece the failure would come first.
+    @Test(arguments: [("br", brotliOfText), ("zstd", zstdOfFrames)])
+    func theLimitComesBeforeALaterFailureHoweverTheBytesCome(coding: String, base64: String) {
+        var bytes = Self.bytes(base64)
+        bytes.append(0xFF)
+        for limit in [0, 100, 900] {
+            let expected = Self.verdict(coding, bytes.map { [$0] }, limit: limit)
+            #expect(
+                expected == (limit < 900 ? "responseTooLarge" : "\(URLError.Code.cannotDecodeContentData.rawValue)"))
+            for split in bytes.indices {
+                #expect(
+                    Self.verdict(coding, [bytes[..<split], bytes[split...]], limit: limit) == expected,
+                    "\(limit), split at \(split)")
+            }
+        }
+    }
+
+    @Test(arguments: ["gzip", "br", "zstd"])
+    func whatDecodesToNothingIsCutAsWell(coding: String) throws {
+        let empty: [UInt8] =
+            switch coding {
+            case "gzip": Self.bytes(Self.gzip) + [UInt8](repeating: 0, count: 200_000)
+            // Metadata blocks of no bytes; frames to be skipped.
+            case "br": [0x0C] + [UInt8](repeating: 0x06, count: 200_000)
+            default: (0..<20_000).flatMap { _ in [0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 1, 2] as [UInt8] }
+            }
+        #expect(Self.verdict(coding, [empty[...]], limit: 100) == "responseTooLarge")
+        let bytewise = empty.indices.map { empty[$0...$0] }
+        #expect(Self.verdict(coding, bytewise, limit: 100) == "responseTooLarge")
+    }
+
+    @Test func aBodyThatIsCutHasWhatFits() throws {
+        for (coding, bytes) in [
+            ("", Array(Self.text)), ("gzip", Self.bytes(Self.gzip)), ("br", Self.bytes(Self.brotli)),
+        ] {
+            for limit in [0, 10, 30] {
+                var body = AnswerBody(limit: limit, cuts: true)
+                try body.begin(codings: ContentCoding.undone(coding), length: 1000)
+                #expect(throws: PulseError.self) {
+                    try bytes.withUnsafeBytes { try body.take($0) }
+                    try body.finish()
+                }
+                #expect(body.isTruncated)
+                #expect(body.data == Self.text.prefix(limit))
+            }
+            var body = AnswerBody(limit: Self.text.count, cuts: true)
+            try body.begin(codings: ContentCoding.undone(coding), length: 1000)
+            try bytes.withUnsafeBytes { try body.take($0) }
+            try body.finish()
+            #expect(!body.isTruncated)
+            #expect(body.data == Self.text)
+        }
+    }
+
+    @Test(arguments: [("gzip", gzip), ("deflate", zlib), ("br", brotli), ("zstd", zstd)])
     func theLimitCountsDecodedBytes(coding: String, base64: String) {
         #expect(throws: PulseError.self) {
             try Self.body(coding, [Self.bytes(base64)[...]], limit: Self.text.count - 1)
@@ -145,11 +265,11 @@ struct AnswerBodyTests {
 
     @Test func aLengthBeyondTheLimitIsNotWaitedFor() {
         var body = AnswerBody(limit: 10)
-        let error = #expect(throws: PulseError.self) { try body.begin(coding: "", length: 11) }
+        let error = #expect(throws: PulseError.self) { try body.begin(codings: [], length: 11) }
         #expect(error?.kind == .responseTooLarge)
-        #expect(throws: Never.self) { try body.begin(coding: "", length: 10) }
+        #expect(throws: Never.self) { try body.begin(codings: [], length: 10) }
         // How long it is without its coding, nobody has told.
-        #expect(throws: Never.self) { try body.begin(coding: "gzip", length: 11) }
+        #expect(throws: Never.self) { try body.begin(codings: [.gzip], length: 11) }
     }
 }
 #endif

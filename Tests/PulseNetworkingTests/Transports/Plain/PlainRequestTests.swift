@@ -55,6 +55,13 @@ struct PlainRequestTests {
         #expect(text == "\(method) / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: identity\r\n" + end)
     }
 
+    @Test func asksForNoCodingOfARange() throws {
+        let text = try Self.bytes("http://a.test/", "GET", ["range": "bytes=0-"])
+        #expect(text == "GET / HTTP/1.1\r\nHost: a.test\r\nrange: bytes=0-\r\nAccept-Encoding: identity\r\n\r\n")
+        let asked = try Self.bytes("http://a.test/", "GET", ["Accept-Encoding": "br"])
+        #expect(asked == "GET / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: br\r\n\r\n")
+    }
+
     @Test func connectsToTheServerOfItsURLWhateverTheFieldSays() throws {
         let request = try #require(try Self.request("http://a.test:81/b?c", "HEAD", ["Host": "b.test"]))
         #expect(request.server == "http://a.test:81/")
@@ -82,7 +89,7 @@ struct PlainRequestTests {
     @Test(
         arguments: [
             ["Expect": "100-continue"], ["TE": "trailers"], ["upgrade": "x"], ["Connection": "close"],
-            ["Trailer": "X"], ["Accept-Encoding": "br"],
+            ["Trailer": "X"],
         ])
     func leavesFieldsAboutTheConnectionToLibcurl(fields: [String: String]) throws {
         #expect(try Self.bytes("http://a.test/", "GET", fields) == nil)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+#if defined(__linux__)
+
+#include "decode.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "curl_library.h"
+#include "decoder_abi.h"
+#include "zlib_table.h"
+
+static struct {
+#define PULSE_DECODER_MEMBER(result, name, parameters) result(*name) parameters;
+    PULSE_BROTLI_FUNCTIONS(PULSE_DECODER_MEMBER)
+    PULSE_ZSTD_FUNCTIONS(PULSE_DECODER_MEMBER)
+#undef PULSE_DECODER_MEMBER
+} library;
+
+static bool has_brotli, has_zstd;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+#define PULSE_DECODER_RESOLVE(result, name, parameters) \
+    (*(void **)&library.name = pulse_curl_dependency(#name)) != NULL &&
+    has_brotli = PULSE_BROTLI_FUNCTIONS(PULSE_DECODER_RESOLVE) true;
+    has_zstd = PULSE_ZSTD_FUNCTIONS(PULSE_DECODER_RESOLVE) true;
+#undef PULSE_DECODER_RESOLVE
+}
+
+bool pulse_decoder_load(enum pulse_coding coding) {
+    pthread_once(&once, load);
+    switch (coding) {
+    case PULSE_CODING_BROTLI: return has_brotli;
+    case PULSE_CODING_ZSTD: return has_zstd;
+    default: return pulse_deflate_load();
+    }
+}
+
+struct pulse_decoder {
+    enum pulse_coding coding;
+    union {
+        struct pulse_zlib_stream zlib;
+        void *state;
+    };
+};
+
+// Eight MiB, which no coded content may exceed (RFC 9659, section 3): a frame could ask for much more.
+enum { LARGEST_WINDOW = 23 };
+
+static bool begin(struct pulse_decoder *decoder) {
+    switch (decoder->coding) {
+    case PULSE_CODING_BROTLI:
+        decoder->state = library.BrotliDecoderCreateInstance(NULL, NULL, NULL);
+        return decoder->state != NULL;
+    case PULSE_CODING_ZSTD:
+        decoder->state = library.ZSTD_createDCtx();
+        return decoder->state != NULL
+            && !library.ZSTD_isError(
+                library.ZSTD_DCtx_setParameter(decoder->state, PULSE_ZSTD_d_windowLogMax, LARGEST_WINDOW));
+    default: {
+        int bits = decoder->coding == PULSE_CODING_RAW ? PULSE_ZLIB_RAW
+            : decoder->coding == PULSE_CODING_ZLIB ? PULSE_ZLIB_FRAMED : PULSE_ZLIB_GZIP;
+        return pulse_zlib.inflateInit2_(
+            &decoder->zlib, bits, pulse_zlib.zlibVersion(), (int)sizeof decoder->zlib) == PULSE_Z_OK;
+    }
+    }
+}
+
+struct pulse_decoder *pulse_decoder_new(enum pulse_coding coding) {
+    struct pulse_decoder *decoder = pulse_decoder_load(coding) ? calloc(1, sizeof *decoder) : NULL;
+    if (decoder == NULL) return NULL;
+    decoder->coding = coding;
+    if (begin(decoder)) return decoder;
+    pulse_decoder_free(decoder);
+    return NULL;
+}
+
+static enum pulse_deflate_result run_brotli(
+    void *state, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count) {
+    size_t left = *input_count, room = *output_count;
+    int result = library.BrotliDecoderDecompressStream(state, &left, &input, &room, &output, NULL);
+    *input_count -= left;
+    *output_count -= room;
+    switch (result) {
+    case PULSE_BROTLI_DECODER_RESULT_SUCCESS: return PULSE_DEFLATE_ENDED;
+    case PULSE_BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT: return PULSE_DEFLATE_HUNGRY;
+    case PULSE_BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT: return PULSE_DEFLATE_FULL;
+    default: return PULSE_DEFLATE_FAILED;
+    }
+}
+
+static enum pulse_deflate_result run_zstd(
+    void *state, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count) {
+    struct pulse_zstd_input in = {input, *input_count, 0};
+    struct pulse_zstd_output out = {output, *output_count, 0};
+    size_t result = library.ZSTD_decompressStream(state, &out, &in);
+    *input_count = in.pos;
+    *output_count = out.pos;
+    if (library.ZSTD_isError(result)) return PULSE_DEFLATE_FAILED;
+    if (result == 0) return PULSE_DEFLATE_ENDED;
+    return out.pos == out.size || in.pos < in.size ? PULSE_DEFLATE_FULL : PULSE_DEFLATE_HUNGRY;
+}
+
+enum pulse_deflate_result pulse_decoder_run(
+    struct pulse_decoder *decoder, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count) {
+    switch (decoder->coding) {
+    case PULSE_CODING_BROTLI: return run_brotli(decoder->state, input, input_count, output, output_count);
+    case PULSE_CODING_ZSTD: return run_zstd(decoder->state, input, input_count, output, output_count);
+    default: {
+        enum pulse_deflate_result result = pulse_zlib_run(
+            pulse_zlib.inflate, &decoder->zlib, input, input_count, output, output_count, false);
+        if (result == PULSE_DEFLATE_ENDED) pulse_zlib.inflateReset(&decoder->zlib);
+        return result;
+    }
+    }
+}
+
+void pulse_decoder_free(struct pulse_decoder *decoder) {
+    switch (decoder->coding) {
+    case PULSE_CODING_BROTLI:
+        if (decoder->state != NULL) library.BrotliDecoderDestroyInstance(decoder->state);
+        break;
+    case PULSE_CODING_ZSTD:
+        library.ZSTD_freeDCtx(decoder->state);
+        break;
+    default:
+        // A stream that was never begun is none to zlib, which says so.
+        pulse_zlib.inflateEnd(&decoder->zlib);
+    }
+    free(decoder);
+}
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Content codings undone by the zlib, brotli and zstd that libcurl has loaded. Thread-safe, as long as only one thread at
+// a time uses a `pulse_decoder`.
+
+#ifndef PULSE_DECODE_H
+#define PULSE_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "deflate.h"
+
+enum pulse_coding {
+    /// RFC 1952.
+    PULSE_CODING_GZIP,
+    /// RFC 1950.
+    PULSE_CODING_ZLIB,
+    /// DEFLATE without a frame (RFC 1951).
+    PULSE_CODING_RAW,
+    /// RFC 7932.
+    PULSE_CODING_BROTLI,
+    /// RFC 8878, with the windows that RFC 9659 allows.
+    PULSE_CODING_ZSTD,
+};
+
+/// Whether the coding's library is there.
+bool pulse_decoder_load(enum pulse_coding coding);
+
+struct pulse_decoder;
+
+/// A new decoder; NULL without memory or the library.
+struct pulse_decoder *pulse_decoder_new(enum pulse_coding coding);
+
+/// Takes bytes from the front of the input and puts some into the output, like `pulse_deflate_run`; some may be put
+/// before a failure, too. After the end it begins with the next frame.
+enum pulse_deflate_result pulse_decoder_run(
+    struct pulse_decoder *decoder, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count);
+
+void pulse_decoder_free(struct pulse_decoder *decoder);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Heads of answers, and what is to be read of them (RFC 9112, sections 2.2, 5 and 6): the one table that the parsers
+/// and, over sockets, the transports are held to.
+package struct HeadTable {
+    /// A head, and the length of the body after it.
+    package struct Row: Sendable {
+        /// What comes after the head.
+        package enum Body: Sendable, Equatable {
+            case none
+            /// `Content-Length` counts.
+            case length(Int)
+            case chunks
+            /// The body ends with the connection.
+            case rest
+        }
+
+        /// The head with its blank line.
+        package let head: String
+        package let body: Body
+        /// Whether another reader may take the body to end elsewhere, so that the connection must not be used again.
+        package let isAmbiguous: Bool
+
+        fileprivate init(_ fields: String, _ body: Body, status: String = "HTTP/1.1 200 OK", isAmbiguous: Bool = false)
+        {
+            head = status + "\r\n" + (fields.isEmpty ? "" : fields + "\r\n") + "\r\n"
+            self.body = body
+            self.isAmbiguous = isAmbiguous
+        }
+
+        /// A body for the head, as it goes over the wire, and what is to be read of it.
+        package var content: (sent: String, read: String) {
+            switch body {
+            case .none: ("", "")
+            case .length(let count): (String(repeating: "x", count: count), String(repeating: "x", count: count))
+            case .chunks: ("2\r\nab\r\n1;e=f\r\nc\r\n0\r\n\r\n", "abc")
+            case .rest: ("all of it", "all of it")
+            }
+        }
+    }
+
+    /// The heads that are read.
+    package static let read: [Row] = lengths + chunks + rests + bodiless
+
+    private static let lengths = [
+        Row("Content-Length: 2", .length(2)),
+        Row("content-length:2", .length(2)),
+        Row("Content-Length: \t 2 \t", .length(2)),
+        Row("Content-Length: 2\r\nContent-Length: 2, 2", .length(2)),
+        Row("Content-Length: 0", .length(0)),
+        // A CR alone is read as a space.
+        Row("Content-Length: 2\r", .length(2)),
+        Row("Content-Length: 2", .length(2), status: "HTTP/1.0 200 OK"),
+    ]
+
+    private static let chunks = [
+        Row("Transfer-Encoding: chunked", .chunks),
+        Row("transfer-encoding:\tCHUNKED ", .chunks),
+        Row("Transfer-Encoding: , chunked,", .chunks),
+        Row("Transfer-Encoding: chunked\r", .chunks),
+        Row("Transfer-Encoding: identity, chunked", .chunks),
+        Row("Transfer-Encoding:\r\nTransfer-Encoding: chunked", .chunks),
+        Row("Transfer-Encoding: chunked, chunked", .chunks, isAmbiguous: true),
+        Row("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", .chunks, isAmbiguous: true),
+        Row("Transfer-Encoding: chunked\r\nContent-Length: 1", .chunks, isAmbiguous: true),
+        Row("Content-Length: 1\r\nTransfer-Encoding: chunked", .chunks, isAmbiguous: true),
+        Row("Transfer-Encoding: chunked", .chunks, status: "HTTP/1.0 200 OK", isAmbiguous: true),
+        Row(
+            "Connection: keep-alive\r\nTransfer-Encoding: chunked", .chunks, status: "HTTP/1.0 200 OK",
+            isAmbiguous: true),
+    ]
+
+    private static let rests = [
+        Row("", .rest),
+        Row("X-A: b", .rest, status: "HTTP/1.0 200 OK"),
+        Row("Transfer-Encoding:", .rest, isAmbiguous: true),
+        Row("Transfer-Encoding: ,", .rest, isAmbiguous: true),
+        Row("Transfer-Encoding: identity", .rest, isAmbiguous: true),
+        Row("Transfer-Encoding: identity\r\nContent-Length: 1", .rest, isAmbiguous: true),
+        Row("Content-Length: 1\r\nTransfer-Encoding:", .rest, isAmbiguous: true),
+    ]
+
+    private static let bodiless = [
+        Row("Content-Length: 5", .none, status: "HTTP/1.1 204 No Content"),
+        Row("Content-Length: 5", .none, status: "HTTP/1.1 304 Not Modified"),
+        Row("Transfer-Encoding: chunked", .none, status: "HTTP/1.1 304 Not Modified"),
+    ]
+
+    /// The heads that are refused, whatever comes after them.
+    package static let refused: [String] = (unclear + unasked + malformed).map { "HTTP/1.1 200 OK\r\n\($0)\r\n\r\n" }
+
+    /// Lengths that leave open where the body ends.
+    private static let unclear = [
+        "Content-Length:", "Content-Length: 1,", "Content-Length: 1 1", "Content-Length: 1\r1", "Content-Length: 1, 2",
+        "Content-Length: 1\r\nContent-Length: 2", "Content-Length: -1", "Content-Length: +1", "Content-Length: 0x1",
+        "Content-Length: 9223372036854775808", "Content-Length: 1\r\n 1", "Content-Length:\r\n 1",
+        "Content-Length : 1", "Content-Length\t: 1", "Content-Length: 2\r\nTransfer-Encoding : chunked",
+    ]
+
+    /// Transfer codings that no request has asked for.
+    private static let unasked = [
+        "gzip", "gzip, chunked", "gzip\r\nTransfer-Encoding: chunked", "chunked, gzip", "chunked, identity",
+        "chunked;q=1", "xchunked", "\"chunked\"", "chunked chunked", "chun\rked", "none", "\r\n chunked",
+        "identity\r\n , chunked",
+    ].map { "Transfer-Encoding: " + $0 }
+
+    /// Lines that are no fields: a name is a token, and its colon follows at once.
+    private static let malformed = [
+        "\rX-A: b", "X-A\r: b", "en-US Content-Type: text/html", "X-A : b", ": b", "no colon", "X(A): b", "X-Ä: b",
+        "X-A\u{0}: b", "X-A: b\u{0}c", " X-A: folded",
+    ].map { $0 + "\r\nContent-Length: 0" }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import Testing
+
+/// A body that cannot be decoded: what the caller gets of it, and what the server is asked.
+@Suite(.timeLimit(.minutes(5)))
+struct UndecodableWireTests {
+    private struct Page: Endpoint {
+        typealias Response = Data
+        let path = "/page"
+        let method = HTTPMethod.get
+    }
+
+    private static let eager = RetryPolicy(
+        maxAttempts: 4, backoffStrategy: .immediate, retryableStatusCodes: Set(400..<600))
+
+    private static func failure(_ response: MockServer.Response) async throws -> (PulseError, requests: Int) {
+        try await MockServer.run { server in
+            server.fallback { _ in response }
+            let configuration = PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: eager)
+            let client = PulseClient(configuration: configuration)
+            let result = await client.result(of: Page())
+            await client.shutdown()
+            guard case .failure(let error) = result else { throw Check() }
+            return (error, server.requests.count)
+        }
+    }
+
+    private struct Check: Error {}
+
+    @Test(arguments: [200, 404, 503])
+    func isAskedForOnceAndTellsItsStatus(status: Int) async throws {
+        let (error, requests) = try await Self.failure(
+            .data(Data("no gzip".utf8), status: status, headers: ["Content-Encoding": "gzip", "X-A": "b"]))
+        #expect(requests == 1)
+        guard case .transport(.cannotDecodeContentData, _) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #if canImport(CPulsePlatform)
+        #expect(error.statusCode == status)
+        #expect(error.response?.headers["X-A"] == "b")
+        #endif
+    }
+
+    #if canImport(CPulsePlatform)
+    @Test func aStatusIsNotHiddenByACodingThatNobodyKnows() async throws {
+        let (error, requests) = try await Self.failure(
+            .data(Data("not here".utf8), status: 404, headers: ["Content-Encoding": "utf-8"]))
+        #expect(requests == 4)
+        guard case .http(let response) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(response.statusCode == 404)
+        #expect(response.data == Data("not here".utf8))
+        #expect(response.headers["Content-Encoding"] == "utf-8")
+    }
+    #endif
+}
