@@ -92,7 +92,13 @@ struct SessionExchange: Sendable {
     }
 
     func meaning(of error: any Error) -> any Error {
-        TransportFailure.meaning(of: error, hasSent: hasSent, hasAnswer: response != nil, isReused: isReused)
+        let meaning = TransportFailure.meaning(
+            of: error, hasSent: hasSent, hasAnswer: response != nil, isReused: isReused)
+        guard var failure = meaning as? TransportFailure, failure.code == .cannotDecodeContentData,
+            let response, let request = task.originalRequest
+        else { return meaning }
+        failure.response = PulseResponse(httpResponse: response, request: request)
+        return failure
     }
 
     /// Nil without a head.

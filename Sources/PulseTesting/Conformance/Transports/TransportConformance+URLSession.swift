@@ -34,6 +34,11 @@ extension TransportConformance {
     private static let collectsHeaders = "Foundation collects what belongs to a head without a limit, in memory"
     private static let sendsAgain =
         "libcurl sends it again by itself, up to five times, and Foundation has no way to stop it: unseen by the client"
+    private static let undoesCodings =
+        "Foundation leaves codings to libcurl, which takes one gzip member and no padding, and refuses what it does not know"
+    private static let cutsPass = "libcurl takes the end of the body for that of its coding"
+    private static let ownHeads =
+        "libcurl and Foundation's parser each read the head in their own way, and refuse little of what is doubtful"
     private static let endsTheProcess = "**ends the process** (NativeProtocol.swift:240, no response)"
 
     /// Measured with Swift 6.3.1 over libcurl 7.88.
@@ -49,6 +54,19 @@ extension TransportConformance {
             "Foundation's parser wants a space there: `badServerResponse`",
         "an answer with a header value that is Latin-1 and no UTF-8 is read whole":
             "Foundation's parser wants UTF-8: `badServerResponse`",
+        "a head that tells a length is read by it": "Foundation's parser wants a space there: `badServerResponse`",
+        "a head that tells of chunks is read by them, and a doubtful one ends its connection": ownHeads,
+        "a head that leaves open where its body ends, or has a line that is no field, is an error": ownHeads,
+        "a CR alone in a header value is read as a space, and one at its end is none of it": ownHeads,
+        "an answer that switches protocols unasked is an error at once": ownHeads,
+        "gzip of several members is decoded, and the headers that told about it are gone": undoesCodings,
+        "gzip with padding behind it is decoded, and the headers that told about it are gone": undoesCodings,
+        "a coded stream or download comes decoded": undoesCodings,
+        "a coding that nobody knows leaves status, header and body as they are": undoesCodings,
+        "a part of a coded body comes as it is": undoesCodings,
+        "a coded body that ends before its coding does is an error, wherever it is cut": cutsPass,
+        "a coded stream that is cut is an error, after what could be decoded": cutsPass,
+        "a coded body that decodes to nothing without end is cut at the limit": undoesCodings,
         "bytes beyond the Content-Length belong to no answer":
             "libcurl leaves them in the connection, where the next answer is looked for: `badServerResponse`",
         "what a server sends unasked answers no request":
