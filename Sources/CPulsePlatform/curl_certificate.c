@@ -43,6 +43,7 @@ static struct {
     X(CRYPTO_EX_INDEX_SSL_CTX, 1) \
     X(SSL_CB_READ_ALERT, 0x4004) \
     X(SSL3_AL_FATAL, 2) \
+    X(SSL_AD_CLOSE_NOTIFY, 0) \
     X(PKCS12_R_MAC_VERIFY_FAILURE, 113)
 
 enum {
@@ -54,7 +55,7 @@ enum {
 struct pulse_tls_notes {
     atomic_int holders;
     // The loop alone, one thread at a time, writes and reads them.
-    bool lack_certificate;
+    bool lack_certificate, is_closed;
     int alert;
 };
 
@@ -96,9 +97,10 @@ static int note_request(void *session, void **certificate, void **key) {
 }
 
 static void note_alert(const void *session, int event, int value) {
-    if (event != PULSE_SSL_CB_READ_ALERT || value >> 8 != PULSE_SSL3_AL_FATAL) return;
-    struct pulse_tls_notes *notes = notes_of_session(session);
-    if (notes != NULL) notes->alert = value & 0xff;
+    struct pulse_tls_notes *notes = event == PULSE_SSL_CB_READ_ALERT ? notes_of_session(session) : NULL;
+    if (notes == NULL) return;
+    if ((value & 0xff) == PULSE_SSL_AD_CLOSE_NOTIFY) notes->is_closed = true;
+    if (value >> 8 == PULSE_SSL3_AL_FATAL) notes->alert = value & 0xff;
 }
 
 struct pulse_tls_notes *pulse_tls_notes_begin(void *context) {
@@ -132,6 +134,8 @@ void pulse_tls_notes_release(struct pulse_tls_notes *notes) {
 bool pulse_tls_notes_lack_certificate(const struct pulse_tls_notes *notes) { return notes->lack_certificate; }
 
 int pulse_tls_notes_alert(const struct pulse_tls_notes *notes) { return notes->alert; }
+
+bool pulse_tls_notes_are_closed(const struct pulse_tls_notes *notes) { return notes->is_closed; }
 
 // The reason of the error that is first in this thread's queue.
 static const char *reason(void) {

@@ -23,7 +23,6 @@
     X(const void *, EVP_sha256, (void)) \
     X(int, EVP_Digest, (const void *, size_t, unsigned char *, unsigned int *, const void *, void *)) \
     X(int, SSL_has_pending, (const void *)) \
-    X(uint64_t, SSL_clear_options, (void *, uint64_t)) \
     X(void, SSL_get0_alpn_selected, (const void *, const unsigned char **, unsigned int *)) \
     X(void, CRYPTO_free, (void *, const char *, int))
 
@@ -77,14 +76,6 @@ enum pulse_tls_state pulse_tls_state(PulseCURL *easy) {
     tls.SSL_get0_alpn_selected(session, &protocol, &length);
     if (length == 2 && memcmp(protocol, "h2", 2) == 0) return PULSE_TLS_MULTIPLEXED;
     return tls.SSL_has_pending(session) ? PULSE_TLS_PENDING : PULSE_TLS_NOTHING_PENDING;
-}
-
-// openssl/ssl.h, of OpenSSL 3: SSL_OP_IGNORE_UNEXPECTED_EOF, which libcurl sets.
-enum { IGNORE_UNEXPECTED_EOF = 0x80 };
-
-void pulse_tls_demand_closure(PulseCURL *easy) {
-    const void *session = tls_session(easy);
-    if (session != NULL) tls.SSL_clear_options((void *)session, IGNORE_UNEXPECTED_EOF);
 }
 
 int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity) {

@@ -29,6 +29,9 @@ bool pulse_tls_notes_lack_certificate(const struct pulse_tls_notes *notes);
 /// The fatal alert that came last (RFC 8446, section 6); 0 if there was none.
 int pulse_tls_notes_alert(const struct pulse_tls_notes *notes);
 
+/// Whether the server has closed TLS with its alert, so that what came before it is whole (RFC 8446, section 6.1).
+bool pulse_tls_notes_are_closed(const struct pulse_tls_notes *notes);
+
 /// What is wrong with a certificate and key in PKCS #12; NULL if they can be read, or if there is no OpenSSL to read
 /// them.
 const char *pulse_tls_certificate_problem(const void *bytes, size_t count, const char *password);

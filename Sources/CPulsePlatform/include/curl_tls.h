@@ -35,10 +35,6 @@ void pulse_tls_outlast_writing(PulseCURL *easy);
 /// Whether a write has failed on the transfer's connection, and its bytes are discarded.
 bool pulse_tls_has_outlasted_writing(PulseCURL *easy);
 
-/// Has the transfer's connection take an end without the alert that closes TLS for an error (RFC 8446, section 6.1), from
-/// then on. Does nothing without OpenSSL.
-void pulse_tls_demand_closure(PulseCURL *easy);
-
 enum { PULSE_KEY_HASH_LENGTH = 32 };
 
 /// The SHA-256 of the SubjectPublicKeyInfo of each certificate in the chain that was verified for this transfer's

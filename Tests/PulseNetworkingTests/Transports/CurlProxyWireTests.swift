@@ -11,7 +11,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CurlProxyWireTests {
     private static func client(by proxy: ProxySettings) -> PulseClient {
+        // A tunnel counts as connecting, and the proxy is in this process.
         let configuration = PulseConfiguration()
+            .with(\.connectTimeout, value: 600)
             .with(\.proxy, value: proxy.credentials(username: "ada", password: "hunter2"))
         return PulseClient(configuration: configuration, events: PulseEventBus())
     }

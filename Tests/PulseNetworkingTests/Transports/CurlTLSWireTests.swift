@@ -31,7 +31,7 @@ struct CurlTLSWireTests {
             ] as [(String, TransportRequest.Delivery)] {
                 let request = TransportRequest(
                     urlRequest: URLRequest(url: server.baseURL.appendingPathComponent(path)), delivery: delivery,
-                    tls: identity.clientSettings)
+                    connectTimeout: 600, idleTimeout: 600, tls: identity.clientSettings)
                 let result: Result<Data, any Error>
                 do {
                     let response = try await transport.send(request)

@@ -26,7 +26,7 @@ struct KeepAliveWireTests {
     @Test(
         arguments: Engine.allCases,
         [
-            (nil, false, true), ("timeout=1", false, false), ("timeout=1, max=100", true, true),
+            (nil, false, true), ("timeout=1", false, false), ("timeout=600, max=100", true, true),
             ("max=5, Timeout = 1", false, false), ("timeout=0", true, false), ("timeout=0", false, false),
             ("timeout=60", false, true), ("max=100", false, true), ("timeout=x", false, true),
             ("timeout=99999999999999999999", false, true),
@@ -36,8 +36,8 @@ struct KeepAliveWireTests {
             server.fallback { _ in .text("response", headers: rule.value.map { ["keep-alive": $0] } ?? [:]) }
             let transport = engine.transport()
             let request = TransportRequest(
-                urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600, mayBeResent: rule.mayBeResent,
-                tls: tls)
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600,
+                mayBeResent: rule.mayBeResent, tls: tls)
             _ = try await transport.send(request)
             let second = try await transport.send(request)
             #expect(second.timings?.isConnectionReused == rule.isReused)

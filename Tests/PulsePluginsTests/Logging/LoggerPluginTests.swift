@@ -66,7 +66,8 @@ struct LoggerPluginTests {
         #expect(
             failure == """
                 [0a1b2c3d] POST https://api.example.com/login?api_key=***REDACTED***&page=1 failed in 34 ms: \
-                timed out: POST https://api.example.com/login?api_key=***REDACTED***&page=1
+                timed out: POST https://api.example.com/login?api_key=***REDACTED***&page=1, \
+                no byte came or went for the idle timeout
                 """)
     }
 
@@ -82,7 +83,8 @@ struct LoggerPluginTests {
         #expect(
             failure == """
                 [0a1b2c3d] --> GET https://api.example.com/a
-                [0a1b2c3d] <-- GET https://api.example.com/a failed in 34 ms: transport failed: networkConnectionLost, maybeSent
+                [0a1b2c3d] <-- GET https://api.example.com/a failed in 34 ms: transport failed: networkConnectionLost, maybeSent, \
+                GET https://api.example.com/a
                 """)
     }
 

@@ -31,7 +31,7 @@ final class ContentDecoder: @unchecked Sendable {
     ///
     /// - Parameter offset: how much of the input has been used.
     func decode(_ input: UnsafeRawBufferPointer, from offset: inout Int) throws -> UnsafeRawBufferPointer {
-        guard stages.count <= Self.stageLimit else { throw Self.failure }
+        guard stages.count <= Self.stageLimit || input.isEmpty else { throw Self.failure }
         return try piece(of: stages.count - 1, input, &offset)
     }
 

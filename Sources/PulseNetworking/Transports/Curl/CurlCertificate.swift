@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the TLS of one connection has been told about the client's certificate.
+/// What the TLS of one connection has been told about the client's certificate, and about the connection's end.
 ///
 /// A server that wants one tells so by an alert: with TLS 1.2 within the handshake, with TLS 1.3 after it, when the
 /// request is on its way. Then the failure may be that of writing to a connection that the server has closed.
@@ -30,6 +30,9 @@ final class CurlTLSNotes: @unchecked Sendable {
 
     /// Whether the server has asked for a certificate, and there was none to show.
     var lacksCertificate: Bool { pulse_tls_notes_lack_certificate(notes) }
+
+    /// Whether the server has closed TLS with its alert.
+    var isClosed: Bool { pulse_tls_notes_are_closed(notes) }
 
     /// What the server has against the client's certificate, or against there being none; nil for nothing.
     var refusal: URLError.Code? {

@@ -87,7 +87,7 @@ struct CurlExchange: Sendable {
             if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {
                 loop.noteHTTP1(origin)
             }
-            if let error = error as? CurlFailure.Undecodable { throw failure(error) }
+            if let error = error as? CurlFailure.Undecodable { throw error.failure(of: request.urlRequest) }
             guard let error = error as? CurlFailure.Unpinned else { throw error }
             tell(error.keys)
             throw PulseError.sslPinningFailed(host: request.urlRequest.url?.host ?? "")
@@ -128,13 +128,15 @@ struct CurlExchange: Sendable {
         holding slot: HostSlots.Slot, _ feeding: Upload.Feeding?
     ) -> ByteStream {
         let decoded = answer.codings.isEmpty ? nil : DecodedStream(answer.codings) { try await pipe.read() }
+        // Not the exchange, which holds the loop.
+        let urlRequest = request.urlRequest
         let stream = ByteStream {
             do {
                 if let decoded { return try await decoded.read() }
                 return try await pipe.read()
             } catch let error as TransportFailure where error.code == .cannotDecodeContentData {
                 guard let head = answer.head else { throw error }
-                throw failure(CurlFailure.Undecodable(failure: error, head: head))
+                throw CurlFailure.Undecodable(failure: error, head: head).failure(of: urlRequest)
             }
         } cancel: {
             pipe.finish(CancellationError())
@@ -151,13 +153,6 @@ struct CurlExchange: Sendable {
             withExtendedLifetime(slot) {}
         }
         return stream
-    }
-
-    private func failure(_ error: CurlFailure.Undecodable) -> TransportFailure {
-        var failure = error.failure
-        failure.response = PulseResponse(
-            statusCode: error.head.statusCode, headers: error.head.headers, request: request.urlRequest)
-        return failure
     }
 
     private func response(from answer: CurlAnswer, queued: TimeInterval) throws -> PulseResponse {

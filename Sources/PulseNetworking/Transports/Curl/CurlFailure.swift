@@ -32,6 +32,12 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
     struct Undecodable: Error {
         var failure: TransportFailure
         let head: ResponseHead
+
+        func failure(of request: URLRequest) -> TransportFailure {
+            var failure = failure
+            failure.response = PulseResponse(statusCode: head.statusCode, headers: head.headers, request: request)
+            return failure
+        }
     }
 
     /// What the end of a transfer means, and how far the request had got.

@@ -75,8 +75,6 @@ extension CurlTransfer {
             standing = nil
             _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FORBID_REUSE), 1)
         }
-        // Without the closure alert a body that ends with the connection may have been cut (RFC 9112, section 9.8).
-        if request.isSecure, reception.endsWithConnection { pulse_tls_demand_closure(easy) }
         do {
             switch request.delivery {
             case .streamed where isStreaming: goOnStreaming()

@@ -78,7 +78,7 @@ final class CurlTransfer: @unchecked Sendable {
         var bodyOffset = 0
         var requestSentAt: TimeInterval?
         var unpinnedKeys: [[UInt8]]?
-        /// What the server has said about the client's certificate on the connection used last.
+        /// What the server has said on the connection used last, beneath HTTP.
         var notes: CurlTLSNotes?
         var isReceivingPaused = false
         var isSendingPaused = false
@@ -208,6 +208,11 @@ final class CurlTransfer: @unchecked Sendable {
             return .failure(TransportFailure(code: .networkConnectionLost, phase: phase))
         }
         guard !reception.isTruncated, !endsAtHead else { return .success(()) }
+        // Without the closure alert a body that ends with the connection may have been cut (RFC 9112, section 9.8).
+        // libcurl does not look for one.
+        if request.isSecure, reception.endsWithConnection, way.notes?.isClosed == false {
+            return .failure(TransportFailure(code: .networkConnectionLost, phase: .responseStarted))
+        }
         return Result { try reception.finishBody() }.mapError(failure(ofBody:))
     }
 
