@@ -11,7 +11,7 @@ import Testing
 ///
 /// 20 rounds of the one and 10 of the other; 500 and 250 where `PULSE_STEPS` is set. Several lines of rounds run beside each other, each on a directory and with
 /// a server of its own.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(30)))
 struct OfflineKillScheduleTests {
     private static let rounds = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 20 : 500
     private static let lanes = 4

@@ -15,7 +15,7 @@ private struct Foreign: PulsePlugin {
 }
 
 /// Whoever may end a call ends it, in whatever it waits: in its caller's task or in one of its own.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct CancellationStressTests {
     enum Wait: CaseIterable, Sendable {
         case answer, slot, retry, file

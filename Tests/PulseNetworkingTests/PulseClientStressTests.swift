@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Many calls at once over real sockets, cancelled at random moments; run under the thread and address sanitizers too.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct PulseClientStressTests {
     @Test func twoHundredInFlightWithCancelsAtRandomMomentsLeaveNothingBehind() async throws {
         let random = SeededRandomness(seed: 2026)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
@@ -58,7 +59,7 @@ struct ContextStoreTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct ContextStoreStressTests {
     @Test
     func manyTasksWriteAtOnce() async {

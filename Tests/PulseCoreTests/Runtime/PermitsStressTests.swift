@@ -2,10 +2,11 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The semaphore on real threads against a plain model: a sorted list.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct PermitsStressTests {
     private struct Place: Comparable {
         let number: Int

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -254,7 +255,7 @@ struct ByteStreamTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct ByteStreamStressTests {
     @Test
     func endsOnceHoweverManyEndIt() async {

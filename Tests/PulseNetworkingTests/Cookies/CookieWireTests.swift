@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Which cookies each of a call's requests carries, by the record of real servers.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CookieWireTests {
     /// Refreshes by a call of the client that it serves, whose answer sets the session's cookie.
     private actor CookieSession: TokenProvider {

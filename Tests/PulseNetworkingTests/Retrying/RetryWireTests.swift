@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What is sent again and what is not, by the count of a real server.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RetryWireTests {
     enum Engine: String, Sendable, CaseIterable, CustomTestStringConvertible {
         case urlSession, curl

@@ -12,7 +12,7 @@ import Testing
 
 /// A server that ends a kept-alive connection when the second request comes, counted at the server: nothing below the
 /// retry loop sends a request again, and what the loop sends is seen by everything that sees attempts.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct StaleConnectionWireTests {
     /// Who speaks HTTP, and who sends and reads.
     enum Engine: CaseIterable {

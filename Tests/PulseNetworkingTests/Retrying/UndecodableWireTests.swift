@@ -3,10 +3,11 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 /// A body that cannot be decoded: what the caller gets of it, and what the server is asked.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct UndecodableWireTests {
     private struct Page: Endpoint {
         typealias Response = Data

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
@@ -31,7 +32,7 @@ final class Strikes: Sendable {
 }
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct DeadlineHeapScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct HostSlotsStressTests {
     private static func origin(_ host: String) throws -> Origin {
         try #require(URL(string: "http://\(host)").flatMap(Origin.init))

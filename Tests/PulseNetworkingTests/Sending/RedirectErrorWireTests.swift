@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What the errors of a later hop tell of the way there.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RedirectErrorWireTests {
     private static let start = Request<Data>(.get, "/start")
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Redirects and the secrets on their way, by the record of real servers.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RedirectFollowerWireTests {
     private struct Where: Endpoint {
         typealias Response = Data

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 /// What waits for a connection is on this side: the host has not seen it, and it is not the host's time.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct SlotLineWireTests {
     /// One slot, which somebody holds.
     private struct Stage {

@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct BytePipeStressTests {
     /// A thread that must not wait: it goes on when it is woken, and not before.
     private final class Bell: Sendable {

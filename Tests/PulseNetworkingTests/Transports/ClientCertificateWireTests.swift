@@ -9,7 +9,7 @@ import Testing
 @testable import PulseNetworking
 
 /// A server that wants a certificate of the client.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct ClientCertificateWireTests {
     private static let versions: [TLSSettings.Version] = [.tls12, .tls13]
 

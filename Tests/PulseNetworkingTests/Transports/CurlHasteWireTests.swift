@@ -2,11 +2,12 @@
 
 #if canImport(CPulsePlatform)
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlHasteWireTests {
     /// Whose senders always look for their answers themselves, as they else do where answers come at once.
     static let hasty = TransportConformance("CurlTransport in haste", timeLimit: 60) { connections in

@@ -3,6 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
@@ -17,7 +18,7 @@ extension CurlLibrary {
 }
 
 /// What a later libcurl brought has an answer for the case that it is missing.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
 struct CurlLibraryWireTests {
     private static let unchecked =
         "the connection is looked at by a function of 7.80; the real libcurl of that time looked by itself"

@@ -4,11 +4,12 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlProxyWireTests {
     private static func client(by proxy: ProxySettings) -> PulseClient {
         // A tunnel counts as connecting, and the proxy is in this process.

@@ -3,12 +3,13 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// HTTP/1.1 over TLS, all of which goes through libcurl and the system's libssl.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlTLSWireTests {
     static let conformance = TransportConformance.curlTransportOverTLS
 

@@ -3,13 +3,14 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// Calls of every kind, cancelled at random moments, against a server of every temper. Each must have one end, the right
 /// one, and leave nothing behind.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
 struct CurlTransportStressTests {
     @Test(arguments: [1, 2] as [UInt64], [false, true])
     func everyCallEndsOnceWhateverIsCancelledAndWhen(seed: UInt64, leavesAllToCurl: Bool) async throws {
@@ -72,7 +73,7 @@ struct CurlTransportStressTests {
 }
 
 /// The same in release, longer.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .serialized, .timeLimit(.minutes(5)))
 struct CurlTransportScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

@@ -2,11 +2,12 @@
 
 #if canImport(CPulsePlatform)
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct CurlTransportWireTests {
     static let conformance = TransportConformance.curlTransport
 

@@ -2,12 +2,13 @@
 
 #if canImport(CPulsePlatform)
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// What goes through libcurl where there is TLS or a proxy.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlAloneWireTests {
     static let conformance = TransportConformance("CurlTransport, all of it by libcurl", timeLimit: 60) { connections in
         CurlTransport(connections, library: .system, leavesAllToCurl: true)
@@ -20,7 +21,7 @@ struct CurlAloneWireTests {
 }
 
 /// Whose loop always sends and reads for the senders in the clear, as it else does where many are under way.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlCrowdWireTests {
     static let conformance = TransportConformance("CurlTransport in a crowd", timeLimit: 60) { connections in
         CurlTransport(connections, library: .system, few: 0)

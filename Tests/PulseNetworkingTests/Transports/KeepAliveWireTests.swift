@@ -3,12 +3,13 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// `Keep-Alive: timeout=n` of a response: how long its server keeps the connection while it is idle.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct KeepAliveWireTests {
     enum Engine: CaseIterable {
         case plain, crowded, curl, tls

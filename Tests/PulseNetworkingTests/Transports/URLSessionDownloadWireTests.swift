@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct URLSessionDownloadWireTests {
     /// A file with `content`, and what a download from the server makes of it.
     private static func download(

@@ -3,9 +3,10 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
 struct URLSessionTransportStressTests {
     /// 200 calls in flight for as long as there are calls left; of every three one is cancelled at a moment that the seed
     /// decides.

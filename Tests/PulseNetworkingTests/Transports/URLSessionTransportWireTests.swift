@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct URLSessionTransportWireTests {
     static let conformance = TransportConformance.urlSessionTransport
 

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseObservability
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -151,7 +152,7 @@ struct PulseEventBusTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct PulseEventBusStressTests {
     @Test func losesNothingFromManyThreadsToManyReaders() async {
         let bus = PulseEventBus()

@@ -3,9 +3,10 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct MetricsCollectorStressTests {
     private static let writers = 8
     private static let callsOfEach = 2000

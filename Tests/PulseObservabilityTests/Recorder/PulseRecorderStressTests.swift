@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseObservability
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct PulseRecorderStressTests {
     @Test func everySnapshotOfManyCallsAddsUp() async throws {
         let recorder = PulseRecorder(options: .init(maximumCalls: 50, byteBudget: 200_000, maximumEvents: 20))

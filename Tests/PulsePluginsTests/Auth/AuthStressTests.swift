@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Many calls, tokens that are revoked under them, and cancels at random.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct AuthStressTests {
     /// The server's side of a session: one good token at a time.
     private final class Server: Sendable {

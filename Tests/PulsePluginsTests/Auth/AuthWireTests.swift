@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Over real sockets: the server counts.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct AuthWireTests {
     /// A server that knows one good token, gives it out at `/token`, and holds the first answers until told.
     private struct Stage {

@@ -4,12 +4,13 @@ import PulseCore
 import PulseNetworking
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// The rest of what is stored in part (RFC 9111, section 3.4). Over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheCompletionWireTests {
     private static let digits = "0123456789"
     private static let fresh: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]

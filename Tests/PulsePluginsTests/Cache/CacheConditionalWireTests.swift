@@ -3,13 +3,14 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// A caller's own conditions, judged by the cache (RFC 9111, section 4.3.2; RFC 9110, section 13.1). Over sockets, under a
 /// clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheConditionalWireTests {
     private static func run(_ body: (CacheStage) async throws -> Void) async throws {
         try await CacheStage.run(CachePlugin(policy: .rfc9111.answeringConditionalRequests()), body)

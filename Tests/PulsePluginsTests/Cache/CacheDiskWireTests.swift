@@ -3,13 +3,14 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 @testable import PulseStorage
 
 /// The cache on disk under a client: over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheDiskWireTests {
     private static func run(_ body: (URL, CacheStage) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")

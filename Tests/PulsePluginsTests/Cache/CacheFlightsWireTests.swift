@@ -5,12 +5,13 @@ import PulseNetworking
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// Whose request others may wait for, for how long, and what they are told. Over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheFlightsWireTests {
     private static let retry = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
 

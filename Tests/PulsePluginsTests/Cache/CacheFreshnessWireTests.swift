@@ -2,12 +2,13 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// RFC 9111, section 4.2: how long an answer is used without asking. Over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheFreshnessWireTests {
     @Test func maxAgeKeepsAnAnswerFreshForThatLong() async throws {
         try await CacheStage.run { stage in

@@ -9,7 +9,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Random requests, stored answers and answers, with headers that are right, odd and broken, against the reference.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(10)))
 struct CachePolicyScheduleTests {
     /// 20,000 in `swift test`, a million where `PULSE_STEPS` is 100,000.
     private static let steps =

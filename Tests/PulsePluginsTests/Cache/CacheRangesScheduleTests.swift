@@ -4,6 +4,7 @@ import PulseCore
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
@@ -12,7 +13,7 @@ import Testing
 /// Random ranges, conditions, changes and failures through one cache, against a server whose versions are known: every
 /// response is made of the bytes of exactly one version, which was current as lately as its freshness demands, with the
 /// range and the length that it says.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(15)))
 struct CacheRangesScheduleTests {
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 10 } ?? 3_000

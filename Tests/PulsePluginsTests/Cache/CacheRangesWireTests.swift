@@ -4,12 +4,13 @@ import PulseCore
 import PulseNetworking
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// Ranges of stored responses (RFC 9110, sections 13.1.5, 14 and 15.3.7). Over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheRangesWireTests {
     private static let digits = "0123456789"
     private static let fresh: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]

@@ -4,13 +4,14 @@ import PulseCore
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 @testable import PulsePlugins
 
 /// Whose answers are whose, what calls share, and streams. Over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheSharingWireTests {
     // MARK: Partitions
 

@@ -2,12 +2,13 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// What may stand in for a server that fails or cannot be reached, and what may not.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheStandInWireTests {
     private static func offlineStage(
         _ cache: CachePlugin = CachePlugin(policy: .rfc9111),

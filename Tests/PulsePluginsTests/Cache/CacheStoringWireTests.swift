@@ -4,12 +4,13 @@ import PulseCore
 import PulseNetworking
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// RFC 9111, section 3, and what leaves the cache again (section 4.4). Over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheStoringWireTests {
     @Test func noStoreOnEitherSideStoresNothing() async throws {
         try await CacheStage.run { stage in

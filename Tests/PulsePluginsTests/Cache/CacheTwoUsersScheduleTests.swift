@@ -5,13 +5,14 @@ import PulseNetworking
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// Random traces of several users through one cache, against a model without a cache: every answer is one that the origin
 /// gave to that very user for that very request, and its directives allow it at that time.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(15)))
 struct CacheTwoUsersScheduleTests {
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 50 } ?? 500

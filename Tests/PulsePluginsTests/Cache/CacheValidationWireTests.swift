@@ -4,12 +4,13 @@ import PulseCore
 import PulseNetworking
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// RFC 9111, sections 4.2.4 and 4.3, RFC 5861, and the options of a call. Over sockets, under a clock that stands still.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheValidationWireTests {
     @Test func aStaleAnswerIsConfirmedByItsEntityTag() async throws {
         try await CacheStage.run { stage in

@@ -9,7 +9,7 @@ import Testing
 
 /// Seeded random schedules of calls, late answers, cancels, clock jumps and resets against a plain model;
 /// `PULSE_STEPS` sets their length.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct CircuitBreakerScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

@@ -3,10 +3,11 @@
 import PulseCore
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Many calls at once through one breaker, some of them cancelled.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct CircuitBreakerStressTests {
     @Test func letsOneProbeThroughAtATimeAndIsNeverWedged() async throws {
         let clock = TestClock()

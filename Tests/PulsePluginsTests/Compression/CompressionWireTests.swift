@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Another implementation, that of libcurl and zlib, undoes what the plugin did.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CompressionWireTests {
     @Test func whatComesBackIsWhatWasSent() async throws {
         try await GzipEcho.run([.compression(minimumLength: 1)]) { client, server in

@@ -2,12 +2,13 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// A seeded random schedule of copies, ends and cancels against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct HedgingRaceScheduleTests {
     private typealias Quality = HedgingPlugin.Quality
 

@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct HedgingStressTests {
     /// Wakes at once, whatever it is asked for: every copy comes as early as it can.
     private struct HastyClock: PulseClock {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The limits and the validator over real sockets, by the server's own count.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct LimitsWireTests {
     private struct Ended: Error {}
 

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -10,7 +11,7 @@ import Testing
 ///
 /// It is the memory of the whole process that is measured, a million hosts, with `--no-parallel` in CI, where `PULSE_STEPS` is
 /// set. Among other tests, whose memory it would be as well, the counts alone tell.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.tags(.alone), .serialized, .timeLimit(.minutes(10)))
 struct ManyHostsTests {
     private static let isAlone = ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil
     private static let hosts = isAlone ? 1_000_000 : 200_000

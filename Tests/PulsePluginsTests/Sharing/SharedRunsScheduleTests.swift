@@ -9,7 +9,7 @@ import Testing
 
 /// Seeded random schedules of arrivals, cancels, closings and late results against a plain model; `PULSE_STEPS` sets their
 /// length.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct SharedRunsScheduleTests {
     private typealias Runs = SharedRuns<Int, Never>
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What a recovery's request carries, by the record of real servers.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RecoveryWireTests {
     private struct Fault: Error {}
 

@@ -2,12 +2,13 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// Many calls whose session ends again and again, some of them cancelled, on real threads.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct ValidatorPluginStressTests {
     private struct Ended: Error {}
 

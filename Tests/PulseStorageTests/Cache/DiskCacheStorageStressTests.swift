@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct DiskCacheStorageStressTests {
     /// Many tasks and two stores over one folder: whatever is found is what somebody stored there.
     @Test func whatIsFoundIsWholeWhoeverWrites() async throws {

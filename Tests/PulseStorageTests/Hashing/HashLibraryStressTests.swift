@@ -2,9 +2,10 @@
 
 import PulseCore
 import PulseStorage
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct HashLibraryStressTests {
     @Test func oneKeyAndTheLibraryServeManyTasksAtOnce() async throws {
         let library = try #require(SystemHashes.library)

@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct AppendLogStressTests {
     @Test func manyWritersOfTwoLogsLoseNothingAndAgreeOnTheOrder() async throws {
         let directory = try TemporaryDirectory()

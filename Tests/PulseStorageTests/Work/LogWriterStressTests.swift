@@ -2,11 +2,12 @@
 
 #if !canImport(os)
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct LogWriterStressTests {
     /// What comes out of a pipe until it is closed, read on a thread of its own.
     private static func reading(_ pipe: Pipe) -> AsyncStream<String> {

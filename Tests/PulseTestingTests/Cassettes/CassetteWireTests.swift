@@ -3,10 +3,11 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Over real sockets once, and without them ever after.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CassetteWireTests {
     private struct Item: Codable, Sendable, Equatable {
         let id: Int

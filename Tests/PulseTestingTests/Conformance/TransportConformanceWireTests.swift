@@ -3,10 +3,11 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The list's part for sockets must notice what is broken, too.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct TransportConformanceWireTests {
     @Test(.serialized, arguments: Defect.ofTheWire)
     func noticesATransportThat(_ defect: Defect) async throws {

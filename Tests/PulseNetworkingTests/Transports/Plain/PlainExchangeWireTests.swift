@@ -3,11 +3,12 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct PlainExchangeWireTests {
     private static func request(_ path: String, _ server: MockServer) -> TransportRequest {
         TransportRequest(
