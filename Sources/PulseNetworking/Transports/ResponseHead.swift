@@ -88,8 +88,8 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
-    /// Calls `body` with the bytes, where each CR has become a space (RFC 9112, section 2.2): others may take one for the
-    /// end of the line.
+    /// Calls `body` with the bytes, where each CR has become a space (RFC 9112, section 2.2): others may take one for
+    /// the end of the line.
     fileprivate func withoutReturns(_ body: (UnsafeRawBufferPointer) -> Void) {
         guard place(of: UInt8(ascii: "\r")) != nil else { return body(self) }
         map { $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }.withUnsafeBytes(body)

@@ -3,8 +3,9 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// What a head says about the body after it and about the connection (RFC 9112, sections 5, 6 and 9). Both engines judge
-/// every line of a head by it, so that they read and refuse the same.
+/// What a head says about the body after it and about the connection (RFC 9112, sections 5, 6 and 9).
+///
+/// Both engines judge every line of a head by it, so that they read and refuse the same.
 struct AnswerFraming {
     enum BodyLength: Equatable {
         case none
