@@ -8,7 +8,8 @@ import Testing
 struct HeadTests {
     @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1, .plain], ["GET", "POST"])
     func theLargestHeadArrives(server: Servers.Name, method: String) async throws {
-        let url = try Servers.url(server)
+        // In the body: libcurl 7.88 does not read a response's head of that size over HTTP/2 to its end.
+        let url = try Servers.url(server, "/id")
         let room = TransportRequest.maximumHeadSize - method.utf8.count - url.absoluteString.utf8.count
         try await withTransport { transport in
             // nginx takes 1,000 fields.
@@ -19,10 +20,10 @@ struct HeadTests {
                 for (name, value) in others { request.urlRequest.setValue(value, forHTTPHeaderField: name) }
                 let id = String(repeating: "a", count: lengthOfOne - "X-Request-ID".utf8.count - 32)
                 request.urlRequest.setValue(id, forHTTPHeaderField: "X-Request-ID")
-                if method == "POST" { request.body = .bytes(Data(count: 100_000)) }
+                if method == "POST" { request.body = .bytes(Data(count: 10)) }
                 let response = try await transport.send(request)
                 #expect(response.statusCode == 200)
-                #expect(response.headers["X-Request-ID"] == id)
+                #expect(response.text == id)
                 request.urlRequest.setValue(id + "a", forHTTPHeaderField: "X-Request-ID")
                 let error = await #expect(throws: PulseError.self) { try await transport.send(request) }
                 #expect(error?.kind == .invalidRequest)
