@@ -20,7 +20,7 @@ extension TransportConformance.Case {
             let many = Dictionary(uniqueKeysWithValues: (0..<1800).map { ("X-\($0)", "1") })
             for request in [
                 try stage.request(ofHeadSize: TransportRequest.maximumHeadSize + 1), try stage.request(.get, long),
-                try stage.request(.get, "/?" + String(repeating: "a", count: 9_000_000)),
+                try stage.request(.get, "/?" + String(repeating: "a", count: 1_000_000)),
                 try stage.request(.post, headers: many, body: .bytes(.megabyte)),
             ] {
                 try await stage.expect(.kind(.invalidRequest), of: request)
