@@ -66,7 +66,8 @@ def check_calls():
     expect(len([path for path in by_path if path.startswith("items/")]) == 40, sorted(by_path))
     expect([entry.response.status for entry in by_path["flaky"]] == [503, 503, 200], by_path["flaky"])
     expect(by_path["old"][0]["response"]["redirectURL"].startswith("/items/9?token=***"), by_path["old"])
-    expect([entry.response.status for entry in by_path["reset"]] == [0] * 3, by_path["reset"])
+    # Three attempts; the first is sent once more if it went over a connection that turned out stale.
+    expect([entry.response.status for entry in by_path["reset"]] in ([0] * 3, [0] * 4), by_path["reset"])
     expect(all(entry["_error"]["kind"] == "transport" for entry in by_path["reset"]), by_path["reset"])
     login = by_path["login"][0]
     expect({"name": "page", "value": "a b&c"} in login["request"]["queryString"], login["request"])

@@ -80,7 +80,7 @@ public struct OTLPTraces: Sendable {
     ) -> [String: JSONValue] {
         var span: [String: JSONValue] = [
             "traceId": .string(trace.traceID), "spanId": .string(id), "kind": kind,
-            "name": .string("\(method) \(SeriesName.shown(trace.route))"),
+            "name": .string(trace.spanName(for: method)),
             "startTimeUnixNano": OTLPValue.nanoseconds(trace.start, plus: start),
             "endTimeUnixNano": OTLPValue.nanoseconds(trace.start, plus: start + duration),
             "attributes": OTLPValue.attributes(attributes),

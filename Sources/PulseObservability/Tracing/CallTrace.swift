@@ -71,3 +71,13 @@ public struct CallTrace: Sendable {
     /// The number of attempts and marks beyond these.
     public let omittedCount: Int
 }
+
+extension CallTrace {
+    /// The name for the call's span: the method and the route, which may begin with the method itself.
+    public var spanName: String { spanName(for: method) }
+
+    func spanName(for method: HTTPMethod) -> String {
+        let route = SeriesName.shown(route)
+        return route.hasPrefix("\(method) ") ? route : "\(method) \(route)"
+    }
+}

@@ -9,7 +9,7 @@ struct SwiftTracingOutput: CallTraceOutput {
 
     func receive(_ trace: CallTrace) {
         let end = trace.start.addingTimeInterval(trace.duration)
-        let span = tracer.startSpan("\(trace.method) \(trace.route)", ofKind: .client, at: trace.start.instant)
+        let span = tracer.startSpan(trace.spanName, ofKind: .client, at: trace.start.instant)
         span.attributes["server.address"] = trace.host
         span.attributes["http.request.resend_count"] = max(0, trace.attempts.count - 1)
         if case .failure(let error) = trace.result {
