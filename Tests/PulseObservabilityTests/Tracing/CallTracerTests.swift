@@ -46,6 +46,14 @@ struct CallTracerTests {
         #expect(buffer.takeAll().isEmpty)
     }
 
+    @Test(arguments: [("GetUser", "GET GetUser"), ("GET /users/{id}", "GET /users/{id}"), ("GETTER", "GET GETTER")])
+    func aSpanIsNamedByItsMethodOnce(route: String, name: String) {
+        let (tracer, call) = (tracer(), CallSummary.sample(route))
+        tracer.emit(.requestStarted(call))
+        tracer.emit(.requestCompleted(.failure(error), call, latency: 3))
+        #expect(buffer.takeAll().first?.spanName == name)
+    }
+
     @Test func anAttemptThatFailsWithTheCallHasItsError() async {
         let (tracer, call) = (tracer(), CallSummary.sample())
         tracer.emit(.requestStarted(call))
