@@ -197,7 +197,7 @@ struct MockServerTLSTests {
 
         func send(
             _ method: HTTPMethod, _ path: String, _ body: Data? = nil, trusting other: TLSSettings? = nil,
-            connectTimeout: TimeInterval = 30
+            connectTimeout: TimeInterval = 600
         ) async throws -> PulseResponse {
             var request = URLRequest(url: server.baseURL.appendingPathComponent(path))
             request.httpMethod = method.rawValue
@@ -205,7 +205,7 @@ struct MockServerTLSTests {
             return try await transport.send(
                 TransportRequest(
                     urlRequest: request, body: body.map { .bytes($0) } ?? .none, connectTimeout: connectTimeout,
-                    tls: other ?? settings))
+                    idleTimeout: 600, tls: other ?? settings))
         }
     }
 
