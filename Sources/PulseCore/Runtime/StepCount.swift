@@ -25,7 +25,7 @@ package enum StepCount {
     }
     #endif
 
-    @inlinable @inline(__always)
+    @inlinable
     package static func add(_ steps: Int = 1) {
         #if DEBUG
         count(steps)

@@ -10,8 +10,6 @@ extension PulseClient {
     ///
     /// - Parameter options: those of the call and its endpoint, without the configuration's.
     /// - Parameter isQueueable: whether the call may go to the offline queue.
-    // Not inlined, as most calls set no options.
-    @inline(never)
     func checkParts(
         _ options: RequestOptions, _ method: HTTPMethod, isQueueable: Bool, _ links: PluginChain.Links
     ) throws {

@@ -77,7 +77,7 @@ struct CallRegistry: Sendable {
         if replaced?.canceller != nil { work.cancel() }
     }
 
-    /// Who has cancelled the call; nil if it was its own task, or nobody.
+    /// What has cancelled the call; nil if its own task has, or if it is not cancelled.
     func canceller(of id: Ticket) -> Canceller? {
         state.withLock { $0.entries[id]?.canceller }
     }
