@@ -47,12 +47,14 @@ final class VersionedServer: Sendable {
             state.count += 1
             var versions = state.versions[path, default: []]
             if let last = versions.indices.last { versions[last].until = now }
+            // Two versions of one second have one date: no cache can tell them apart by it (RFC 9110, section 8.8.2.2).
+            let kinds = versions.last?.since == now ? [0, 1, 3] : [0, 1, 2, 3]
             let length = path == "/large" ? 1_200 : random.next() % 40
             versions.append(
                 Version(
                     number: state.count, since: now, until: nil, length: Int(length),
                     directives: Self.directives[Int(random.next() % UInt64(Self.directives.count))],
-                    validator: path == "/b" ? Int(random.next() % 4) : 0))
+                    validator: path == "/b" ? kinds[Int(random.next() % UInt64(kinds.count))] : 0))
             state.versions[path] = versions
         }
     }
