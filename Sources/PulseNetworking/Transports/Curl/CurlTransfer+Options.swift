@@ -63,7 +63,10 @@ extension CurlTransfer {
         let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
         set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
-        if case .streamed = request.delivery { set(PULSE_CURLOPT_BUFFERSIZE, 512 << 10) }
+        // Room for the largest head that libcurl takes: over HTTP/2 libcurl 7.88 hands on only as much of a head as fits,
+        // and waits for the socket before it hands on the rest.
+        let isStreamed = if case .streamed = request.delivery { true } else { false }
+        set(PULSE_CURLOPT_BUFFERSIZE, isStreamed ? 512 << 10 : 128 << 10)
     }
 
     /// Sets libcurl's connect timeout, which gives each of a host's addresses its share. The loop enforces the timeout
