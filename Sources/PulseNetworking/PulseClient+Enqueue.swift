@@ -27,7 +27,7 @@ extension PulseClient {
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         if options.idempotencyKey == nil { options.idempotencyKey = .automatic }
         let isAtWire = Locked(false)
-        let asked = links(for: endpoint.plugins, retry: .never, where: Self.isAskedBeforeQueueing) { _, _, _ in
+        let asked = pipeline(for: endpoint.plugins, retry: .never, where: Self.isAskedBeforeQueueing) { _, _, _ in
             isAtWire.withLock { $0 = true }
             throw PulseError.noConnection
         }
@@ -52,7 +52,7 @@ extension PulseClient {
             let gate = OfflineGate(
                 offline, configuration.offlineQueuePolicy, environment: environment,
                 ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wireless: nil)
-            let all = links(for: endpoint.plugins, options).plugins
+            let all = pipeline(for: endpoint.plugins, options).plugins
             return try await gate.enqueue(built, of: call, asking: all)
         } catch {
             throw PulseError(wrapping: error).naming(call)

@@ -27,7 +27,7 @@ extension PulseClient {
         if options.idempotencyKey == nil { options.idempotencyKey = .automatic }
         let wireless =
             options.queuesBehindPending == true
-            ? links(for: endpoint.plugins, retry: .never) { request, context, _ in
+            ? pipeline(for: endpoint.plugins, retry: .never) { request, context, _ in
                 do throws(PulseError) {
                     if let url = request.url { try context.checkAuth(of: request, at: url) }
                 } catch {
@@ -49,17 +49,17 @@ extension PulseClient {
         // Nobody waits for a 401 here: the plugin that can put it right is to do so.
         options.acceptedStatuses = options.acceptedStatuses?.without(401)
         resolve(&options, idleTimeout: 0)
-        let links = links(for: [], retry: nil) { [links] request, context, plugins in
+        let pipeline = pipeline(for: [], retry: nil) { [pipeline] request, context, plugins in
             guard !context.call.isOfOtherAccount else { throw PulseError.custom(AccountMismatch()) }
-            return try await links.wire(request, context, plugins)
+            return try await pipeline.wire(request, context, plugins)
         }
         let method = HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get
         // Queueable as it was, so that it notes whether a server has answered.
         let call = call(
-            to: replay.request.url?.absoluteString ?? "", nil, method, options, through: links, isQueueable: true)
+            to: replay.request.url?.absoluteString ?? "", nil, method, options, through: pipeline, isQueueable: true)
         ContextStore(call: call)[ExpectedAccount.self] = replay.account
         do {
-            let response = try await perform(call, links) {
+            let response = try await perform(call, pipeline) {
                 try builder.rebuild(replay, call.options)
             } decode: { _, _ in
             }
@@ -68,7 +68,7 @@ extension PulseClient {
             let failure = PulseError(wrapping: error)
             return ReplayOutcome(
                 result: .failure(failure), isOfOtherAccount: failure.meansAnotherAccount,
-                isUnsent: call.departures == 0 && !call.isAnswered, isOfOtherWork: call.isFailureOfOtherWork,
+                isUnsent: call.sentCount == 0 && !call.isAnswered, isOfOtherWork: call.isFailureOfOtherWork,
                 isAnswered: call.isAnswered)
         }
     }

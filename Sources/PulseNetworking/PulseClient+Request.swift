@@ -57,10 +57,10 @@ extension PulseClient {
         // A ready request always has a timeout; Foundation's own default is not one that the caller asked for.
         let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
         resolve(&options, idleTimeout: timeout)
-        let links = links(for: [], options)
-        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options, through: links)
-        return try await perform(call, links) {
-            try checkParts(own, method ?? .get, isQueueable: false, links)
+        let pipeline = pipeline(for: [], options)
+        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options, through: pipeline)
+        return try await perform(call, pipeline) {
+            try checkParts(own, method ?? .get, isQueueable: false, pipeline)
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
             return try builder.build(request, call.options)
         } decode: { _, _ in
@@ -115,17 +115,17 @@ extension PulseClient {
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         let gate = gate(for: endpoint, &options)
         let path = Result { try endpoint.path }
-        let links = links(for: endpoint.plugins, options)
+        let pipeline = pipeline(for: endpoint.plugins, options)
         let call = call(
-            to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery, through: links,
+            to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery, through: pipeline,
             isQueueable: gate != nil)
         return try await perform(
-            call, links, gate,
+            call, pipeline, gate,
             build: {
                 #if DEBUG
                 endpointCheck.check(endpoint)
                 #endif
-                if !own.isEmpty { try checkParts(own, endpoint.method, isQueueable: gate != nil, links) }
+                if !own.isEmpty { try checkParts(own, endpoint.method, isQueueable: gate != nil, pipeline) }
                 return try builder.build(endpoint, path: path.get(), call.options)
             }, decode: decode)
     }
@@ -133,7 +133,7 @@ extension PulseClient {
     /// Builds a call's request and sees it through. It runs in the caller's task if no foreign code waits in its chain,
     /// else in a task of its own: so the caller, a tag, the deadline or a shutdown can end it, see ``Cancellation``.
     func perform(
-        _ call: Call, _ links: PluginChain.Links, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
+        _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
         decode: @escaping Decode
     ) async throws -> PulseResponse {
         let ticket = try begin(call)
@@ -143,27 +143,27 @@ extension PulseClient {
             let alarm = watch(call, ticket, .call(cancellation))
             let result: Result<PulseResponse, any Error>
             do {
-                result = .success(try await run(built, call, links, gate, decode))
+                result = .success(try await run(built, call, pipeline, gate, decode))
             } catch {
                 result = .failure(error)
             }
-            return try await finish(result, of: call, ticket, alarm, through: links)
+            return try await finish(result, of: call, ticket, alarm, through: pipeline)
         }
-        let task = Task.startingNow { try await self.run(built, call, links, gate, decode) }
+        let task = Task.startingNow { try await self.run(built, call, pipeline, gate, decode) }
         let alarm = watch(call, ticket, .task(task))
         let result = await withTaskCancellationHandler {
             await task.result
         } onCancel: {
             task.cancel()
         }
-        return try await finish(result, of: call, ticket, alarm, through: links)
+        return try await finish(result, of: call, ticket, alarm, through: pipeline)
     }
 
     /// The whole way of a request, in order: the offline gate, the hops through the chain, validation, decoding.
     // Inlined into both ways to run it: an asynchronous function less to enter and leave.
     @inline(__always)
     private func run(
-        _ built: Result<BuiltRequest, any Error>, _ call: Call, _ links: PluginChain.Links, _ gate: OfflineGate?,
+        _ built: Result<BuiltRequest, any Error>, _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate?,
         _ decode: Decode
     ) async throws -> PulseResponse {
         try call.checkCancellation()
@@ -171,9 +171,9 @@ extension PulseClient {
         request.writeIdempotencyKey(of: call)
         let response =
             if let gate {
-                try await gate.send(request, for: call, through: links, follower)
+                try await gate.send(request, for: call, through: pipeline, follower)
             } else {
-                try await follower.send(request, for: call, through: links)
+                try await follower.send(request, for: call, through: pipeline)
             }
         do {
             try Self.accept(response, of: call, decode)
@@ -184,16 +184,16 @@ extension PulseClient {
         {
             // What the cache keeps may be damaged, or older than the app's types: the server is asked, once. Not if a
             // POST came before it, which nobody asked to repeat.
-            return try await reload(request, for: call, through: links, decode)
+            return try await reload(request, for: call, through: pipeline, decode)
         }
     }
 
     // Not inlined, as most calls do without it: it would take room in the frame of each.
     @inline(never)
     private func reload(
-        _ request: BuiltRequest, for call: Call, through links: PluginChain.Links, _ decode: Decode
+        _ request: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ decode: Decode
     ) async throws -> PulseResponse {
-        let fresh = try await follower.send(request, for: call, through: links, cache: .reload)
+        let fresh = try await follower.send(request, for: call, through: pipeline, cache: .reload)
         try Self.accept(fresh, of: call, decode)
         return fresh
     }

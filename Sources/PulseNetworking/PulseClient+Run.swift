@@ -18,7 +18,7 @@ extension PulseClient {
         calls.update(ticket, work)
         return call.deadline.map { deadline in
             deadlines.add(deadline) {
-                call.strikeDeadline()
+                call.expireDeadline()
                 work.cancel()
             }
         }
@@ -27,13 +27,13 @@ extension PulseClient {
     /// Sees a call to its end: plugins are completed and the last event is emitted.
     func finish(
         _ result: Result<PulseResponse, any Error>, of call: Call, _ ticket: CallRegistry.Ticket,
-        _ alarm: DeadlineHeap.Alarm?, through links: PluginChain.Links
+        _ alarm: DeadlineHeap.Alarm?, through pipeline: PluginPipeline
     ) async throws -> PulseResponse {
         if let alarm { deadlines.remove(alarm) }
         let outcome = call.outcome(of: result)
         // Without plugins there is nobody to complete, nor anybody who could still come late with a `next`.
-        if links.hasPlugins, !outcome.isStreamed { await PluginChain.complete(call, links) }
-        settle(outcome, of: call, ticket, through: links)
+        if pipeline.hasPlugins, !outcome.isStreamed { await PluginChain.complete(call, pipeline) }
+        settle(outcome, of: call, ticket, through: pipeline)
         return try outcome.get()
     }
 
@@ -42,7 +42,7 @@ extension PulseClient {
     @inline(never)
     private func settle(
         _ outcome: Result<PulseResponse, PulseError>, of call: Call, _ ticket: CallRegistry.Ticket,
-        through links: PluginChain.Links
+        through pipeline: PluginPipeline
     ) {
         guard case .success(var answer) = outcome, let stream = answer.bytes else {
             call.emitEnd(outcome, calls.canceller(of: ticket))
@@ -54,7 +54,7 @@ extension PulseClient {
         let timings = stream.timingsAtEnd
         stream.onEnd { [answer] error in
             Task {
-                await PluginChain.complete(call, links)
+                await PluginChain.complete(call, pipeline)
                 var answer = answer
                 answer.timings = timings?() ?? answer.timings
                 call.emitEnd(error.map { .failure($0) } ?? .success(answer), self.calls.canceller(of: ticket))
@@ -121,7 +121,7 @@ extension Call {
     /// The length of the deadline, and how far the call had got.
     fileprivate var deadlineText: String {
         (options.deadline.map { ", \($0) s" } ?? "")
-            + (departures == 0 ? ", before anything was sent" : ", with \(departures) sent")
+            + (sentCount == 0 ? ", before anything was sent" : ", with \(sentCount) sent")
     }
 
     /// Why the call must not even begin.
@@ -141,7 +141,7 @@ extension Call {
     private func finalError(_ error: PulseError) -> PulseError {
         switch error {
         case .deadlineExceeded(last: nil): .deadlineExceeded(last: lastFailure)
-        case .cancelled where isStruck: .deadlineExceeded(last: lastFailure)
+        case .cancelled where isExpired: .deadlineExceeded(last: lastFailure)
         default: error.naming(self)
         }
     }

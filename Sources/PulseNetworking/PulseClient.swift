@@ -18,7 +18,7 @@ public final class PulseClient: Sendable {
     let calls = CallRegistry()
     let deadlines: DeadlineHeap
     /// The chain of every call whose endpoint and options change nothing about it.
-    let links: PluginChain.Links
+    let pipeline: PluginPipeline
     /// Nil if it is disabled.
     let offline: OfflineQueue?
     /// The base URL's, for events.
@@ -80,7 +80,7 @@ public final class PulseClient: Sendable {
         follower = RedirectFollower(configuration, environment: environment)
         deadlines = DeadlineHeap(clock: configuration.clock)
         wire = Wire(self.transport, configuration, environment: environment, calls: calls)
-        links = PluginChain.Links(
+        pipeline = PluginPipeline(
             client: plugins, retry: nil, configured: configuration.retryPolicy,
             wireEndsWithItsCall: wire.endsWithItsCall
         ) { [wire] in
@@ -148,17 +148,17 @@ public final class PulseClient: Sendable {
     }
 
     /// The chain of a call, with its endpoint's plugins and its own retry policy, if it has any.
-    func links(for plugins: [any PulsePlugin], _ options: RequestOptions) -> PluginChain.Links {
-        guard !plugins.isEmpty || options.retry != nil else { return links }
-        return self.links(for: plugins, retry: options.retry, wire: links.wire)
+    func pipeline(for plugins: [any PulsePlugin], _ options: RequestOptions) -> PluginPipeline {
+        guard !plugins.isEmpty || options.retry != nil else { return pipeline }
+        return self.pipeline(for: plugins, retry: options.retry, wire: pipeline.wire)
     }
 
     /// The client's and an endpoint's plugins around another wire, or those of them that are chosen.
-    func links(
+    func pipeline(
         for plugins: [any PulsePlugin], retry: RetryPolicy?, where isChosen: (any PulsePlugin) -> Bool = { _ in true },
         wire: @escaping PluginChain.Wire
-    ) -> PluginChain.Links {
-        PluginChain.Links(
+    ) -> PluginPipeline {
+        PluginPipeline(
             client: self.plugins.filter(isChosen), endpoint: plugins.filter(isChosen), retry: retry,
             configured: configuration.retryPolicy,
             wireEndsWithItsCall: self.wire.endsWithItsCall, wire: wire)

@@ -53,7 +53,7 @@ struct CancellationStressTests {
         let transport = CurlTransport(maximumConnectionsPerHost: wait == .slot ? 1 : 4)
         let client = PulseClient(
             configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
-        #expect(client.links.endsWithItsCall == plugins.isEmpty)
+        #expect(client.pipeline.endsWithItsCall == plugins.isEmpty)
         let holder = Task { [urlRequest = URLRequest(url: server.baseURL)] in
             guard wait == .slot else { return }
             _ = try await transport.send(TransportRequest(urlRequest: urlRequest, idleTimeout: 600))

@@ -73,7 +73,7 @@ struct HeadersPluginTests {
 
     @Test func ofFieldsThatDoNotChangeNoneIsWaitedFor() async throws {
         func needsATask(_ plugins: [any PulsePlugin]) -> Bool {
-            !PluginChain.Links(
+            !PluginPipeline(
                 client: plugins, retry: nil, configured: .never, wireEndsWithItsCall: true
             ) { request, _, _ in PulseResponse(statusCode: 200, request: request) }.endsWithItsCall
         }

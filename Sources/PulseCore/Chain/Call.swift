@@ -13,9 +13,9 @@ package final class Call: Sendable {
         var wireAttempts = 0
         /// Those of the wire attempts, and of the wire attempts of the calls detached from this one, that a server may
         /// have seen something of.
-        var departures = 0
+        var sentCount = 0
         var lastFailure: PulseError?
-        var isStruck = false
+        var isExpired = false
         var isComplete = false
         var trace: Trace?
         var identity: CallSummary.Identity?
@@ -34,7 +34,7 @@ package final class Call: Sendable {
     /// The call's own deadline, in the clock's uptime.
     private let ownDeadline: TimeInterval?
     /// The calls that wait for this one, if it is work that they share.
-    let waiting: WaitingCalls?
+    let waiting: CallGroup?
     package let environment: CallEnvironment
     package let host: String
     /// Ends the call's waits; nil for a call with a task of its own.
@@ -83,7 +83,7 @@ package final class Call: Sendable {
         waiting = nil
     }
 
-    private init(detachedFrom call: Call, for waiting: WaitingCalls?) {
+    private init(detachedFrom call: Call, for waiting: CallGroup?) {
         isForAnotherRequest = false
         id = call.environment.identifiers.next()
         cancellation = nil
@@ -109,13 +109,13 @@ package final class Call: Sendable {
     }
 
     /// Whether it is part of the work that those wait for, through however many shares of work in between.
-    package func isWork(for calls: WaitingCalls) -> Bool {
+    package func isWork(for calls: CallGroup) -> Bool {
         waiting === calls || origin?.isWork(for: calls) == true
     }
 
     /// A call for work that outlives this one: with an id and a store of its own, and no deadline but that of the calls
     /// that wait for it.
-    func detached(for waiting: WaitingCalls? = nil) -> Call {
+    func detached(for waiting: CallGroup? = nil) -> Call {
         Call(detachedFrom: self, for: waiting)
     }
 
@@ -124,7 +124,7 @@ package final class Call: Sendable {
     ///
     /// - Parameter url: the request's.
     /// - Parameter limit: bytes of its answer's body.
-    func making(_ request: URLRequest, to url: URL, limit: Int) -> Call {
+    func auxiliaryRequest(_ request: URLRequest, to url: URL, limit: Int) -> Call {
         var options = options
         (options.route, options.deadline, options.redirectPolicy) = (nil, nil, .refuse)
         // The call's own request must be authenticated; this one may be what logs in.
@@ -203,26 +203,26 @@ package final class Call: Sendable {
     }
 
     /// The number of requests that a server may have seen something of, as far as this side knows.
-    package var departures: Int {
-        state.withLock { $0.departures }
+    package var sentCount: Int {
+        state.withLock { $0.sentCount }
     }
 
     /// Takes one departure back: its failure came before anything was sent, or it has to wait on this side.
     func noteUnsent() {
-        state.withLock { if $0.departures > 0 { $0.departures -= 1 } }
+        state.withLock { if $0.sentCount > 0 { $0.sentCount -= 1 } }
         origin?.noteUnsent()
     }
 
-    func noteDeparture() {
-        state.withLock { $0.departures += 1 }
-        origin?.noteDeparture()
+    func noteSent() {
+        state.withLock { $0.sentCount += 1 }
+        origin?.noteSent()
     }
 
     /// Counts one more request on the wire and returns its number, counted from 1.
     func nextWireAttempt() -> Int {
-        origin?.noteDeparture()
+        origin?.noteSent()
         let (number, isOver) = state.withLock { state in
-            state.departures += 1
+            state.sentCount += 1
             state.wireAttempts += 1
             return (state.wireAttempts, state.isFailureOfOtherWork)
         }
@@ -335,14 +335,14 @@ package final class Call: Sendable {
         state.withLock { $0.isAnswered }
     }
 
-    package func strikeDeadline() {
-        state.withLock { $0.isStruck = true }
+    package func expireDeadline() {
+        state.withLock { $0.isExpired = true }
     }
 
     /// Whether the deadline has cancelled the call.
-    package var isStruck: Bool {
-        if let waiting { return waiting.isStruck }
-        return ownDeadline != nil && state.withLock { $0.isStruck }
+    package var isExpired: Bool {
+        if let waiting { return waiting.isExpired }
+        return ownDeadline != nil && state.withLock { $0.isExpired }
     }
 
     // MARK: Events

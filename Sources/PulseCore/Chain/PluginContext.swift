@@ -17,7 +17,7 @@ public struct PluginContext: Sendable {
         let cacheOverride: RequestOptions.Cache?
         let destination: Destination
         var body: BodySource
-        var departures: Departures?
+        var sendLog: SendLog?
     }
 
     private final class Box: Sendable {
@@ -69,9 +69,9 @@ public struct PluginContext: Sendable {
     }
 
     /// Records when the requests of this context leave; nil if nobody asks.
-    package private(set) var departures: Departures? {
-        get { box.shared.departures }
-        set { shared.departures = newValue }
+    package private(set) var sendLog: SendLog? {
+        get { box.shared.sendLog }
+        set { shared.sendLog = newValue }
     }
 
     /// The URL that the client built this hop for.
@@ -145,29 +145,29 @@ public struct PluginContext: Sendable {
     package func onWire() -> PluginContext {
         var copy = self
         copy.wireAttempt = call.nextWireAttempt()
-        departures?.note(call.environment.clock.uptime)
+        sendLog?.noteSent(call.environment.clock.uptime)
         return copy
     }
 
     /// Takes the departure back: the request stands in a line of this side, or nothing is sent after all.
-    package func takeBackDeparture() {
+    package func noteUnsent() {
         call.noteUnsent()
-        departures?.takeBack()
+        sendLog?.noteUnsent()
     }
 
     /// Notes that the request leaves now.
-    package func noteDeparture() {
-        call.noteDeparture()
-        departures?.note(call.environment.clock.uptime)
+    package func noteSent() {
+        call.noteSent()
+        sendLog?.noteSent(call.environment.clock.uptime)
     }
 
     // Not inlined: its temporaries would take room in the frame of each attempt.
-    /// Returns a context for everything further in, whose ``departures`` tell the caller when requests leave from
+    /// Returns a context for everything further in, whose ``sendLog`` tell the caller when requests leave from
     /// there.
     @inline(never)
-    package func watchingDepartures() -> PluginContext {
+    package func watchingSends() -> PluginContext {
         var copy = self
-        copy.departures = Departures(within: departures)
+        copy.sendLog = SendLog(within: sendLog)
         return copy
     }
 
@@ -242,17 +242,17 @@ public struct PluginContext: Sendable {
     private var identityAndTrace: (identity: CallSummary.Identity, trace: Call.Trace?) {
         let (identity, trace) = call.identityAndTrace
         // A redirect may have led to another host, by another method.
-        return hop == 0 && method == call.method ? (identity, trace) : (identity.moved(to: host, by: method), trace)
+        return hop == 0 && method == call.method ? (identity, trace) : (identity.rebased(onto: host, by: method), trace)
     }
 
     /// Returns a context for a chain that outlives its call.
-    func detached(for waiting: WaitingCalls? = nil) -> PluginContext {
-        moved(to: call.detached(for: waiting)).with(attempt: 1)
+    func detached(for waiting: CallGroup? = nil) -> PluginContext {
+        rebased(onto: call.detached(for: waiting)).with(attempt: 1)
     }
 
     /// Returns a ready request that a plugin makes of its own, over the default header fields, and its context, as the
     /// client would build them: nothing of this context's request is in either.
-    func making(_ ready: URLRequest, limit: Int) throws -> (request: URLRequest, context: PluginContext) {
+    func auxiliaryRequest(_ ready: URLRequest, limit: Int) throws -> (request: URLRequest, context: PluginContext) {
         let environment = call.environment
         let url = try ready.readyURL()
         let destination = Destination(Origin(url), home: environment.home)
@@ -260,7 +260,7 @@ public struct PluginContext: Sendable {
         var request = ready
         request.url = url
         request.allHTTPHeaderFields = headers
-        let other = call.making(request, to: url, limit: limit)
+        let other = call.auxiliaryRequest(request, to: url, limit: limit)
         let context = PluginContext(
             call: other, url: url, method: other.method, request: request,
             builtHeaders: environment.allowsSecrets(at: destination) ? nil : headers, destination: destination)
@@ -270,7 +270,7 @@ public struct PluginContext: Sendable {
     // Not inlined: the copy would take room in the frame of each link.
     /// Returns a context with the same attempt and body in another call.
     @inline(never)
-    func moved(to call: Call) -> PluginContext {
+    func rebased(onto call: Call) -> PluginContext {
         guard call !== self.call else { return self }
         var copy = self
         copy.call = call

@@ -79,7 +79,7 @@ package struct RetryBudget: Sendable {
 package struct RetryBudgets: Sendable {
     package static let capacity = 1024
 
-    private let hosts = Locked(RecentMap<String, RetryBudget>(capacity: Self.capacity))
+    private let hosts = Locked(LRUCache<String, RetryBudget>(capacity: Self.capacity))
 
     package init() {}
 

@@ -23,7 +23,7 @@ extension RetryLoop {
         let shortest = min(Self.longestWait, TimeInterval(1 << min(waits, 10)))
         do {
             try await call.waitForConnectivity(monitor, atLeast: shortest, atMost: longest)
-        } catch  where call.isStruck {
+        } catch  where call.isExpired {
             return false
         }
         // Asked again: calls that share the work may have joined since, which wait longer.

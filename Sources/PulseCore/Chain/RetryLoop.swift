@@ -30,7 +30,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         context.isResentIfStale = resends
         let result = await next.result(request, context: context)
         guard let failure = failure(of: result, in: context) else { return try result.get() }
-        return try await goOn(after: result, failure, departed: departed, request, for: context, next: next).get()
+        return try await retry(after: result, failure, departed: departed, request, for: context, next: next).get()
     }
 
     // Not inlined: its temporaries would take room in the frame of each link.
@@ -41,7 +41,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
         // The time of the call's start is known, and close enough for its first hop.
         call.environment.retryBudgets.countCall(
             to: context.host, at: context.hop == 0 ? call.startUptime : call.environment.clock.uptime)
-        return call.departures
+        return call.sentCount
     }
 
     /// The attempts of a request so far.
@@ -62,7 +62,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
     /// Goes on after a first attempt that failed. Most calls never get here, nor pay for the room that it takes.
     ///
     /// - Parameter departed: the call's departures before that attempt.
-    func goOn(
+    func retry(
         after result: Result<PulseResponse, PulseError>, _ failure: PulseError, departed: Int, _ request: URLRequest,
         for context: PluginContext, next: PluginChain
     ) async -> Result<PulseResponse, PulseError> {
@@ -71,7 +71,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
             if failure.kind != .deadlineExceeded, failure.kind != .cancelled { context.call.lastFailure = failure }
             var isResend = false
             do {
-                let isUnsent = context.call.departures == departed
+                let isUnsent = context.call.sentCount == departed
                 switch decision(after: failure, of: result, isUnsent: isUnsent, course, in: context, request) {
                 case .stop:
                     return result

@@ -92,7 +92,7 @@ public struct CallSummary: Sendable {
             self.host = host
         }
 
-        func moved(to host: String, by method: HTTPMethod) -> Identity {
+        func rebased(onto host: String, by method: HTTPMethod) -> Identity {
             Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
         }
 

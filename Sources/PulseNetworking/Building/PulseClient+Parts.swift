@@ -11,26 +11,26 @@ extension PulseClient {
     /// - Parameter options: those of the call and its endpoint, without the configuration's.
     /// - Parameter isQueueable: whether the call may go to the offline queue.
     func checkParts(
-        _ options: RequestOptions, _ method: HTTPMethod, isQueueable: Bool, _ links: PluginChain.Links
+        _ options: RequestOptions, _ method: HTTPMethod, isQueueable: Bool, _ pipeline: PluginPipeline
     ) throws {
         if options.queuesBehindPending == true, !isQueueable, offline != nil, !method.isSafe {
             // It would overtake the calls that it is to follow.
             throw PulseError.invalidRequest(
                 reason: "queuesBehindPending needs an endpoint with isQueueableWhenOffline")
         }
-        for text in optionsWithoutParts(options, isQueueable: isQueueable, links) {
+        for text in optionsWithoutParts(options, isQueueable: isQueueable, pipeline) {
             environment.warnings.emit(text, to: environment.events)
         }
     }
 
     private func optionsWithoutParts(
-        _ options: RequestOptions, isQueueable: Bool, _ links: PluginChain.Links
+        _ options: RequestOptions, isQueueable: Bool, _ pipeline: PluginPipeline
     ) -> [String] {
         var texts: [String] = []
-        if options.cache ?? .default != .default, options.cache != .onlyIfCached, !links.has("com.pulse.cache") {
+        if options.cache ?? .default != .default, options.cache != .onlyIfCached, !pipeline.has("com.pulse.cache") {
             texts.append("the option `cache` has no effect: the client has no cache plugin")
         }
-        if options.coalesces == true, !links.has("com.pulse.coalescing") {
+        if options.coalesces == true, !pipeline.has("com.pulse.coalescing") {
             texts.append("the option `coalesces` has no effect: the client has no coalescing plugin")
         }
         if options.queuesBehindPending == true, offline == nil {
@@ -38,7 +38,7 @@ extension PulseClient {
         } else if options.queuesBehindPending == true, !isQueueable {
             texts.append("the option `queuesBehindPending` has no effect on a call that is not queueable when offline")
         }
-        if options.waitsForConnectivity == true, !links.has("com.pulse.retry") {
+        if options.waitsForConnectivity == true, !pipeline.has("com.pulse.retry") {
             texts.append(
                 "the option `waitsForConnectivity` has no effect: a retry plugin of your own is in the loop's place")
         }
@@ -50,7 +50,7 @@ extension PulseClient {
     }
 }
 
-extension PluginChain.Links {
+extension PluginPipeline {
     /// Whether a plugin of that name is among them: the library's own, or one that takes its place under its name.
     fileprivate func has(_ identifier: String) -> Bool {
         plugins.contains { $0.identifier == identifier }

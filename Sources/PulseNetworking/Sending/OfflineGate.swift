@@ -13,11 +13,11 @@ final class OfflineGate: Sendable {
     private let ownHeaders: [String: String]
     /// The chain without a wire, for a call that joins the queue: its plugins still tell who is logged in. Nil for a
     /// call that does not ask for that.
-    private let wireless: PluginChain.Links?
+    private let wireless: PluginPipeline?
 
     init(
         _ queue: OfflineQueue, _ policy: OfflineQueuePolicy, environment: CallEnvironment,
-        ownHeaders: [String: String], wireless: PluginChain.Links?
+        ownHeaders: [String: String], wireless: PluginPipeline?
     ) {
         self.queue = queue
         self.policy = policy
@@ -28,16 +28,16 @@ final class OfflineGate: Sendable {
 
     /// Sends the request, or throws ``PulseError/queuedOffline(id:)`` once it is in the journal.
     func send(
-        _ built: BuiltRequest, for call: Call, through links: PluginChain.Links, _ follower: RedirectFollower
+        _ built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
     ) async throws -> PulseResponse {
-        var links = links
+        var pipeline = pipeline
         var isBehind = false
-        if let wireless, try await queue.hasPending(tag: call.options.tag) { (links, isBehind) = (wireless, true) }
-        if call.options.auth != .anonymous, links.asksForAccount {
+        if let wireless, try await queue.hasPending(tag: call.options.tag) { (pipeline, isBehind) = (wireless, true) }
+        if call.options.auth != .anonymous, pipeline.asksForAccount {
             ContextStore(call: call)[AccountIsAsked.self] = false
         }
         do {
-            return try await follower.send(built, for: call, through: links)
+            return try await follower.send(built, for: call, through: pipeline)
         } catch {
             let failure = PulseError(wrapping: error)
             let queueing = failure.queueing.flatMap { policy.queues.contains($0) ? $0 : nil }
@@ -96,7 +96,7 @@ final class OfflineGate: Sendable {
     }
 }
 
-extension PluginChain.Links {
+extension PluginPipeline {
     fileprivate var asksForAccount: Bool {
         plugins.contains { ($0 as? any AsksForAccount)?.asksForAccount == true }
     }

@@ -14,7 +14,7 @@ final class RedirectFollower: Sendable {
 
     /// Sends the request and whatever its redirects ask for; gives the last answer, whatever its status.
     func send(
-        _ built: BuiltRequest, for call: Call, through links: PluginChain.Links, cache: RequestOptions.Cache? = nil
+        _ built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, cache: RequestOptions.Cache? = nil
     ) async throws -> PulseResponse {
         var hop = Hop(request: built.urlRequest, url: built.url, body: built.body)
         while true {
@@ -23,9 +23,9 @@ final class RedirectFollower: Sendable {
             var outgoing = hop.request
             if let stored { outgoing.setValue(stored, forHTTPHeaderField: "Cookie") }
             let context = context(of: hop, outgoing, stored, from: built, for: call, cache)
-            switch await PluginChain(links, context: context).result(outgoing) {
+            switch await PluginChain(pipeline, context: context).result(outgoing) {
             case .success(var response):
-                guard try goOn(after: &response, &hop, context, from: built) else { return response }
+                guard try follow(after: &response, &hop, context, from: built) else { return response }
             case .failure(let error):
                 throw failure(error, of: hop, in: call)
             }
@@ -57,7 +57,7 @@ final class RedirectFollower: Sendable {
 
     /// Whether the answer is a redirect to follow; then `hop` becomes the next one.
     @inline(never)
-    private func goOn(
+    private func follow(
         after response: inout PulseResponse, _ hop: inout Hop, _ context: PluginContext, from built: BuiltRequest
     ) throws -> Bool {
         if !hop.redirects.isEmpty { response.redirects = hop.redirects }

@@ -56,7 +56,7 @@ final class Wire: Sendable {
         do {
             // Detached work of a plugin may come here after the client has shut down.
             guard !context.call.isCancelled, !calls.isShutDown else {
-                context.takeBackDeparture()
+                context.noteUnsent()
                 throw PulseError.cancelled
             }
             context.emit(.attemptStarted(context.summary(sending: request)))
@@ -72,7 +72,7 @@ final class Wire: Sendable {
             // A wire that was cut may report anything: the real reason is the cancellation, or the deadline that caused
             // it.
             let error = context.call.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
-            throw error.kind == .cancelled && context.call.isStruck ? .deadlineExceeded(last: nil) : error
+            throw error.kind == .cancelled && context.call.isExpired ? .deadlineExceeded(last: nil) : error
         }
     }
 
@@ -82,7 +82,7 @@ final class Wire: Sendable {
         do throws(PulseError) {
             try context.checkAuth(of: request, at: url)
         } catch {
-            if error.phase != .beforeSend { context.takeBackDeparture() }
+            if error.phase != .beforeSend { context.noteUnsent() }
             throw error
         }
     }

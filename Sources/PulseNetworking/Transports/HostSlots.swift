@@ -7,10 +7,10 @@ import PulseCore
 /// Waiting here and not inside `URLSession` keeps it out of the idle timeout, which `URLSession` counts from the moment
 /// a task is resumed.
 struct HostSlots: Sendable {
-    private let permits: Permits<Origin>
+    private let permits: KeyedSemaphore<Origin>
 
     init(limit: Int) {
-        permits = Permits(limit: limit)
+        permits = KeyedSemaphore(limit: limit)
     }
 
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile; then it holds none.
@@ -23,9 +23,9 @@ struct HostSlots: Sendable {
         _ context: PluginContext? = nil
     ) async throws {
         if let id = permits.enter(origin) {
-            context?.takeBackDeparture()
+            context?.noteUnsent()
             try await permits.wait(origin, id, priority: priority, cancellation)
-            context?.noteDeparture()
+            context?.noteSent()
         }
     }
 

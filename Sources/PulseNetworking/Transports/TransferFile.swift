@@ -32,7 +32,7 @@ struct FileSource: Sendable {
 
     /// The next bytes; nil at the end.
     func read(upTo count: Int) async throws -> Data? {
-        try await WorkLanes.files.result { [handle] in
+        try await BlockingThreadPool.files.result { [handle] in
             guard let data = try handle.read(upToCount: count), !data.isEmpty else { return nil }
             return data
         }
@@ -52,7 +52,7 @@ struct FileSink {
     init(_ url: URL, offset: Int64) async throws {
         self.offset = offset
         do {
-            handle = try await WorkLanes.files.result { try Self.open(url, offset: UInt64(max(0, offset))) }
+            handle = try await BlockingThreadPool.files.result { try Self.open(url, offset: UInt64(max(0, offset))) }
         } catch {
             throw Self.failure(error)
         }
@@ -90,7 +90,7 @@ struct FileSink {
         }
         try await write(piece)
         do {
-            try await WorkLanes.files.result { [handle] in try handle.close() }
+            try await BlockingThreadPool.files.result { [handle] in try handle.close() }
         } catch {
             throw Self.failure(error)
         }
@@ -99,7 +99,7 @@ struct FileSink {
     private func write(_ piece: Data) async throws {
         guard !piece.isEmpty else { return }
         do {
-            try await WorkLanes.files.result { [handle] in try handle.write(contentsOf: piece) }
+            try await BlockingThreadPool.files.result { [handle] in try handle.write(contentsOf: piece) }
         } catch {
             throw Self.failure(error)
         }

@@ -20,7 +20,7 @@ public final class MetricsOutputSink: EventSink {
     private struct Names: Sendable {
         var routes: BoundedNames
         var hosts: BoundedNames
-        var circuits = BoundedNames(maximum: MetricsLedger.maximumCircuits)
+        var circuits = BoundedNames(maximum: MetricsState.maximumCircuits)
     }
 
     private let output: any MetricsOutput

@@ -5,7 +5,7 @@ import PulseCore
 /// The part of a collector that buses keep: it does not refer to the collector, which can go away.
 final class MetricsCore: EventSink {
     private struct State {
-        var ledger: MetricsLedger
+        var ledger: MetricsState
         var countingSince: Date
         var isListening = false
     }
@@ -13,7 +13,7 @@ final class MetricsCore: EventSink {
     private let clock: any PulseClock
     private let state: Locked<State>
 
-    init(_ ledger: MetricsLedger, clock: any PulseClock) {
+    init(_ ledger: MetricsState, clock: any PulseClock) {
         self.clock = clock
         state = Locked(State(ledger: ledger, countingSince: clock.now))
     }
@@ -56,7 +56,7 @@ final class MetricsCore: EventSink {
 }
 
 extension MetricsSnapshot {
-    init(_ counts: MetricsLedger.Counts, at tick: Int, takenAt: Date, countingSince: Date) {
+    init(_ counts: MetricsState.Counts, at tick: Int, takenAt: Date, countingSince: Date) {
         let (routes, hosts) = counts.series.summaries(at: tick)
         self.init(
             takenAt: takenAt,

@@ -25,8 +25,8 @@ struct PairedSeries: Sendable {
     }
 
     private let maximumPairs: Int
-    private var routes: BoundedPlaces
-    private var hosts: BoundedPlaces
+    private var routes: BoundedSlots
+    private var hosts: BoundedSlots
     private var entries: [Entry] = []
     private var places: [Pair: Int] = [:]
     private var pairCount = 0
@@ -36,8 +36,8 @@ struct PairedSeries: Sendable {
     /// - Parameter maximumRoutes: with a name, besides those that share one; negative ones count as 0, here and for
     ///   hosts.
     init(maximumRoutes: Int, maximumHosts: Int) {
-        routes = BoundedPlaces(maximum: maximumRoutes)
-        hosts = BoundedPlaces(maximum: maximumHosts)
+        routes = BoundedSlots(maximum: maximumRoutes)
+        hosts = BoundedSlots(maximum: maximumHosts)
         let (sum, overflows) = max(0, maximumRoutes).addingReportingOverflow(max(0, maximumHosts))
         maximumPairs = overflows ? .max : max(1, sum)
     }

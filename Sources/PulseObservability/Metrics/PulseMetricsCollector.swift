@@ -31,7 +31,7 @@ public final class PulseMetricsCollector: Sendable {
         clock: any PulseClock = .system
     ) {
         core = MetricsCore(
-            MetricsLedger(maximumRoutes: maximumRoutes, maximumHosts: maximumHosts, objectives: objectives),
+            MetricsState(maximumRoutes: maximumRoutes, maximumHosts: maximumHosts, objectives: objectives),
             clock: clock)
     }
 

@@ -23,7 +23,7 @@ public protocol CallTraceOutput: Sendable {
 public final class CallTracer: EventSink {
     private let output: any CallTraceOutput
     private let clock: any PulseClock
-    private let ledger: Locked<TraceLedger>
+    private let ledger: Locked<OpenTraces>
 
     /// A tracer that hands its traces to that output.
     ///
@@ -32,7 +32,7 @@ public final class CallTracer: EventSink {
     public init(output: any CallTraceOutput, maximumOpenCalls: Int = 10_000, clock: any PulseClock = .system) {
         self.output = output
         self.clock = clock
-        ledger = Locked(TraceLedger(maximum: maximumOpenCalls))
+        ledger = Locked(OpenTraces(maximum: maximumOpenCalls))
     }
 
     public var isActive: Bool { true }

@@ -52,14 +52,14 @@ public struct DigestPlugin: PulsePlugin {
         context.store[AccountID.self] = username
         gate.noteHandled(in: context)
         let (first, nonce) = answer(to: request, at: origin)
-        let departed = context.call.departures
+        let departed = context.call.sentCount
         let response = try await next(first ?? request)
         learn(from: response, at: origin)
         guard gate.isRefusal(response, in: context), let challenge = DigestChallenge.first(in: response.headers)
         else { return response }
         // A request that was sent twice on the way has used a nonce count twice, which a server may refuse for that
         // alone.
-        let isSentTwice = context.call.departures > departed + 1
+        let isSentTwice = context.call.sentCount > departed + 1
         guard nonce == nil || challenge.isStale || challenge.nonce != nonce || isSentTwice else { return response }
         begin(challenge, at: origin, context)
         guard context.body.isReplayable, let second = answer(to: request, at: origin).request else { return response }
@@ -100,7 +100,7 @@ public struct DigestPlugin: PulsePlugin {
         guard let info = response.headers["Authentication-Info"],
             let nonce = AuthenticationField.parameters(in: info)["nextnonce"]
         else { return }
-        sessions.withLock { $0[origin]?.goOn(with: nonce) }
+        sessions.withLock { $0[origin]?.adopt(nonce) }
     }
 }
 

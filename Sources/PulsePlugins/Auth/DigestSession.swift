@@ -36,7 +36,7 @@ struct DigestSession: Sendable {
     }
 
     /// The server has named the nonce of the next request (RFC 7616, section 3.5).
-    mutating func goOn(with nonce: String) {
+    mutating func adopt(_ nonce: String) {
         guard nonce != challenge.nonce else { return }
         challenge.nonce = nonce
         count = 0

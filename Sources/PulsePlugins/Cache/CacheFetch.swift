@@ -23,17 +23,17 @@ indirect enum CacheOutcome: Sendable {
 
 /// Asks the server for one exchange, and changes the store as its answer says.
 struct CacheFetch: Sendable {
-    let exchange: CacheExchange
+    let exchange: CacheLookup
     let stored: [CachedResponse]
     let conditions: CacheConditions?
-    let cache: CacheKeeper
+    let cache: HTTPCache
     private let sendTime: Locked<CacheSendTime.Sending>
     /// Whether it runs after an answer was served, so that nobody else reads its outcome.
     private let isBehind: Bool
 
     /// To be made before a chain is detached for it, so that what is noted in the call's store goes along.
     init(
-        exchange: CacheExchange, stored: [CachedResponse], conditions: CacheConditions?, cache: CacheKeeper,
+        exchange: CacheLookup, stored: [CachedResponse], conditions: CacheConditions?, cache: HTTPCache,
         isBehind: Bool = false
     ) {
         self.exchange = exchange
@@ -47,7 +47,7 @@ struct CacheFetch: Sendable {
 
     /// - Parameter next: the rest of the chain, of this call or detached from it.
     /// - Parameter waiting: the calls for which it was detached.
-    func outcome(of next: PluginChain, for waiting: WaitingCalls? = nil) async -> CacheOutcome {
+    func outcome(of next: PluginChain, for waiting: CallGroup? = nil) async -> CacheOutcome {
         // Here and not in the function below: most answers change nothing in the store, and it would be one more
         // asynchronous call.
         noteSending()
@@ -62,7 +62,7 @@ struct CacheFetch: Sendable {
     }
 
     private func outcome(
-        by verdict: CacheVerdict, _ response: PulseResponse, of next: PluginChain, for waiting: WaitingCalls?
+        by verdict: CacheVerdict, _ response: PulseResponse, of next: PluginChain, for waiting: CallGroup?
     ) async -> CacheOutcome {
         if let outcome = await perform(verdict, response) { return outcome }
         // The server speaks of none of the responses that it was asked about: without conditions it cannot do so again.
@@ -84,12 +84,12 @@ struct CacheFetch: Sendable {
     }
 
     private func judged(
-        _ response: PulseResponse, _ conditions: CacheConditions?, for waiting: WaitingCalls?
+        _ response: PulseResponse, _ conditions: CacheConditions?, for waiting: CallGroup?
     ) -> CacheVerdict {
         // Headers that were marked as secret further in tell whose answer it is. A call that has left meanwhile, or
         // does not wait, has not been told of them.
         waiting?.tellSecrets(to: exchange.context.call)
-        let answer = CachedAnswer(
+        let answer = OriginResponse(
             statusCode: response.statusCode, headers: response.headers,
             bodyLength: response.bytes == nil ? response.data.count : nil, requestTime: sendTime.withLock { $0.time },
             responseTime: exchange.context.clock.now)

@@ -21,7 +21,7 @@ struct CacheFlightKey: Hashable, Sendable {
     let terms: Terms?
 }
 
-extension CacheExchange {
+extension CacheLookup {
     /// Calls may wait for each other if they ask for nothing of their own and their answers are bytes.
     var mayBeShared: Bool {
         guard !isStreamed, rules.isPlain, rules.method != .head, rules.directives == CacheControl() else {

@@ -8,7 +8,7 @@ extension CachePlugin {
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? context.method
-        let exchange = CacheExchange(
+        let exchange = CacheLookup(
             request, method, for: context, by: keeper.policy, sequence: keeper.begin(in: context))
         guard let exchange else { return try await pass(request, method, context, next) }
         let stored =
@@ -21,7 +21,7 @@ extension CachePlugin {
         return try await fetch(exchange, [], nil, next)
     }
 
-    private func plan(for exchange: CacheExchange, _ stored: [CachedResponse]) -> CachePlan {
+    private func plan(for exchange: CacheLookup, _ stored: [CachedResponse]) -> CachePlan {
         keeper.policy.plan(
             for: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), now: exchange.context.clock.now)
     }
@@ -29,7 +29,7 @@ extension CachePlugin {
     // Not inlined: its temporaries would take room in the frame of a call that finds nothing in the store.
     @inline(never)
     private func answer(
-        _ exchange: CacheExchange, _ stored: [CachedResponse], _ next: PluginChain
+        _ exchange: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain
     ) async throws -> PulseResponse {
         let plan = plan(for: exchange, stored)
         switch plan {
@@ -82,9 +82,9 @@ extension CachePlugin {
     // It takes an index, since the element would take room in the frame of each call, and most find nothing in the
     // store.
     private func hit(
-        _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ exchange: CacheExchange
+        _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ exchange: CacheLookup
     ) async throws -> PulseResponse? {
-        let response = try await CacheAnswer(stored[index], use.origin, age: use.age).response(to: exchange)
+        let response = try await CacheHit(stored[index], use.origin, age: use.age).response(to: exchange)
         guard let response else { return nil }
         keeper.counters.withLock { counters in
             if use.origin == .stale { counters.staleHits += 1 } else { counters.hits += 1 }
@@ -94,7 +94,7 @@ extension CachePlugin {
     }
 
     /// Asks the network in place of a stored answer that cannot be read, if the call allows it.
-    private func fetchAfterDamage(_ exchange: CacheExchange, _ next: PluginChain) async throws -> PulseResponse {
+    private func fetchAfterDamage(_ exchange: CacheLookup, _ next: PluginChain) async throws -> PulseResponse {
         await keeper.remove(.key(exchange.key), in: exchange.context)
         let plan = plan(for: exchange, [])
         guard case .forward = plan else { return try refuse(plan, exchange) }
@@ -102,7 +102,7 @@ extension CachePlugin {
     }
 
     /// The outcome of a call that wants only what is stored, and finds nothing.
-    private func refuse(_ plan: CachePlan, _ exchange: CacheExchange) throws -> PulseResponse {
+    private func refuse(_ plan: CachePlan, _ exchange: CacheLookup) throws -> PulseResponse {
         keeper.counters.withLock { $0.misses += 1 }
         exchange.context.emit(.cacheMiss(exchange.context.summary))
         guard plan == .gatewayTimeout else { throw PulseError.cacheMiss }
@@ -112,7 +112,7 @@ extension CachePlugin {
     // MARK: From the server
 
     private func fetch(
-        _ exchange: CacheExchange, _ stored: [CachedResponse], _ conditions: CacheConditions?, _ next: PluginChain
+        _ exchange: CacheLookup, _ stored: [CachedResponse], _ conditions: CacheConditions?, _ next: PluginChain
     ) async throws -> PulseResponse {
         let fetch = CacheFetch(exchange: exchange, stored: stored, conditions: conditions, cache: keeper)
         guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWaitedFor,
@@ -148,7 +148,7 @@ extension CachePlugin {
         return try await finish(outcome, fetch, next)
     }
 
-    private func missed(_ response: PulseResponse, _ exchange: CacheExchange) -> PulseResponse {
+    private func missed(_ response: PulseResponse, _ exchange: CacheLookup) -> PulseResponse {
         keeper.counters.withLock { $0.misses += 1 }
         exchange.context.emit(.cacheMiss(exchange.context.summary))
         return response
@@ -163,7 +163,7 @@ extension CachePlugin {
         case .answered(let response, _):
             return missed(response, exchange)
         case .confirmed(let confirmed, _):
-            if let response = try await CacheAnswer(confirmed, .revalidated, age: nil).response(to: exchange) {
+            if let response = try await CacheHit(confirmed, .revalidated, age: nil).response(to: exchange) {
                 keeper.counters.withLock { $0.revalidations += 1 }
                 exchange.context.emit(.cacheRevalidated(exchange.context.summary))
                 return response
@@ -203,7 +203,7 @@ extension CachePlugin {
         guard case .serve(_, let use) = plan else { return nil }
         // It may be past its lifetime, if this caller allows that, and the caller is to see that it is stale.
         guard use.origin != .stale else { return try await hit([shared], 0, use, exchange) }
-        let response = try await CacheAnswer(shared, .coalesced, age: use.age).response(to: exchange)
+        let response = try await CacheHit(shared, .coalesced, age: use.age).response(to: exchange)
         guard let response else { return nil }
         keeper.counters.withLock { $0.coalesced += 1 }
         exchange.context.emit(.cacheHit(exchange.context.summary))
@@ -235,7 +235,7 @@ extension CachePlugin {
     }
 
     /// Asks the server after an answer was served past its lifetime.
-    private func validateBehind(_ exchange: CacheExchange, _ stored: [CachedResponse], _ next: PluginChain) {
+    private func validateBehind(_ exchange: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain) {
         guard exchange.rules.method != .head else { return }
         let plan = keeper.policy.plan(
             for: exchange.rules, mode: .revalidate, stored: stored.map(\.head), now: exchange.context.clock.now)
@@ -249,7 +249,7 @@ extension CachePlugin {
         }
     }
 
-    private func isShareable(_ outcome: CacheOutcome, _ exchange: CacheExchange) -> Bool {
+    private func isShareable(_ outcome: CacheOutcome, _ exchange: CacheLookup) -> Bool {
         let shared: CachedResponse
         switch outcome {
         case .answered(_, let stored?): shared = stored

@@ -13,7 +13,7 @@ public import PulseStorage
 /// ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields, such as `Cache-Control:
 /// no-store`.
 public final class CachePlugin: PulsePlugin {
-    let keeper: CacheKeeper
+    let keeper: HTTPCache
 
     public var identifier: String { "com.pulse.cache" }
     public var scope: PluginScope { .call }
@@ -33,7 +33,7 @@ public final class CachePlugin: PulsePlugin {
     /// - Parameter storage: where answers are kept, in memory by default. It belongs to this plugin: two that share one
     ///   would not see each other's invalidations in time.
     public init(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) {
-        keeper = CacheKeeper(policy: policy, storage: storage)
+        keeper = HTTPCache(policy: policy, storage: storage)
     }
 
     /// Ends the requests that the cache itself has under way. Those that calls still wait for, perhaps another

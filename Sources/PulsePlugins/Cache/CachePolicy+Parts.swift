@@ -31,7 +31,7 @@ extension CachePolicy {
 
     /// What to do with a 206 to the request for the rest; nil if it is not the rest of what is stored.
     func completion(
-        by answer: CachedAnswer, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
+        by answer: OriginResponse, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
     ) -> CacheVerdict? {
         guard answer.statusCode == 206, let range = Self.contentRange(of: answer), let parts = stored.parts,
             let part = partHead(of: answer, range, for: request),
@@ -51,7 +51,7 @@ extension CachePolicy {
     // MARK: Storing a part
 
     /// What to do with a 206 to a request for a range of the caller's own.
-    func partVerdict(on answer: CachedAnswer, to request: CachedRequest, _ selected: CachedHead?) -> CacheVerdict {
+    func partVerdict(on answer: OriginResponse, to request: CachedRequest, _ selected: CachedHead?) -> CacheVerdict {
         guard case .one = request.range, let range = Self.contentRange(of: answer),
             let part = partHead(of: answer, range, for: request)
         else { return .pass }
@@ -113,7 +113,7 @@ extension CachePolicy {
     // MARK: The head of a part
 
     /// The range that a 206 has; nil if it has none, several, or other bytes than it says.
-    private static func contentRange(of answer: CachedAnswer) -> ContentRange? {
+    private static func contentRange(of answer: OriginResponse) -> ContentRange? {
         guard let range = answer.headers["Content-Range"].flatMap({ ContentRange($0) }),
             answer.bodyLength ?? range.range.count == range.range.count
         else { return nil }
@@ -126,7 +126,7 @@ extension CachePolicy {
     /// The head under which a 206 is stored; that of a whole response, if it is one. Nil if nothing could ever match
     /// it.
     private func partHead(
-        of answer: CachedAnswer, _ range: ContentRange, for request: CachedRequest
+        of answer: OriginResponse, _ range: ContentRange, for request: CachedRequest
     ) -> CachedHead? {
         guard var head = head(of: answer, for: request) else { return nil }
         for name in Self.describesMessage { head.headers.remove(name) }

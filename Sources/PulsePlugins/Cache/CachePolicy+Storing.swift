@@ -4,7 +4,7 @@ import PulseCore
 import PulseStorage
 
 /// An answer of the server, as the rules of caching see it.
-struct CachedAnswer: Sendable {
+struct OriginResponse: Sendable {
     let statusCode: Int
     let headers: HTTPHeaders
     /// The bytes of its body; nil while they are still to come.
@@ -20,7 +20,7 @@ extension CachePolicy {
     ///
     /// - Parameter conditions: those that the request carried; nil if it carried none.
     func verdict(
-        on answer: CachedAnswer, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
+        on answer: OriginResponse, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
         conditions: CacheConditions?
     ) -> CacheVerdict {
         let selected = select(from: stored, for: request)
@@ -54,7 +54,7 @@ extension CachePolicy {
     // MARK: What may be stored
 
     /// Whether the answer may be stored (RFC 9111, section 3).
-    func mayStore(_ answer: CachedAnswer, to request: CachedRequest) -> Bool {
+    func mayStore(_ answer: OriginResponse, to request: CachedRequest) -> Bool {
         guard !request.directives.noStore, request.method == .get || request.method == .query,
             !Self.isAboutRange(answer.statusCode, request)
         else { return false }
@@ -113,7 +113,7 @@ extension CachePolicy {
     // MARK: What is stored of it
 
     /// The head under which an answer is stored; nil if nothing could ever match it.
-    func head(of answer: CachedAnswer, for request: CachedRequest) -> CachedHead? {
+    func head(of answer: OriginResponse, for request: CachedRequest) -> CachedHead? {
         let headers = Self.dated(Self.endToEnd(answer.headers), answer)
         guard let fields = Self.selectingFields(headers, of: request) else { return nil }
         return CachedHead(
@@ -144,7 +144,7 @@ extension CachePolicy {
     ]
 
     /// The headers, with the time of arrival where the answer has no valid `Date` (RFC 9110, section 6.6.1).
-    static func dated(_ headers: HTTPHeaders, _ answer: CachedAnswer) -> HTTPHeaders {
+    static func dated(_ headers: HTTPHeaders, _ answer: OriginResponse) -> HTTPHeaders {
         if let date = headers["Date"], HTTPDate.parse(date, now: answer.responseTime) != nil { return headers }
         var headers = headers
         headers["Date"] = HTTPDate.format(answer.responseTime)

@@ -8,7 +8,7 @@ extension CachePolicy {
 
     /// RFC 9111, sections 4.3.3 and 4.3.4: which stored answer a 304 is about, and what that answer is from now on.
     func confirmation(
-        by answer: CachedAnswer, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
+        by answer: OriginResponse, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
         _ request: CachedRequest
     ) -> CacheVerdict {
         let asked = stored.indices.filter { index in
@@ -92,7 +92,7 @@ extension CachePolicy {
 
     /// What an answer to HEAD says of the stored one: whether it still holds (RFC 9111, section 4.3.5).
     func afterHead(
-        _ answer: CachedAnswer, _ head: CachedHead, _ index: Int, _ request: CachedRequest
+        _ answer: OriginResponse, _ head: CachedHead, _ index: Int, _ request: CachedRequest
     ) -> CacheVerdict {
         guard answer.statusCode == 200, head.statusCode == 200 else { return .pass }
         let newer = Self.dated(Self.endToEnd(answer.headers), answer)

@@ -20,13 +20,13 @@ final class CacheTee: Sendable {
     private let state = Locked<State>(.passing)
     private let count = Locked(0)
     private let expectedCount: Int?
-    private let cache: CacheKeeper
+    private let cache: HTTPCache
     private let head: CachedHead
-    private let exchange: CacheExchange
+    private let exchange: CacheLookup
 
     /// - Parameter expectedCount: the bytes that the head speaks of, if it does: a body with more or fewer is not kept.
     init(
-        _ source: ByteStream, into cache: CacheKeeper, under head: CachedHead, for exchange: CacheExchange,
+        _ source: ByteStream, into cache: HTTPCache, under head: CachedHead, for exchange: CacheLookup,
         expecting expectedCount: Int? = nil
     ) {
         self.source = source

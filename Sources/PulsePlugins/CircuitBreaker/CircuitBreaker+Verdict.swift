@@ -22,7 +22,7 @@ extension CircuitBreaker.Verdict {
         case .failure where context.call.isFailureOfOtherWork:
             self = .neither
         case .failure(let error):
-            self.init(error, hasLeft: context.call.departures > departed, now: context.clock.now)
+            self.init(error, hasLeft: context.call.sentCount > departed, now: context.clock.now)
         }
     }
 

@@ -56,8 +56,8 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         guard let permit = try admit(key, at: context.clock.uptime, for: context) else {
             return try await next(request, context: context)
         }
-        let departed = context.call.departures
-        let context = slowCallDuration == nil ? context : context.watchingDepartures()
+        let departed = context.call.sentCount
+        let context = slowCallDuration == nil ? context : context.watchingSends()
         let result: Result<PulseResponse, PulseError>
         if permit.probe == nil {
             result = await next.result(request, context: context)
@@ -100,7 +100,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
     ) {
         let now = context.clock.uptime
         // Counted from the request that was answered: time in a line or before a repeat is not the host's.
-        let latency = slowCallDuration == nil ? nil : context.departures?.last.map { now - $0 }
+        let latency = slowCallDuration == nil ? nil : context.sendLog?.last.map { now - $0 }
         let verdict = CircuitBreaker.Verdict(
             result, in: context, departed: departed, latency: latency ?? 0, slow: slowCallDuration)
         let change = circuits.withLock { $0.settle(permit, of: key, verdict, at: now) }

@@ -39,13 +39,13 @@ struct Circuits: Sendable {
     static let limit = 4096
 
     private let policy: CircuitBreakerPolicy
-    private var circuits: RecentMap<CircuitKey, Circuit>
+    private var circuits: LRUCache<CircuitKey, Circuit>
     private var lastEpoch: UInt64 = 0
     private var isolatesAll = false
 
     init(_ policy: CircuitBreakerPolicy) {
         self.policy = policy
-        circuits = RecentMap(capacity: Self.capacity) { $0.breaker.state == .closed }
+        circuits = LRUCache(capacity: Self.capacity) { $0.breaker.state == .closed }
     }
 
     var count: Int { circuits.count }

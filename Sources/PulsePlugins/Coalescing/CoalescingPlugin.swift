@@ -26,7 +26,7 @@ public import PulseCore
 /// plugin further in sets a credential, nothing is shared: the calls that waited send requests of their own, and a
 /// warning says so.
 public struct CoalescingPlugin: PulsePlugin {
-    private typealias Runs = SharedRuns<CoalescingKey, Result<PulseResponse, PulseError>>
+    private typealias Runs = SingleFlight<CoalescingKey, Result<PulseResponse, PulseError>>
 
     private let runs = Runs(cancelled: .failure(.cancelled))
     private let unseenCredentials = OneWarning(

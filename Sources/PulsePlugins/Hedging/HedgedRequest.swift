@@ -85,8 +85,8 @@ final class HedgedRequest: Sendable {
 
     /// Seconds until the next copy is due, at least.
     private var timeLeft: TimeInterval {
-        guard let departures = context.departures, let last = departures.last,
-            departures.count >= state.withLock({ $0.race.started })
+        guard let log = context.sendLog, let last = log.last,
+            log.count >= state.withLock({ $0.race.started })
         else { return delay }
         let left = last + delay - context.clock.uptime
         // Less than that is a rounding error of the clock.

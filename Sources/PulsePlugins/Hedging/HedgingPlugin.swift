@@ -32,7 +32,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// How many requests a call may become, the first included.
     let limit: Int
     // Each route has a lock, so that a call looks its route up once.
-    private let routes = Locked(RecentMap<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
+    private let routes = Locked(LRUCache<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
 
     public var identifier: String { "com.pulse.hedging" }
 
@@ -52,12 +52,12 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         let latencies = latencies(of: context.call.routeKey)
         if let copyDelay = delayOfCall(latencies) {
             let hedged = HedgedRequest(
-                self, request, for: context.watchingDepartures(), next: next, latencies, copyingAfter: copyDelay)
+                self, request, for: context.watchingSends(), next: next, latencies, copyingAfter: copyDelay)
             if let outcome = hedged.begin() { return try outcome.get() }
             return try await hedged.outcome().get()
         }
         guard delay == .observed else { return try await next(request, context: context) }
-        let context = context.watchingDepartures()
+        let context = context.watchingSends()
         let outcome = await next.result(request, context: context)
         if Self.quality(of: outcome, in: context) == .good { noteGoodAnswer(to: context, latencies) }
         return try outcome.get()
@@ -89,8 +89,8 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     // Not inlined: its temporaries would take room in the frame of each attempt.
     @inline(never)
     func noteGoodAnswer(to context: PluginContext, _ latencies: Locked<RouteLatencies>) {
-        guard delay == .observed, let departure = context.departures?.first else { return }
-        let latency = context.clock.uptime - departure
+        guard delay == .observed, let firstSent = context.sendLog?.first else { return }
+        let latency = context.clock.uptime - firstSent
         latencies.withLock { $0.add(latency) }
     }
 

@@ -15,10 +15,10 @@ public import PulseCore
 public struct ConcurrencyLimitPlugin: PulsePlugin {
     /// A class for its identity: copies of the plugin share one line.
     private final class Line: Sendable {
-        let permits: Permits<LimitKey.Value>
+        let permits: KeyedSemaphore<LimitKey.Value>
 
         init(limit: Int) {
-            permits = Permits(limit: limit)
+            permits = KeyedSemaphore(limit: limit)
         }
     }
 

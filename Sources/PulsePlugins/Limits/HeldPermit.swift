@@ -11,7 +11,7 @@ struct HeldPermit: Sendable {
     @TaskLocal static var innermost: HeldPermit?
 
     private struct State: Sendable {
-        let permits: Permits<LimitKey.Value>
+        let permits: KeyedSemaphore<LimitKey.Value>
         let owner: ObjectIdentifier
         let key: LimitKey.Value
         let outer: HeldPermit?
@@ -25,7 +25,7 @@ struct HeldPermit: Sendable {
     /// All of it behind the lock, so that a permit is one block of memory: each attempt makes one.
     private let state: Locked<State>
 
-    init(_ permits: Permits<LimitKey.Value>, of owner: AnyObject, _ key: LimitKey.Value) {
+    init(_ permits: KeyedSemaphore<LimitKey.Value>, of owner: AnyObject, _ key: LimitKey.Value) {
         state = Locked(
             // Only one that counts: a chain of tasks, each begun under the permit of the one before, would keep all.
             State(permits: permits, owner: ObjectIdentifier(owner), key: key, outer: Self.held.first))
@@ -33,7 +33,7 @@ struct HeldPermit: Sendable {
 
     /// One keeper lets go of it.
     func release() {
-        let last = state.withLock { state -> (permits: Permits<LimitKey.Value>, key: LimitKey.Value)? in
+        let last = state.withLock { state -> (permits: KeyedSemaphore<LimitKey.Value>, key: LimitKey.Value)? in
             state.keepers -= 1
             return state.keepers == 0 ? (state.permits, state.key) : nil
         }

@@ -35,7 +35,7 @@ struct RateBucket<Waiter: Sendable>: Sendable {
     private var caughtUp = -TimeInterval.infinity
     /// The server wants no request before this time.
     private var pausedUntil = -TimeInterval.infinity
-    private var line = WaitingLine<Place>()
+    private var line = WaitQueue<Place>()
 
     init(_ rate: Rate) {
         self.rate = rate

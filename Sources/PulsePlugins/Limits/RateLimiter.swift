@@ -18,7 +18,7 @@ final class RateLimiter: Sendable {
     }
 
     private struct State {
-        var entries: RecentMap<LimitKey.Value, Entry>
+        var entries: LRUCache<LimitKey.Value, Entry>
         var nextID: UInt64 = 0
     }
 
@@ -46,7 +46,7 @@ final class RateLimiter: Sendable {
         self.rate = rate
         self.maximumWait = maximumWait
         state = Locked(
-            State(entries: RecentMap(capacity: maximumKeys) { !$0.bucket.isWaitedFor && $0.timer == nil }))
+            State(entries: LRUCache(capacity: maximumKeys) { !$0.bucket.isWaitedFor && $0.timer == nil }))
     }
 
     /// How many buckets are kept.

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Runs the recoveries of one ``ValidatorPlugin``: does what ``RecoveryLedger`` decides, in tasks that it owns.
+/// Runs the recoveries of one ``ValidatorPlugin``: does what ``RecoveryState`` decides, in tasks that it owns.
 final class Recoverer: Sendable {
     private typealias Waiter = CheckedContinuation<Ending, any Error>
 
@@ -25,7 +25,7 @@ final class Recoverer: Sendable {
     }
 
     private struct State {
-        var ledger = RecoveryLedger<Waiter>()
+        var ledger = RecoveryState<Waiter>()
         /// By the number of the run.
         var tasks: [UInt64: RunTasks] = [:]
         /// The runs that a shutdown has cancelled.
@@ -74,11 +74,11 @@ final class Recoverer: Sendable {
                     // A cancellation before the continuation was there found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
                     let action = state.ledger.ask(recovery.name, sentAt: time)
-                    if action == .goOn { return .success(.done) }
+                    if action == .proceed { return .success(.done) }
                     _ = state.ledger.join(recovery.name, continuation, id: id)
                     // Under the lock, so that a shutdown either comes before the run or knows its tasks.
                     switch action {
-                    case .goOn: break
+                    case .proceed: break
                     case .start(let run): state.tasks[run] = start(recovery, run, context.clock, next)
                     case .wait(let run):
                         // Work that was given up and goes on: a call that waits for it has a time of its own.

@@ -42,7 +42,7 @@ public struct ValidatorPlugin: PulsePlugin {
         case .answer(let response):
             return response
         case .again(let wish):
-            return try await goOn(wish, sentAt: sentAt, request, in: context, next: next)
+            return try await resend(wish, sentAt: sentAt, request, in: context, next: next)
         }
     }
 
@@ -61,11 +61,11 @@ public struct ValidatorPlugin: PulsePlugin {
 
     /// What a validator asks for before the request is sent again.
     private struct Wish {
-        let way: Way
+        let kind: Kind
         let repeatsUnsafe: Bool
         let otherwise: any Error
 
-        enum Way {
+        enum Kind {
             case wait(BackoffStrategy)
             case recovery(Recovery)
         }
@@ -87,10 +87,10 @@ public struct ValidatorPlugin: PulsePlugin {
                     response = other
                 case .retry(let strategy, let repeatsUnsafe, let otherwise):
                     response.bytes?.cancel()
-                    return .again(Wish(way: .wait(strategy), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
+                    return .again(Wish(kind: .wait(strategy), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
                 case .recover(let recovery, let repeatsUnsafe, let otherwise):
                     response.bytes?.cancel()
-                    return .again(Wish(way: .recovery(recovery), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
+                    return .again(Wish(kind: .recovery(recovery), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
                 }
             }
         } catch {
@@ -104,7 +104,7 @@ public struct ValidatorPlugin: PulsePlugin {
 
     // Not inlined, as most calls do without it: it would take room in the frame of each.
     @inline(never)
-    private func goOn(
+    private func resend(
         _ wish: Wish, sentAt: UInt64, _ request: URLRequest, in context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         var (wish, sentAt) = (wish, sentAt)
@@ -125,7 +125,7 @@ public struct ValidatorPlugin: PulsePlugin {
         _ wish: Wish, _ number: Int, sentAt: UInt64, in context: PluginContext, next: PluginChain
     ) async throws {
         var delay: TimeInterval = 0
-        if case .wait(let strategy) = wish.way {
+        if case .wait(let strategy) = wish.kind {
             delay = strategy.delay(beforeRetry: number + 1, randomness: context.randomness)
             let now = context.clock.uptime
             guard now + delay < context.deadline ?? .infinity,
@@ -140,7 +140,7 @@ public struct ValidatorPlugin: PulsePlugin {
             .requestRetrying(
                 context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: wish.otherwise)),
                 attempt: context.attempt))
-        switch wish.way {
+        switch wish.kind {
         case .wait: if delay > 0 { try await context.call.sleep(delay, for: .backoff) }
         case .recovery(let recovery):
             do {

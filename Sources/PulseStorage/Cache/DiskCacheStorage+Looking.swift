@@ -35,9 +35,9 @@ extension DiskCacheStorage {
     }
 
     /// Runs on the lane for changes: nothing is written or removed meanwhile.
-    private func replaceLedger(by next: DiskLedger) {
+    private func replaceLedger(by next: DiskCacheIndex) {
         var next = next
-        let meanwhile = ledger.withLock { $0.meanwhile } ?? DiskLedger.Meanwhile()
+        let meanwhile = ledger.withLock { $0.meanwhile } ?? DiskCacheIndex.Meanwhile()
         let leaving = next.catchUp(with: meanwhile) { folder.sizes(of: $0) }
         // What is replaced goes outside the lock.
         ledger.withLock { swap(&$0, &next) }

@@ -15,10 +15,10 @@ public import PulseCore
 /// ``PulseError/unsupported(_:)``.
 public final class DiskCacheStorage: CacheStorage, EndsWithItsCall {
     let folder: DiskFolder
-    let ledger: Locked<DiskLedger>
+    let ledger: Locked<DiskCacheIndex>
     /// Every change of an answer runs here, in its order: a removal meets what was stored before it.
-    let changes = DiskLane("com.pulse.cache.changes")
-    let reads = WorkLanes.files
+    let changes = SerialDiskQueue("com.pulse.cache.changes")
+    let reads = BlockingThreadPool.files
     let maximumEntrySize: Int
     /// The number of variants of a key. The oldest gives way to a further one.
     let maximumVariants: Int
@@ -49,7 +49,7 @@ public final class DiskCacheStorage: CacheStorage, EndsWithItsCall {
         maximumEntrySize = max(0, maximumBytes) / 4
         maximumVariants = min(DiskName.slotCount, max(1, maximumEntries))
         self.refuses = refuses
-        ledger = Locked(DiskLedger(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
+        ledger = Locked(DiskCacheIndex(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
     }
 
     /// A folder for caches of that name: in the system's folder for files that may be deleted when room is short, under

@@ -15,7 +15,7 @@ struct MemoryShelf: Sendable {
 
     let maximumBytes: Int
     let maximumEntries: Int
-    private var slots = RecentMap<CacheKey, Slot>(capacity: .max)
+    private var slots = LRUCache<CacheKey, Slot>(capacity: .max)
     /// The keys of each URL: the answer to an unsafe request invalidates those of all partitions.
     private var keys: [String: Set<CacheKey>] = [:]
     private var leaving: [CachedResponse] = []

@@ -86,7 +86,7 @@ extension OfflineQueue {
         /// The uptime before which no surplus dead letter is removed, since that has just failed.
         var surplusDue: TimeInterval = 0
         /// Why the last entries ended.
-        private(set) var ended = RecentMap<UUID, QueueRemoval>(capacity: EndedEntries.capacity)
+        private(set) var ended = LRUCache<UUID, QueueRemoval>(capacity: EndedEntries.capacity)
 
         struct Unrecorded: Sendable {
             let record: LogRecord

@@ -11,7 +11,7 @@ final class QueueCore: Sendable {
         /// The outcomes of replays whose records are not written yet.
         var verdicts: [UUID: Result<PulseResponse, PulseError>] = [:]
         /// The outcomes of the entries that ended last.
-        var outcomes = RecentMap<UUID, Result<PulseResponse, PulseError>>(capacity: 64)
+        var outcomes = LRUCache<UUID, Result<PulseResponse, PulseError>>(capacity: 64)
         var waiters: [Int: (id: UUID, continuation: CheckedContinuation<PulseResponse?, any Error>)] = [:]
         /// Callers that wait for a look that begins after their call.
         var quietWaiters: [Int: (since: Int, continuation: CheckedContinuation<Void, Never>)] = [:]

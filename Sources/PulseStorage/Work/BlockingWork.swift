@@ -20,7 +20,8 @@ package struct BlockingWork: Sendable {
     }
 
     static func run<Value: Sendable>(
-        _ cancellation: Cancellation?, on lanes: WorkLanes, _ body: @escaping @Sendable (BlockingWork) throws -> Value
+        _ cancellation: Cancellation?, on lanes: BlockingThreadPool,
+        _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
         let work = BlockingWork()
         let waiter = Waiter<Value>()

@@ -107,7 +107,7 @@ struct ConformanceStage: Sendable {
     }
 
     /// Returns when the server has seen that many connections end from the client's side.
-    func departures(atLeast count: Int) async throws {
+    func requestsSent(atLeast count: Int) async throws {
         try await server.wait { $0.connectionsClosedByClient.count >= count }
     }
 }

@@ -15,7 +15,7 @@ extension PluginChain {
         _ plugins: [any PulsePlugin] = [], context: PluginContext = .mock(),
         answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) -> PluginChain {
-        PluginChain(Links(mocking: plugins, completes: false, respond), context: context)
+        PluginChain(PluginPipeline(mocking: plugins, completes: false, respond), context: context)
     }
 }
 
@@ -33,20 +33,20 @@ extension PulsePlugin {
         answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) async throws -> PulseResponse {
         let context = context ?? .mock(for: request)
-        let links = PluginChain.Links(mocking: [self], completes: true, respond)
-        let result = await PluginChain(links, context: context).result(request)
+        let pipeline = PluginPipeline(mocking: [self], completes: true, respond)
+        let result = await PluginChain(pipeline, context: context).result(request)
         guard let stream = (try? result.get())?.bytes else {
-            await PluginChain.complete(context.call, links)
+            await PluginChain.complete(context.call, pipeline)
             return try result.get()
         }
         stream.onEnd { _ in
-            Task { await PluginChain.complete(context.call, links) }
+            Task { await PluginChain.complete(context.call, pipeline) }
         }
         return try result.get()
     }
 }
 
-extension PluginChain.Links {
+extension PluginPipeline {
     fileprivate convenience init(
         mocking plugins: [any PulsePlugin], completes: Bool,
         _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse

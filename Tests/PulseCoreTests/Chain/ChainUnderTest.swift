@@ -25,11 +25,11 @@ final class ChainUnderTest: Sendable {
     /// What reached the wire, in order.
     var sent: [(request: URLRequest, context: PluginContext)] { attempts.withLock { $0 } }
 
-    func links(
+    func pipeline(
         _ client: [any PulsePlugin] = [], endpoint: [any PulsePlugin] = [], retry: RetryPolicy? = nil,
         configured: RetryPolicy = .never
-    ) -> PluginChain.Links {
-        PluginChain.Links(client: client, endpoint: endpoint, retry: retry, configured: configured) {
+    ) -> PluginPipeline {
+        PluginPipeline(client: client, endpoint: endpoint, retry: retry, configured: configured) {
             request, context, _ in
             self.attempts.withLock { $0.append((request, context.onWire())) }
             return try self.script.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }.get()
@@ -47,11 +47,11 @@ final class ChainUnderTest: Sendable {
 
     /// Runs one request and completes the call, as the client does.
     func run(
-        _ request: URLRequest, in context: PluginContext? = nil, through links: PluginChain.Links
+        _ request: URLRequest, in context: PluginContext? = nil, through pipeline: PluginPipeline
     ) async -> Result<PulseResponse, PulseError> {
         let context = context ?? self.context(for: request)
-        let result = await PluginChain(links, context: context).result(request)
-        await PluginChain.complete(context.call, links)
+        let result = await PluginChain(pipeline, context: context).result(request)
+        await PluginChain.complete(context.call, pipeline)
         return result
     }
 }

@@ -18,17 +18,17 @@ struct PluginChainTests {
 
     @Test
     func sortsStablyByScopeWithTheEndpointsPluginsFirst() {
-        let links = ChainUnderTest().links(
+        let pipeline = ChainUnderTest().pipeline(
             [plugin("a1"), plugin("c1", .call), plugin("r1", .retry), plugin("a2"), plugin("c2", .call)],
             endpoint: [plugin("ea"), plugin("ec", .call)])
-        #expect(links.plugins.map(\.identifier) == ["ec", "c1", "c2", "r1", "ea", "a1", "a2"])
+        #expect(pipeline.plugins.map(\.identifier) == ["ec", "c1", "c2", "r1", "ea", "a1", "a2"])
     }
 
     @Test
     func theConfigurationsLoopStandsBetweenTheScopes() {
-        let links = ChainUnderTest().links([plugin("a"), plugin("c", .call)])
-        #expect(links.plugins.map(\.identifier) == ["c", "com.pulse.retry", "a"])
-        #expect(ChainUnderTest().links().plugins.map(\.identifier) == ["com.pulse.retry"])
+        let pipeline = ChainUnderTest().pipeline([plugin("a"), plugin("c", .call)])
+        #expect(pipeline.plugins.map(\.identifier) == ["c", "com.pulse.retry", "a"])
+        #expect(ChainUnderTest().pipeline().plugins.map(\.identifier) == ["com.pulse.retry"])
     }
 
     @Test(arguments: [
@@ -37,17 +37,17 @@ struct PluginChainTests {
         (["r1"], [], true, "com.pulse.retry"), (["r1"], ["e1"], true, "com.pulse.retry"),
     ])
     func exactlyOneLoopRuns(client: [String], endpoint: [String], hasOption: Bool, winner: String) {
-        let links = ChainUnderTest().links(
+        let pipeline = ChainUnderTest().pipeline(
             client.map { plugin($0, .retry) }, endpoint: endpoint.map { plugin($0, .retry) },
             retry: hasOption ? RetryPolicy() : nil)
-        #expect(links.plugins.map(\.identifier) == [winner])
+        #expect(pipeline.plugins.map(\.identifier) == [winner])
     }
 
     @Test
     func theOptionsPolicyBeatsTheConfigurations() async throws {
         for (option, count) in [(RetryPolicy?.none, 3), (.never, 1), (RetryPolicy(maxAttempts: 5), 5)] {
             let chain = ChainUnderTest(failing: PulseError.noConnection)
-            _ = await chain.run(try request(), through: chain.links(retry: option, configured: RetryPolicy()))
+            _ = await chain.run(try request(), through: chain.pipeline(retry: option, configured: RetryPolicy()))
             #expect(chain.sent.count == count)
         }
     }
@@ -57,8 +57,8 @@ struct PluginChainTests {
     @Test
     func hooksRunInOrderOnTheWayInAndInReverseOnTheWayOut() async throws {
         let chain = ChainUnderTest()
-        let links = chain.links([plugin("c", .call), plugin("a"), plugin("b")])
-        #expect(await chain.run(try request(), through: links).status == 200)
+        let pipeline = chain.pipeline([plugin("c", .call), plugin("a"), plugin("b")])
+        #expect(await chain.run(try request(), through: pipeline).status == 200)
         #expect(
             trace.all == [
                 "prepare c", "prepare a", "prepare b", "receive b", "receive a", "receive c", "complete b",
@@ -70,23 +70,23 @@ struct PluginChainTests {
     @Test
     func eachPluginSeesTheRequestAsTheOnesBeforeItLeftIt() async throws {
         let chain = ChainUnderTest()
-        let links = chain.links([
+        let pipeline = chain.pipeline([
             plugin("c", .call).with(\.preparing) { request, _ in request.setValue("1", forHTTPHeaderField: "X") },
             plugin("a").with(\.preparing) { request, _ in
                 request.setValue((request.value(forHTTPHeaderField: "X") ?? "") + "2", forHTTPHeaderField: "X")
             },
         ])
-        _ = await chain.run(try request(), through: links)
+        _ = await chain.run(try request(), through: pipeline)
         #expect(chain.sent.first?.request.value(forHTTPHeaderField: "X") == "12")
     }
 
     @Test
     func aThrowingPrepareAbortsTheCallWithoutItsOwnDidReceive() async throws {
         let chain = ChainUnderTest()
-        let links = chain.links([
+        let pipeline = chain.pipeline([
             plugin("a"), plugin("b").with(\.preparing) { _, _ in throw PulseError.cacheMiss }, plugin("c"),
         ])
-        #expect(await chain.run(try request(), through: links).error?.kind == .cacheMiss)
+        #expect(await chain.run(try request(), through: pipeline).error?.kind == .cacheMiss)
         #expect(trace.all == ["prepare a", "prepare b", "receive a", "complete b", "complete a"])
         #expect(chain.sent.isEmpty)
     }
@@ -100,7 +100,7 @@ struct PluginChainTests {
         }
         for outcome in [ChainUnderTest.Outcome.success(.sample(503)), .failure(URLError(.notConnectedToInternet))] {
             let chain = ChainUnderTest([outcome])
-            _ = await chain.run(try request(), through: chain.links([watch]))
+            _ = await chain.run(try request(), through: chain.pipeline([watch]))
         }
         #expect(seen.all == ["503", "noConnection"])
     }
@@ -110,15 +110,16 @@ struct PluginChainTests {
         let recovering = plugin("a").with(\.receiving) { _, _ in .success(.sample(203)) }
         let failing = plugin("b").with(\.receiving) { _, _ in .failure(.emptyBody) }
         let chain = ChainUnderTest()
-        #expect(await chain.run(try request(), through: chain.links([recovering, failing])).status == 203)
-        #expect(await chain.run(try request(), through: chain.links([failing, recovering])).error?.kind == .emptyBody)
+        #expect(await chain.run(try request(), through: chain.pipeline([recovering, failing])).status == 203)
+        #expect(
+            await chain.run(try request(), through: chain.pipeline([failing, recovering])).error?.kind == .emptyBody)
     }
 
     @Test
     func aThrowingDidReceiveReplacesTheAnswer() async throws {
         let chain = ChainUnderTest()
-        let links = chain.links([plugin("a"), plugin("b").with(\.receiving) { _, _ in throw Fault() }])
-        #expect(await chain.run(try request(), through: links).error?.kind == .custom)
+        let pipeline = chain.pipeline([plugin("a"), plugin("b").with(\.receiving) { _, _ in throw Fault() }])
+        #expect(await chain.run(try request(), through: pipeline).error?.kind == .custom)
         #expect(trace.all == ["prepare a", "prepare b", "receive b", "receive a", "complete b", "complete a"])
     }
 
@@ -128,7 +129,7 @@ struct PluginChainTests {
         let ends = Locked<[PulseError.Kind?]>([])
         stream.onEnd { error in ends.withLock { $0.append(error?.kind) } }
         let chain = ChainUnderTest([.success(.sample(bytes: stream))])
-        let links = chain.links([
+        let pipeline = chain.pipeline([
             plugin("a").with(\.receiving) { result, _ in
                 switch how {
                 case "replace": return .success(.sample(204))
@@ -144,7 +145,7 @@ struct PluginChainTests {
                 }
             }
         ])
-        let result = await chain.run(try request(), through: links)
+        let result = await chain.run(try request(), through: pipeline)
         let isKept = how == "keep" || how == "same"
         #expect(ends.withLock { $0 } == (isKept ? [] : [.cancelled]))
         #expect(((try? result.get())?.bytes === stream) == isKept)
@@ -154,7 +155,7 @@ struct PluginChainTests {
     func aStreamedAnswerMayBeWrappedInAnother() async throws {
         let inner = ByteStream([Data("a".utf8), Data("b".utf8)])
         let chain = ChainUnderTest([.success(.sample(bytes: inner))])
-        let links = chain.links([
+        let pipeline = chain.pipeline([
             plugin("a").with(\.receiving) { result, _ in
                 result.map { response in
                     guard let bytes = response.bytes else { return response }
@@ -168,7 +169,7 @@ struct PluginChainTests {
                 }
             }
         ])
-        let response = try await chain.run(try request(), through: links).get()
+        let response = try await chain.run(try request(), through: pipeline).get()
         #expect(try await response.bytes?.collect(upTo: 10) == Data("ab".utf8))
     }
 
@@ -177,10 +178,10 @@ struct PluginChainTests {
     @Test
     func aPluginMayAnswerByItself() async throws {
         let chain = ChainUnderTest()
-        let links = chain.links([
+        let pipeline = chain.pipeline([
             plugin("a"), plugin("b").with(\.intercepting) { _, _, _ in .sample(304) }, plugin("c"),
         ])
-        #expect(await chain.run(try request(), through: links).status == 304)
+        #expect(await chain.run(try request(), through: pipeline).status == 304)
         #expect(trace.all == ["prepare a", "intercept b", "receive a", "complete b", "complete a"])
         #expect(chain.sent.isEmpty)
     }
@@ -188,7 +189,7 @@ struct PluginChainTests {
     @Test
     func aPluginMayCallTheRestSeveralTimes() async throws {
         let chain = ChainUnderTest([.failure(Fault()), .failure(Fault()), .success(.sample(201))])
-        let links = chain.links([
+        let pipeline = chain.pipeline([
             plugin("a").with(\.intercepting) { request, context, next in
                 for attempt in 1...2 {
                     let result = await next.result(request, context: context.with(attempt: attempt))
@@ -198,7 +199,7 @@ struct PluginChainTests {
             },
             plugin("b"),
         ])
-        #expect(await chain.run(try request(), through: links).status == 201)
+        #expect(await chain.run(try request(), through: pipeline).status == 201)
         #expect(
             trace.all == [
                 "intercept a", "prepare b", "receive b", "prepare b", "receive b", "prepare b", "receive b",
@@ -211,7 +212,7 @@ struct PluginChainTests {
     @Test
     func aPluginMayCallTheRestSeveralTimesAtOnce() async throws {
         let chain = ChainUnderTest()
-        let links = chain.links([
+        let pipeline = chain.pipeline([
             plugin("a").with(\.intercepting) { request, _, next in
                 await withTaskGroup(of: Void.self) { group in
                     for _ in 0..<50 { group.addTask { _ = try? await next(request) } }
@@ -220,7 +221,7 @@ struct PluginChainTests {
             },
             plugin("b"),
         ])
-        #expect(await chain.run(try request(), through: links).status == 200)
+        #expect(await chain.run(try request(), through: pipeline).status == 200)
         #expect(chain.sent.map(\.context.wireAttempt).sorted() == Array(1...51))
         #expect(trace.all.filter { $0 == "complete b" }.count == 1)
     }
@@ -239,7 +240,7 @@ struct PluginChainTests {
             let chain = ChainUnderTest(failing: error)
             let request = try request()
             let context = chain.context(for: request)
-            let next = PluginChain(chain.links([thrower]), context: context)
+            let next = PluginChain(chain.pipeline([thrower]), context: context)
             let thrown = await #expect(throws: PulseError.self) { try await next(request) }
             #expect(thrown?.kind == kind)
         }
@@ -251,11 +252,11 @@ struct PluginChainTests {
     func didCompleteRunsOncePerEnteredPluginLastFirst(succeeds: Bool) async throws {
         let chain = ChainUnderTest(succeeds ? [.success(.sample())] : [.failure(PulseError.noConnection)])
         let policy = RetryPolicy(backoffStrategy: .immediate)
-        let links = chain.links([plugin("c", .call), plugin("a"), plugin("b")], configured: policy)
+        let pipeline = chain.pipeline([plugin("c", .call), plugin("a"), plugin("b")], configured: policy)
         let request = try request()
         let context = chain.context(for: request)
-        _ = await chain.run(request, in: context, through: links)
-        await PluginChain.complete(context.call, links)
+        _ = await chain.run(request, in: context, through: pipeline)
+        await PluginChain.complete(context.call, pipeline)
         #expect(trace.all.filter { $0.hasPrefix("complete") } == ["complete b", "complete a", "complete c"])
     }
 
@@ -280,11 +281,11 @@ struct PluginChainTests {
             Teller(identifier: "ends", hooks: .didComplete, trace: trace),
         ]
         let chain = ChainUnderTest([.success(.sample())])
-        let links = chain.links(tellers)
-        #expect(links.observers.map(\.identifier) == ["sends", "stranger"])
-        #expect(links.hasPlugins)
-        #expect(!chain.links([]).hasPlugins)
-        _ = await chain.run(try request(), through: links)
+        let pipeline = chain.pipeline(tellers)
+        #expect(pipeline.observers.map(\.identifier) == ["sends", "stranger"])
+        #expect(pipeline.hasPlugins)
+        #expect(!chain.pipeline([]).hasPlugins)
+        _ = await chain.run(try request(), through: pipeline)
         #expect(trace.all.filter { $0.hasPrefix("complete") } == ["complete ends", "complete stranger"])
     }
 
@@ -298,14 +299,14 @@ struct PluginChainTests {
             }
         }
         let policy = RetryPolicy(backoffStrategy: .immediate)
-        _ = await chain.run(try request(), through: chain.links([note("c"), note("a")], configured: policy))
+        _ = await chain.run(try request(), through: chain.pipeline([note("c"), note("a")], configured: policy))
         #expect(attempts.all == ["a 3", "c 1"])
     }
 
     @Test
     func aCancelledCallIsCompletedToo() async throws {
         let chain = ChainUnderTest(failing: CancellationError())
-        #expect(await chain.run(try request(), through: chain.links([plugin("a")])).error?.kind == .cancelled)
+        #expect(await chain.run(try request(), through: chain.pipeline([plugin("a")])).error?.kind == .cancelled)
         #expect(trace.all == ["prepare a", "receive a", "complete a"])
     }
 
@@ -319,7 +320,7 @@ struct PluginChainTests {
             return try await next(request)
         }
         let context = chain.context(for: try request())
-        let result = await chain.run(try request(), in: context, through: chain.links([keeping, plugin("b")]))
+        let result = await chain.run(try request(), in: context, through: chain.pipeline([keeping, plugin("b")]))
         #expect(result.status == 200)
         // Taken out: the plugin that keeps the chain is part of it.
         let rest = kept.withLock { kept in
@@ -343,10 +344,10 @@ struct PluginChainTests {
     @Test
     func aChainWithoutPluginsSendsNothingAfterItsCallEither() async throws {
         let chain = ChainUnderTest()
-        let links = chain.links()
+        let pipeline = chain.pipeline()
         let context = chain.context(for: try request())
-        _ = await chain.run(try request(), in: context, through: links)
-        #expect(await PluginChain(links, context: context).result(try request()).error?.kind == .cancelled)
+        _ = await chain.run(try request(), in: context, through: pipeline)
+        #expect(await PluginChain(pipeline, context: context).result(try request()).error?.kind == .cancelled)
         #expect(chain.sent.count == 1)
     }
 
@@ -365,7 +366,7 @@ struct PluginChainTests {
     @Test
     func aDetachedChainMayRunSeveralTimes() async throws {
         let chain = ChainUnderTest()
-        let next = PluginChain(chain.links([plugin("b")]), context: chain.context(for: try request()))
+        let next = PluginChain(chain.pipeline([plugin("b")]), context: chain.context(for: try request()))
         let detached = next.detached()
         for _ in 0..<2 { #expect(await detached.result(try request()).status == 200) }
         #expect(Set(chain.sent.map(\.context.id)).count == 2)
@@ -394,10 +395,10 @@ struct PluginChainTests {
     func aDetachedChainIsACallOfItsOwn(isGivenTheOldContext: Bool) async throws {
         let chain = ChainUnderTest()
         let plugins = [detaching { isGivenTheOldContext ? $0.with(attempt: 4) : nil }, plugin("b")]
-        let links = chain.links(plugins)
+        let pipeline = chain.pipeline(plugins)
         let request = try request()
         let context = chain.context(for: request, deadline: 5)
-        let next = PluginChain(links, context: context)
+        let next = PluginChain(pipeline, context: context)
         #expect(await next.result(request).status == 200)
         // Its own plugins are complete, the call's are not.
         #expect(trace.all == ["intercept a", "prepare b", "receive b", "complete b"])
@@ -411,14 +412,14 @@ struct PluginChainTests {
         #expect(inner.wireAttempt == 1)
         #expect(context.deadline == 5)
         #expect(context.store["name"] as? String == "value")
-        await PluginChain.complete(context.call, links)
+        await PluginChain.complete(context.call, pipeline)
         #expect(trace.all.last == "complete a")
     }
 
     @Test
     func aDetachedCallThatFailsIsCompletedToo() async throws {
         let chain = ChainUnderTest(failing: Fault())
-        let result = await chain.run(try request(), through: chain.links([detaching(), plugin("b")]))
+        let result = await chain.run(try request(), through: chain.pipeline([detaching(), plugin("b")]))
         #expect(result.error?.kind == .custom)
         #expect(trace.all == ["intercept a", "prepare b", "receive b", "complete b", "complete a"])
     }
@@ -429,7 +430,7 @@ struct PluginChainTests {
         let chain = ChainUnderTest([.success(.sample(bytes: stream))])
         let (completions, completed) = AsyncStream<Void>.makeStream()
         let inner = plugin("b").with(\.completing) { _ in completed.yield() }
-        let result = await chain.run(try request(), through: chain.links([detaching(), inner]))
+        let result = await chain.run(try request(), through: chain.pipeline([detaching(), inner]))
         #expect(trace.all == ["intercept a", "prepare b", "receive b", "complete a"])
         _ = try await result.get().bytes?.collect(upTo: 10)
         for await _ in completions { break }

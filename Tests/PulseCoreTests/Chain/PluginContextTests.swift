@@ -35,46 +35,46 @@ struct PluginContextTests {
     }
 
     @Test
-    func whoeverWatchesDeparturesLearnsOfAllThatLeaveFurtherIn() async throws {
+    func aWatcherLearnsOfEachRequestThatIsSentFurtherIn() async throws {
         let clock = TestClock(uptime: 100)
         let unwatched = PluginContext.mock(for: try request(.get, "https://api.example.com"), clock: clock)
-        let outer = unwatched.watchingDepartures()
-        let inner = outer.watchingDepartures()
+        let outer = unwatched.watchingSends()
+        let inner = outer.watchingSends()
         _ = outer.onWire()
         await clock.advance(by: 1)
         _ = inner.onWire()
         await clock.advance(by: 1)
         _ = inner.onWire()
-        #expect(unwatched.departures == nil)
-        #expect(outer.departures?.count == 3)
-        #expect(outer.departures?.first == 100 && outer.departures?.last == 102)
-        #expect(inner.departures?.count == 2)
-        #expect(inner.departures?.first == 101 && inner.departures?.last == 102)
+        #expect(unwatched.sendLog == nil)
+        #expect(outer.sendLog?.count == 3)
+        #expect(outer.sendLog?.first == 100 && outer.sendLog?.last == 102)
+        #expect(inner.sendLog?.count == 2)
+        #expect(inner.sendLog?.first == 101 && inner.sendLog?.last == 102)
     }
 
     @Test
-    func aDepartureThatIsTakenBackCountsFromWhenItIsNotedAgain() async throws {
+    func anUnsentRequestCountsFromWhenItIsSentAgain() async throws {
         let clock = TestClock(uptime: 100)
         let outer = PluginContext.mock(for: try request(.get, "https://api.example.com"), clock: clock)
-            .watchingDepartures()
-        let inner = outer.watchingDepartures()
-        let (first, detached) = (inner.onWire(), inner.moved(to: inner.call.detached()))
+            .watchingSends()
+        let inner = outer.watchingSends()
+        let (first, detached) = (inner.onWire(), inner.rebased(onto: inner.call.detached()))
         let second = detached.onWire()
-        #expect(outer.call.departures == 2 && detached.call.departures == 1)
-        second.takeBackDeparture()
-        #expect(outer.call.departures == 1 && detached.call.departures == 0)
-        first.takeBackDeparture()
-        #expect(outer.call.departures == 0)
-        for departures in [outer.departures, inner.departures] {
-            #expect(departures?.count == 0 && departures?.first == nil && departures?.last == nil)
+        #expect(outer.call.sentCount == 2 && detached.call.sentCount == 1)
+        second.noteUnsent()
+        #expect(outer.call.sentCount == 1 && detached.call.sentCount == 0)
+        first.noteUnsent()
+        #expect(outer.call.sentCount == 0)
+        for log in [outer.sendLog, inner.sendLog] {
+            #expect(log?.count == 0 && log?.first == nil && log?.last == nil)
         }
         await clock.advance(by: 1)
-        second.noteDeparture()
+        second.noteSent()
         await clock.advance(by: 1)
-        first.noteDeparture()
-        #expect(outer.call.departures == 2 && detached.call.departures == 1)
-        for departures in [outer.departures, inner.departures] {
-            #expect(departures?.count == 2 && departures?.first == 101 && departures?.last == 102)
+        first.noteSent()
+        #expect(outer.call.sentCount == 2 && detached.call.sentCount == 1)
+        for log in [outer.sendLog, inner.sendLog] {
+            #expect(log?.count == 2 && log?.first == 101 && log?.last == 102)
         }
     }
 
@@ -118,7 +118,7 @@ struct PluginContextTests {
         let context = try context(
             RequestOptions().with(\.route, value: "r").with(\.deadline, value: 5), method: .put, hop: 1)
         context.idempotencyKey = "k"
-        let own = try context.making(try request(.post, "https://auth.example/login?q"), limit: 10).context
+        let own = try context.auxiliaryRequest(try request(.post, "https://auth.example/login?q"), limit: 10).context
         #expect(own.id != context.id && own.call.root === context.call)
         #expect(own.idempotencyKey == nil && own.deadline == nil && own.hop == 0)
         #expect(own.delivery == .buffered(limit: 10) && own.method == .post)
@@ -131,7 +131,7 @@ struct PluginContextTests {
         #expect(own.builtHeaders == [:] && own.storedCookies == nil)
         var keyed = try request(.post, "https://api.example.com/login")
         keyed.setValue("own", forHTTPHeaderField: "Idempotency-Key")
-        let home = try context.making(keyed, limit: 10).context
+        let home = try context.auxiliaryRequest(keyed, limit: 10).context
         #expect(home.idempotencyKey == "own" && home.builtHeaders == nil)
     }
 
@@ -140,12 +140,12 @@ struct PluginContextTests {
         let context = try context()
         for text in ["/relative", "ftp://api.example.com/", "wss://api.example.com/"] {
             let ready = URLRequest(url: try url(text))
-            let error = #expect(throws: PulseError.self) { try context.making(ready, limit: 10) }
+            let error = #expect(throws: PulseError.self) { try context.auxiliaryRequest(ready, limit: 10) }
             #expect(error?.kind == .invalidURL, "\(text)")
         }
         var streamed = try request(.post, "https://api.example.com/")
         streamed.httpBodyStream = InputStream(data: Data("x".utf8))
-        let error = #expect(throws: PulseError.self) { try context.making(streamed, limit: 10) }
+        let error = #expect(throws: PulseError.self) { try context.auxiliaryRequest(streamed, limit: 10) }
         #expect(error?.kind == .unsupported)
     }
 

@@ -13,7 +13,7 @@ struct RetryLoopBudgetTests {
     /// A call of a client, which all share one environment.
     private func run(
         _ environment: CallEnvironment, host: String = "a", answering outcome: ChainUnderTest.Outcome,
-        links: (ChainUnderTest) -> PluginChain.Links
+        pipeline: (ChainUnderTest) -> PluginPipeline
     ) async throws -> (sent: Int, Result<PulseResponse, PulseError>) {
         let chain = ChainUnderTest([outcome])
         let request = try request(.get, "https://\(host)/v1")
@@ -21,33 +21,33 @@ struct RetryLoopBudgetTests {
             endpointPath: "/v1", routeType: nil, method: .get, host: host, options: RequestOptions(),
             delivery: .buffered(limit: 1), environment: environment)
         let context = PluginContext(call: call, url: try url("https://\(host)/v1"), method: .get, request: request)
-        let result = await chain.run(request, in: context, through: links(chain))
+        let result = await chain.run(request, in: context, through: pipeline(chain))
         return (chain.sent.count, result)
     }
 
     @Test func anEmptyBudgetFailsAtOnceWithTheOriginalErrorAndSaysSo() async throws {
         let events = EventRecorder()
         let environment = CallEnvironment(clock: TestClock(autoAdvances: false), events: events)
-        let configured = { (chain: ChainUnderTest) in chain.links(configured: policy) }
+        let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
         for call in 0..<40 {
-            let (sent, result) = try await run(environment, answering: .success(.sample(503)), links: configured)
+            let (sent, result) = try await run(environment, answering: .success(.sample(503)), pipeline: configured)
             #expect(sent == (call < 30 ? 2 : 1))
             #expect(result.status == 503)
         }
         let givenUp = events.all.count { if case .retryGivenUp = $0 { true } else { false } }
         // 30 after their last attempt, 10 for want of a budget.
         #expect(givenUp == 40)
-        let (sent, _) = try await run(environment, host: "b", answering: .success(.sample(503)), links: configured)
+        let (sent, _) = try await run(environment, host: "b", answering: .success(.sample(503)), pipeline: configured)
         #expect(sent == 2, "another host has a budget of its own")
     }
 
     @Test func callsThatSucceedEarnRetries() async throws {
         let environment = CallEnvironment(clock: TestClock(autoAdvances: false))
-        let configured = { (chain: ChainUnderTest) in chain.links(configured: policy) }
-        for _ in 0..<200 { _ = try await run(environment, answering: .success(.sample(200)), links: configured) }
+        let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
+        for _ in 0..<200 { _ = try await run(environment, answering: .success(.sample(200)), pipeline: configured) }
         var retried = 0
         for _ in 0..<60 {
-            retried += try await run(environment, answering: .success(.sample(503)), links: configured).sent - 1
+            retried += try await run(environment, answering: .success(.sample(503)), pipeline: configured).sent - 1
         }
         // A fifth of the 200 and of the 60 that fail.
         #expect(retried == 52)
@@ -55,30 +55,30 @@ struct RetryLoopBudgetTests {
 
     @Test func aLoopInAPluginHasTheClientsBudget() async throws {
         let environment = CallEnvironment(clock: TestClock(autoAdvances: false))
-        let inPlugin = { (chain: ChainUnderTest) in chain.links([RetryLoop(policy)]) }
-        let configured = { (chain: ChainUnderTest) in chain.links(configured: policy) }
+        let inPlugin = { (chain: ChainUnderTest) in chain.pipeline([RetryLoop(policy)]) }
+        let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
         for _ in 0..<15 {
-            _ = try await run(environment, answering: .success(.sample(503)), links: inPlugin)
-            _ = try await run(environment, answering: .success(.sample(503)), links: configured)
+            _ = try await run(environment, answering: .success(.sample(503)), pipeline: inPlugin)
+            _ = try await run(environment, answering: .success(.sample(503)), pipeline: configured)
         }
-        #expect(try await run(environment, answering: .success(.sample(503)), links: inPlugin).sent == 1)
-        #expect(try await run(environment, answering: .success(.sample(503)), links: configured).sent == 1)
+        #expect(try await run(environment, answering: .success(.sample(503)), pipeline: inPlugin).sent == 1)
+        #expect(try await run(environment, answering: .success(.sample(503)), pipeline: configured).sent == 1)
     }
 
     @Test func theBudgetComesBackWithTime() async throws {
         let clock = TestClock(autoAdvances: false)
         let environment = CallEnvironment(clock: clock)
-        let configured = { (chain: ChainUnderTest) in chain.links(configured: policy) }
-        for _ in 0..<31 { _ = try await run(environment, answering: .success(.sample(503)), links: configured) }
+        let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
+        for _ in 0..<31 { _ = try await run(environment, answering: .success(.sample(503)), pipeline: configured) }
         await clock.advance(by: 10)
-        #expect(try await run(environment, answering: .success(.sample(503)), links: configured).sent == 2)
+        #expect(try await run(environment, answering: .success(.sample(503)), pipeline: configured).sent == 2)
     }
 
     // MARK: What no judgement lifts
 
     @Test func anOpenBreakerIsNeverRetriedWhateverIsSaid() async throws {
         let chain = ChainUnderTest(failing: PulseError.circuitOpen(name: "a", retryAfter: 0))
-        _ = await chain.run(try request(), through: chain.links([RetryLoop(policy) { _ in true }]))
+        _ = await chain.run(try request(), through: chain.pipeline([RetryLoop(policy) { _ in true }]))
         #expect(chain.sent.count == 1)
         #expect(chain.events.all.isEmpty)
     }
@@ -87,14 +87,14 @@ struct RetryLoopBudgetTests {
         var made = PulseResponse.sample(504)
         made.origin = .cache
         let chain = ChainUnderTest([.success(made)])
-        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 1)
     }
 
     @Test func aBodyThatBreaksWhileItIsReadIsNotRetried() async throws {
         let stream = ByteStream { throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted) }
         let chain = ChainUnderTest([.success(.sample(200, bytes: stream))])
-        let response = try await chain.run(try request(), through: chain.links(configured: policy)).get()
+        let response = try await chain.run(try request(), through: chain.pipeline(configured: policy)).get()
         let body = try #require(response.bytes)
         await #expect(throws: PulseError.self) { try await body.collect(upTo: 10) }
         #expect(chain.sent.count == 1)
@@ -103,7 +103,7 @@ struct RetryLoopBudgetTests {
     @Test func aWaitWithoutEndIsNotBegun() async throws {
         let chain = ChainUnderTest([.success(.sample(503))])
         let endless = RetryPolicy(backoffStrategy: .constant(.infinity))
-        #expect(await chain.run(try request(), through: chain.links(configured: endless)).status == 503)
+        #expect(await chain.run(try request(), through: chain.pipeline(configured: endless)).status == 503)
         #expect(chain.clock.sleeps.isEmpty)
     }
 
@@ -128,7 +128,7 @@ struct RetryLoopBudgetTests {
         policy.decider = Decider(decide: decide)
         let request = try request(method)
         let context = chain.context(for: request, body: body, deadline: deadline)
-        _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+        _ = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
         return chain.clock.sleeps
     }
 

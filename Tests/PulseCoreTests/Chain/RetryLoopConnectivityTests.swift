@@ -10,8 +10,8 @@ import Testing
 struct RetryLoopConnectivityTests {
     private let clock = TestClock()
 
-    private func links(_ chain: ChainUnderTest, _ policy: RetryPolicy = .never) -> PluginChain.Links {
-        chain.links(configured: policy)
+    private func pipeline(_ chain: ChainUnderTest, _ policy: RetryPolicy = .never) -> PluginPipeline {
+        chain.pipeline(configured: policy)
     }
 
     private func context(
@@ -31,8 +31,8 @@ struct RetryLoopConnectivityTests {
     private func start(
         _ chain: ChainUnderTest, _ context: PluginContext, _ policy: RetryPolicy = .never
     ) throws -> Task<Result<PulseResponse, PulseError>, Never> {
-        let (request, links) = (try request(context.method), links(chain, policy))
-        return Task { await chain.run(request, in: context, through: links) }
+        let (request, pipeline) = (try request(context.method), pipeline(chain, policy))
+        return Task { await chain.run(request, in: context, through: pipeline) }
     }
 
     @Test func goesOnAsSoonAsThereIsAConnection() async throws {
@@ -58,7 +58,7 @@ struct RetryLoopConnectivityTests {
     @Test func waitsOnlyAfterAnOfflineError() async throws {
         for outcome in [ChainUnderTest.Outcome.success(.sample(500)), .failure(PulseError.timeout(try request()))] {
             let chain = ChainUnderTest([outcome])
-            _ = await chain.run(try request(), in: try context(Monitor(.unsatisfied)), through: links(chain))
+            _ = await chain.run(try request(), in: try context(Monitor(.unsatisfied)), through: pipeline(chain))
             #expect(chain.sent.count == 1)
         }
         #expect(clock.sleeps.isEmpty)
@@ -68,7 +68,7 @@ struct RetryLoopConnectivityTests {
         for waits in [nil, false] {
             let chain = ChainUnderTest(failing: PulseError.noConnection)
             let context = try context(Monitor(.unsatisfied), waits: waits)
-            #expect(await chain.run(try request(), in: context, through: links(chain)).error?.kind == .noConnection)
+            #expect(await chain.run(try request(), in: context, through: pipeline(chain)).error?.kind == .noConnection)
         }
         #expect(clock.sleeps.isEmpty)
     }
@@ -77,7 +77,7 @@ struct RetryLoopConnectivityTests {
         for monitor in [nil, Monitor(.unknown), Monitor(.satisfied)] {
             let chain = ChainUnderTest(failing: PulseError.noConnection)
             let context = try context(monitor)
-            #expect(await chain.run(try request(), in: context, through: links(chain)).error?.kind == .noConnection)
+            #expect(await chain.run(try request(), in: context, through: pipeline(chain)).error?.kind == .noConnection)
             #expect(chain.sent.count == 1, "the policy alone decides")
         }
         #expect(clock.sleeps.isEmpty)
@@ -86,7 +86,7 @@ struct RetryLoopConnectivityTests {
     @Test func aMonitorNeverVetoesTheFirstAttempt() async throws {
         let chain = ChainUnderTest()
         let context = try context(Monitor(.unsatisfied))
-        #expect(await chain.run(try request(), in: context, through: links(chain)).status == 200)
+        #expect(await chain.run(try request(), in: context, through: pipeline(chain)).status == 200)
     }
 
     @Test(arguments: [false, true])
@@ -111,8 +111,8 @@ struct RetryLoopConnectivityTests {
             endpointPath: "/", routeType: nil, method: .get, host: "a", options: options,
             delivery: .buffered(limit: 1), environment: environment)
         let context = PluginContext(call: call, url: try url("https://a/"), method: .get)
-        let (request, links) = (try request(), links(chain))
-        let task = Task { await chain.run(request, in: context, through: links) }
+        let (request, pipeline) = (try request(), pipeline(chain))
+        let task = Task { await chain.run(request, in: context, through: pipeline) }
         // Waits of 1, 2, 4, 8 and 16 seconds.
         for _ in 0..<62 {
             await clock.sleepers(atLeast: 1)
@@ -137,7 +137,7 @@ struct RetryLoopConnectivityTests {
         let context = try context(Monitor(.unsatisfied), deadline: 30)
         let task = try start(chain, context)
         await clock.sleepers(atLeast: 1)
-        context.call.strikeDeadline()
+        context.call.expireDeadline()
         task.cancel()
         #expect(await task.value.error?.kind == .noConnection)
     }
@@ -157,7 +157,7 @@ struct RetryLoopConnectivityTests {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
         let context = try context(Monitor(.unsatisfied), method: .put, body: oneShot)
-        #expect(await chain.run(try request(.put), in: context, through: links(chain)).error?.kind == .noConnection)
+        #expect(await chain.run(try request(.put), in: context, through: pipeline(chain)).error?.kind == .noConnection)
         #expect(clock.sleeps.isEmpty)
     }
 

@@ -60,8 +60,9 @@ struct RetryLoopStaleScheduleTests {
             let script = (0..<(1 + random.next() % 8)).compactMap { _ in Event(rawValue: random.next() % 5) }
             let chain = ChainUnderTest(script.map(\.outcome))
             let policy = RetryPolicy(maxAttempts: attempts, backoffStrategy: .immediate)
-            let links = random.next() % 2 == 0 ? chain.links([RetryLoop(policy)]) : chain.links(configured: policy)
-            _ = await chain.run(request, through: links)
+            let pipeline =
+                random.next() % 2 == 0 ? chain.pipeline([RetryLoop(policy)]) : chain.pipeline(configured: policy)
+            _ = await chain.run(request, through: pipeline)
             let resends = chain.sent.map(\.context.isResend)
             let expected = Self.expectation(script, isRepeatable: isRepeatable, attempts: attempts)
             #expect(resends == expected, "seed \(seed): \(script), \(attempts) attempts, \(isRepeatable)")

@@ -49,7 +49,7 @@ struct RetryLoopStaleTests {
         outcomes: [Outcome], attempts: Int, waits: [TimeInterval], resends: String
     ) async throws {
         let chain = ChainUnderTest(outcomes)
-        _ = await chain.run(try request(), through: chain.links(configured: policy(attempts: attempts)))
+        _ = await chain.run(try request(), through: chain.pipeline(configured: policy(attempts: attempts)))
         #expect(chain.sent.map { $0.context.isResend ? "+" : "-" }.joined() == resends)
         #expect(chain.clock.sleeps == waits)
         let numbers = Array(1...resends.count)
@@ -63,13 +63,13 @@ struct RetryLoopStaleTests {
     func aPolicyOfOneAttemptSendsOnce(attempts: Int) async throws {
         for outcome in [Self.stale, Self.refused] {
             let chain = ChainUnderTest([outcome, .success(.sample())])
-            let result = await chain.run(try request(), through: chain.links(configured: policy(attempts: attempts)))
+            let result = await chain.run(try request(), through: chain.pipeline(configured: policy(attempts: attempts)))
             #expect(result.error?.isStaleConnection == true)
             #expect(chain.sent.map(\.context.isResentIfStale) == [false])
             #expect(chain.events.all.isEmpty)
         }
         let never = ChainUnderTest([Self.stale, .success(.sample())])
-        _ = await never.run(try request(), through: never.links(retry: .never, configured: policy))
+        _ = await never.run(try request(), through: never.pipeline(retry: .never, configured: policy))
         #expect(never.sent.count == 1)
     }
 
@@ -77,8 +77,8 @@ struct RetryLoopStaleTests {
     @Test(arguments: [false, true])
     func thePluginsLoopDoesTheSame(isPlugin: Bool) async throws {
         let chain = ChainUnderTest([Self.stale, .success(.sample())])
-        let links = isPlugin ? chain.links([RetryLoop(policy)]) : chain.links(configured: policy)
-        #expect(await chain.run(try request(), through: links).status == 200)
+        let pipeline = isPlugin ? chain.pipeline([RetryLoop(policy)]) : chain.pipeline(configured: policy)
+        #expect(await chain.run(try request(), through: pipeline).status == 200)
         #expect(chain.sent.map(\.context.isResentIfStale) == [true, false])
     }
 
@@ -92,7 +92,7 @@ struct RetryLoopStaleTests {
             let chain = ChainUnderTest([outcome, .success(.sample())])
             let headers = key.map { ["Idempotency-Key": $0] } ?? [:]
             let request = try request(method, headers: headers)
-            _ = await chain.run(request, through: chain.links(configured: policy))
+            _ = await chain.run(request, through: chain.pipeline(configured: policy))
             #expect(chain.sent.count == (isRepeated ? 2 : 1), "\(method) \(outcome) \(key ?? "")")
         }
     }
@@ -103,14 +103,14 @@ struct RetryLoopStaleTests {
             let chain = ChainUnderTest([outcome, .success(.sample())])
             let request = try request(.put)
             let context = chain.context(for: request, body: body)
-            _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+            _ = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
             #expect(chain.sent.count == 1)
         }
     }
 
     @Test func aRefusalBeforeDoesNotMakeARequestUnsentThatHasLeftSince() async throws {
         let chain = ChainUnderTest([Self.refused, Self.lost, .success(.sample())])
-        _ = await chain.run(try request(.post), through: chain.links(configured: policy))
+        _ = await chain.run(try request(.post), through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 2)
     }
 
@@ -122,12 +122,12 @@ struct RetryLoopStaleTests {
         let context = chain.context(for: request)
         let budgets = context.call.environment.retryBudgets
         for _ in 0..<30 { #expect(budgets.takeRetry(of: context.host, at: 0)) }
-        #expect(await chain.run(request, in: context, through: chain.links(configured: policy)).status == 503)
+        #expect(await chain.run(request, in: context, through: chain.pipeline(configured: policy)).status == 503)
         #expect(chain.sent.count == 2, "a retry has none")
 
         let free = ChainUnderTest([Self.stale, .success(.sample())])
         let other = free.context(for: request)
-        _ = await free.run(request, in: other, through: free.links(configured: policy))
+        _ = await free.run(request, in: other, through: free.pipeline(configured: policy))
         let granted = (0..<40).count { _ in other.call.environment.retryBudgets.takeRetry(of: other.host, at: 0) }
         #expect(granted == 30)
     }
@@ -142,7 +142,7 @@ struct RetryLoopStaleTests {
         judged.decider = Never()
         for loop in [RetryLoop(judged), RetryLoop(policy) { _ in false }] {
             let chain = ChainUnderTest([Self.stale, .success(.sample(503))])
-            #expect(await chain.run(try request(), through: chain.links([loop])).status == 503)
+            #expect(await chain.run(try request(), through: chain.pipeline([loop])).status == 503)
             #expect(chain.sent.count == 2)
         }
     }
@@ -151,7 +151,7 @@ struct RetryLoopStaleTests {
         let chain = ChainUnderTest([Self.stale, .success(.sample())])
         let request = try request()
         let context = chain.context(for: request, deadline: 0)
-        let result = await chain.run(request, in: context, through: chain.links(configured: policy))
+        let result = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
         #expect(result.error?.isStaleConnection == true)
         #expect(chain.sent.count == 1)
     }
@@ -162,14 +162,14 @@ struct RetryLoopStaleTests {
         let trace = Trace()
         let chain = ChainUnderTest([Self.stale, .success(.sample())])
         let plugins = [TracingPlugin("call", .call, trace), TracingPlugin("attempt", .attempt, trace)]
-        _ = await chain.run(try request(), through: chain.links(plugins, configured: policy))
+        _ = await chain.run(try request(), through: chain.pipeline(plugins, configured: policy))
         #expect(trace.all.filter { $0 == "prepare attempt" }.count == 2)
         #expect(trace.all.filter { $0 == "prepare call" }.count == 1)
     }
 
     @Test func eventsTellOfItAsOfARetry() async throws {
         let chain = ChainUnderTest([Self.stale, .success(.sample(503)), .success(.sample())])
-        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         let told = chain.events.all.compactMap { event -> String? in
             guard case .requestRetrying(let call, let error, let attempt) = event else { return nil }
             return "\(attempt) in \(call.retryDelay) after \(call.attempt) \(error.kind)"
@@ -181,7 +181,7 @@ struct RetryLoopStaleTests {
         var policy = policy(attempts: 2)
         policy.reportsExhaustion = true
         let chain = ChainUnderTest([Self.stale, Self.lost])
-        let error = await chain.run(try request(), through: chain.links(configured: policy)).error
+        let error = await chain.run(try request(), through: chain.pipeline(configured: policy)).error
         guard case .retryExhausted(let last, attempts: 3) = error else {
             Issue.record("\(String(describing: error))")
             return

@@ -23,7 +23,8 @@ struct RetryLoopTests {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         var policy = policy
         policy.maxAttempts = 6
-        #expect(await chain.run(try request(), through: chain.links(configured: policy)).error?.kind == .noConnection)
+        #expect(
+            await chain.run(try request(), through: chain.pipeline(configured: policy)).error?.kind == .noConnection)
         #expect(chain.clock.sleeps == [1, 2, 4, 8, 8])
         #expect(chain.sent.map(\.context.attempt) == [1, 2, 3, 4, 5, 6])
         #expect(chain.sent.map(\.context.wireAttempt) == [1, 2, 3, 4, 5, 6])
@@ -32,13 +33,13 @@ struct RetryLoopTests {
     @Test
     func theDefaultPolicyTriesThreeTimesWithFullJitter() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
-        _ = await chain.run(try request(), through: chain.links(configured: .default))
+        _ = await chain.run(try request(), through: chain.pipeline(configured: .default))
         #expect(chain.sent.count == 3)
         let waits = chain.clock.sleeps
         #expect(waits.count == 2)
         #expect(zip(waits, [0.25, 0.5]).allSatisfy { $0 >= 0 && $0 < $1 })
         let again = ChainUnderTest(failing: PulseError.noConnection)
-        _ = await again.run(try request(), through: again.links(configured: .default))
+        _ = await again.run(try request(), through: again.pipeline(configured: .default))
         #expect(again.clock.sleeps == waits, "chance comes from the client's randomness")
     }
 
@@ -47,7 +48,7 @@ struct RetryLoopTests {
         let chain = ChainUnderTest([.failure(PulseError.noConnection), .success(.sample(503)), .success(.sample(204))])
         var policy = policy
         policy.maxAttempts = 9
-        #expect(await chain.run(try request(), through: chain.links(configured: policy)).status == 204)
+        #expect(await chain.run(try request(), through: chain.pipeline(configured: policy)).status == 204)
         #expect(chain.clock.sleeps == [1, 2])
     }
 
@@ -57,7 +58,8 @@ struct RetryLoopTests {
         var policy = policy
         policy.maxAttempts = maxAttempts
         policy.reportsExhaustion = true
-        #expect(await chain.run(try request(), through: chain.links(configured: policy)).error?.kind == .noConnection)
+        #expect(
+            await chain.run(try request(), through: chain.pipeline(configured: policy)).error?.kind == .noConnection)
         #expect(chain.sent.count == 1)
         #expect(chain.events.all.isEmpty)
     }
@@ -68,7 +70,7 @@ struct RetryLoopTests {
     func repeatsTheFailuresThatMayPassAndNoOther(sample: SampleErrors.Sample) async throws {
         for method in [HTTPMethod.get, .head, .put, .delete, .options, .trace, .query, .post, .patch, .connect] {
             let chain = ChainUnderTest(failing: sample.error)
-            let result = await chain.run(try request(method), through: chain.links(configured: policy))
+            let result = await chain.run(try request(method), through: chain.pipeline(configured: policy))
             #expect(result.error?.kind == sample.kind)
             // What was not sent may be repeated whatever the method.
             let isRepeated = sample.isRetryable && (method.isIdempotent || sample.phase == .beforeSend)
@@ -82,7 +84,7 @@ struct RetryLoopTests {
         for status in [100, 200, 204, 301, 304, 400, 401, 403, 404, 409, 501, 505, 599] + Array(retryable) {
             for method in [HTTPMethod.get, .post] {
                 let chain = ChainUnderTest([.success(.sample(status))])
-                let result = await chain.run(try request(method), through: chain.links(configured: policy))
+                let result = await chain.run(try request(method), through: chain.pipeline(configured: policy))
                 #expect(result.status == status, "a status stays an answer inside the chain")
                 let isRepeated = retryable.contains(status) && method == .get
                 #expect(chain.sent.count == (isRepeated ? 3 : 1), "\(status) \(method)")
@@ -95,7 +97,7 @@ struct RetryLoopTests {
         for method in [HTTPMethod.post, .patch] {
             let header = ChainUnderTest([.success(.sample(503))])
             let keyed = try request(method, headers: ["idempotency-key": "k"])
-            _ = await header.run(keyed, through: header.links(configured: policy))
+            _ = await header.run(keyed, through: header.pipeline(configured: policy))
             #expect(header.sent.count == 3)
 
             // The server sees neither a key that only the call knows of, nor one without a text.
@@ -103,12 +105,12 @@ struct RetryLoopTests {
             let plain = try request(method)
             let context = stored.context(for: plain)
             context.idempotencyKey = "k"
-            _ = await stored.run(plain, in: context, through: stored.links(configured: policy))
+            _ = await stored.run(plain, in: context, through: stored.pipeline(configured: policy))
             #expect(stored.sent.count == 1)
 
             let empty = ChainUnderTest([.success(.sample(503))])
             let blank = try request(method, headers: ["Idempotency-Key": ""])
-            _ = await empty.run(blank, through: empty.links(configured: policy))
+            _ = await empty.run(blank, through: empty.pipeline(configured: policy))
             #expect(empty.sent.count == 1)
         }
     }
@@ -120,7 +122,7 @@ struct RetryLoopTests {
             let chain = ChainUnderTest([.success(.sample(201))])
             let pessimist = ThrowsAfterTheAnswer(isDetached: isDetached)
             let result = await chain.run(
-                try request(method), through: chain.links([pessimist], configured: policy))
+                try request(method), through: chain.pipeline([pessimist], configured: policy))
             #expect(result.error?.kind == .noConnection)
             #expect(chain.sent.count == (method == .post ? 1 : 3), "\(method)")
         }
@@ -136,7 +138,7 @@ struct RetryLoopTests {
         ])
         var policy = policy
         policy.maxAttempts = 9
-        _ = await chain.run(try request(.post), through: chain.links(configured: policy))
+        _ = await chain.run(try request(.post), through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 3)
     }
 
@@ -144,7 +146,7 @@ struct RetryLoopTests {
     func whatAPluginRefusesUnsentMayBeTriedAgainWhateverItLooksLike() async throws {
         let chain = ChainUnderTest([.success(.sample(201))])
         let result = await chain.run(
-            try request(.post), through: chain.links([RefusesOnce()], configured: policy))
+            try request(.post), through: chain.pipeline([RefusesOnce()], configured: policy))
         #expect(result.status == 201)
         #expect(chain.sent.count == 1)
     }
@@ -154,7 +156,7 @@ struct RetryLoopTests {
     func whatLeftBeforeTheLoopBeganIsNotHeldAgainstIt() async throws {
         let chain = ChainUnderTest([.success(.sample(401)), .failure(PulseError.noConnection), .success(.sample(201))])
         let result = await chain.run(
-            try request(.post), through: chain.links([ReplaysOnce()], configured: policy))
+            try request(.post), through: chain.pipeline([ReplaysOnce()], configured: policy))
         #expect(result.status == 201)
         #expect(chain.sent.count == 3)
     }
@@ -164,7 +166,7 @@ struct RetryLoopTests {
         var policy = policy
         policy.retriesUnsafeMethods = true
         let chain = ChainUnderTest([.success(.sample(503))])
-        _ = await chain.run(try request(.post), through: chain.links(configured: policy))
+        _ = await chain.run(try request(.post), through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 3)
     }
 
@@ -172,7 +174,7 @@ struct RetryLoopTests {
     func whatAPluginTurnedIntoAPostIsAPost() async throws {
         let chain = ChainUnderTest([.success(.sample(503))])
         let rewriting = TracingPlugin("a", .call).with(\.preparing) { request, _ in request.httpMethod = "POST" }
-        _ = await chain.run(try request(.get), through: chain.links([rewriting], configured: policy))
+        _ = await chain.run(try request(.get), through: chain.pipeline([rewriting], configured: policy))
         #expect(chain.sent.count == 1)
     }
 
@@ -183,7 +185,7 @@ struct RetryLoopTests {
                 let chain = ChainUnderTest(failing: error)
                 let request = try request(method, headers: ["Idempotency-Key": "k"])
                 let context = chain.context(for: request, body: oneShot())
-                _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+                _ = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
                 #expect(chain.sent.count == 1)
             }
         }
@@ -191,7 +193,7 @@ struct RetryLoopTests {
         let request = try request(.put)
         let replayable = BodySource.stream(BodyStream(length: nil) { ByteStream([]) })
         _ = await chain.run(
-            request, in: chain.context(for: request, body: replayable), through: chain.links(configured: policy))
+            request, in: chain.context(for: request, body: replayable), through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 3)
     }
 
@@ -201,7 +203,7 @@ struct RetryLoopTests {
         let request = try request()
         let options = RequestOptions().with(\.acceptedStatuses, value: .successful(and: 503))
         let context = chain.context(for: request, options: options)
-        _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+        _ = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 1)
     }
 
@@ -214,7 +216,7 @@ struct RetryLoopTests {
             let request = try request()
             let context = chain.context(
                 for: request, options: RequestOptions().with(\.redirectPolicy, value: redirects))
-            _ = await chain.run(request, in: context, through: chain.links(configured: policy))
+            _ = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
             #expect(chain.sent.count == count)
             #expect(chain.events.all.isEmpty == (count == 1))
         }
@@ -238,8 +240,8 @@ struct RetryLoopTests {
         _ error: PulseError, _ method: HTTPMethod = .get, judgedBy counts: @escaping @Sendable (PulseError) -> Bool
     ) async throws -> Int {
         let chain = ChainUnderTest(failing: error)
-        let links = chain.links([Loop(loop: RetryLoop(policy, counts: counts))])
-        _ = await chain.run(try request(method), through: links)
+        let pipeline = chain.pipeline([Loop(loop: RetryLoop(policy, counts: counts))])
+        _ = await chain.run(try request(method), through: pipeline)
         return chain.sent.count
     }
 
@@ -265,7 +267,7 @@ struct RetryLoopTests {
     func waitsAsLongAsTheServerAsksAndNeverLessThanItsOwnBackoff(header: String, waits: [TimeInterval]) async throws {
         for status in [429, 503] {
             let chain = ChainUnderTest([.success(.sample(status, headers: ["Retry-After": header]))])
-            let result = await chain.run(try request(), through: chain.links(configured: policy))
+            let result = await chain.run(try request(), through: chain.pipeline(configured: policy))
             #expect(result.status == status)
             #expect(chain.clock.sleeps == waits)
             #expect(chain.sent.count == waits.count + 1)
@@ -275,7 +277,7 @@ struct RetryLoopTests {
     @Test
     func aRateLimitThatAPluginReportsIsWaitedForToo() async throws {
         let chain = ChainUnderTest(failing: PulseError.rateLimited(retryAfter: 7))
-        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(chain.clock.sleeps == [7, 7])
     }
 
@@ -284,7 +286,7 @@ struct RetryLoopTests {
         var policy = policy
         policy.maximumRetryAfter = 5
         let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "6"]))])
-        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(chain.clock.sleeps.isEmpty)
         #expect(chain.events.summaries == ["given up 1 http"])
     }
@@ -296,7 +298,7 @@ struct RetryLoopTests {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let request = try request()
         let context = chain.context(for: request, deadline: deadline)
-        let result = await chain.run(request, in: context, through: chain.links(configured: policy))
+        let result = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
         #expect(result.error?.kind == .noConnection, "the last error itself")
         #expect(chain.clock.sleeps == waits)
     }
@@ -306,7 +308,7 @@ struct RetryLoopTests {
         let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "20"]))])
         let request = try request()
         let context = chain.context(for: request, deadline: 20)
-        #expect(await chain.run(request, in: context, through: chain.links(configured: policy)).status == 503)
+        #expect(await chain.run(request, in: context, through: chain.pipeline(configured: policy)).status == 503)
         #expect(chain.clock.sleeps.isEmpty)
         #expect(chain.sent.count == 1)
     }
@@ -316,7 +318,7 @@ struct RetryLoopTests {
         let chain = ChainUnderTest([.success(.sample(503)), .failure(PulseError.deadlineExceeded(last: nil))])
         let request = try request()
         let context = chain.context(for: request, deadline: 9)
-        let result = await chain.run(request, in: context, through: chain.links(configured: policy))
+        let result = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
         #expect(result.error?.kind == .deadlineExceeded)
         #expect(context.call.lastFailure?.statusCode == 503)
     }
@@ -328,7 +330,7 @@ struct RetryLoopTests {
         var policy = policy
         policy.reportsExhaustion = true
         let chain = ChainUnderTest([.success(.sample(503))])
-        let error = await chain.run(try request(), through: chain.links(configured: policy)).error
+        let error = await chain.run(try request(), through: chain.pipeline(configured: policy)).error
         guard case .retryExhausted(.http(let response), attempts: 3) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -336,7 +338,7 @@ struct RetryLoopTests {
         #expect(response.statusCode == 503)
         for (failure, method) in [(PulseError.emptyBody, HTTPMethod.get), (.timeout(try request()), .post)] {
             let chain = ChainUnderTest(failing: failure)
-            let result = await chain.run(try request(method), through: chain.links(configured: policy))
+            let result = await chain.run(try request(method), through: chain.pipeline(configured: policy))
             #expect(result.error?.kind == failure.kind, "nothing was exhausted")
         }
     }
@@ -347,7 +349,7 @@ struct RetryLoopTests {
         let ended = Locked<[Int]>([])
         for (index, stream) in streams.enumerated() { stream.onEnd { _ in ended.withLock { $0.append(index) } } }
         let chain = ChainUnderTest(streams.map { .success(.sample(503, bytes: $0)) })
-        let result = await chain.run(try request(), through: chain.links(configured: policy))
+        let result = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(ended.withLock { $0 } == [0, 1])
         #expect((try? result.get())?.bytes === streams[2], "the last one is the caller's")
     }
@@ -357,7 +359,7 @@ struct RetryLoopTests {
         let clock = TestClock()
         let chain = ChainUnderTest([.success(.sample(503))], clock: clock)
         let request = try request()
-        let task = Task { await chain.run(request, through: chain.links(configured: policy)) }
+        let task = Task { await chain.run(request, through: chain.pipeline(configured: policy)) }
         await clock.sleepers(atLeast: 1)
         task.cancel()
         #expect(await task.value.error?.kind == .cancelled)
@@ -369,7 +371,7 @@ struct RetryLoopTests {
     @Test
     func eventsNameTheComingAttemptAndTheWaitBeforeIt() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
-        _ = await chain.run(try request(), through: chain.links(configured: policy))
+        _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(
             chain.events.summaries == [
                 "retry 2 in 1.0 after 1 noConnection", "retry 3 in 2.0 after 2 noConnection", "given up 3 noConnection",
@@ -380,7 +382,7 @@ struct RetryLoopTests {
     func aFailureThatIsNotToBeRetriedMakesNoEvent() async throws {
         for (error, method) in [(PulseError.emptyBody, HTTPMethod.get), (.timeout(try request()), .post)] {
             let chain = ChainUnderTest(failing: error)
-            _ = await chain.run(try request(method), through: chain.links(configured: policy))
+            _ = await chain.run(try request(method), through: chain.pipeline(configured: policy))
             #expect(chain.events.all.isEmpty)
         }
     }

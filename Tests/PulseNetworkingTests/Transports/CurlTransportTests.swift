@@ -167,15 +167,15 @@ struct CurlTransportTests {
     }
 
     @Test func anAnswerIsLookedForWhereTheLastOneCameAtOnce() {
-        var haste = CurlHaste()
-        func next() -> Bool { haste.isWorthwhile() }
+        var spin = CurlSpinPolicy()
+        func next() -> Bool { spin.isWorthwhile() }
         #expect(!next())
-        haste.note(100e-6)
+        spin.note(100e-6)
         #expect(next())
-        haste.wasInVain()
+        spin.wasInVain()
         #expect((0..<64).allSatisfy { _ in !next() })
         #expect(next())
-        haste.note(1)
+        spin.note(1)
         #expect(!next())
     }
 

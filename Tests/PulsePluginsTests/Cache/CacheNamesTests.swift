@@ -66,7 +66,7 @@ struct CacheNamesTests {
     /// What is under a store of somebody else's can wait for anything, and hears of a cancellation by its task alone.
     @Test func aStoreOfOnesOwnGetsATask() {
         func needsATask(_ plugin: CachePlugin) -> Bool {
-            !PluginChain.Links(
+            !PluginPipeline(
                 client: [plugin], retry: nil, configured: .never, wireEndsWithItsCall: true
             ) { request, _, _ in PulseResponse(statusCode: 200, request: request) }.endsWithItsCall
         }

@@ -168,7 +168,7 @@ struct RandomMessages {
         }
     }
 
-    mutating func answer(about stored: [CachedHead], _ conditions: CacheConditions?, isRange: Bool) -> CachedAnswer {
+    mutating func answer(about stored: [CachedHead], _ conditions: CacheConditions?, isRange: Bool) -> OriginResponse {
         let status =
             chance(3)
             ? 304
@@ -199,7 +199,7 @@ struct RandomMessages {
             if let changed = known.headers["Last-Modified"], chance(2) { headers["Last-Modified"] = changed }
         }
         let responseTime = start + 300 + TimeInterval(number(4_000)) / 4
-        return CachedAnswer(
+        return OriginResponse(
             statusCode: status, headers: headers, bodyLength: bodyLength,
             requestTime: Date(timeIntervalSince1970: responseTime - TimeInterval(number(10)) + 1),
             responseTime: Date(timeIntervalSince1970: responseTime))

@@ -67,7 +67,7 @@ extension ReferencePolicy {
 
     // MARK: What to do with an answer
 
-    func verdict(on answer: CachedAnswer, conditions: CacheConditions?) -> CacheVerdict {
+    func verdict(on answer: OriginResponse, conditions: CacheConditions?) -> CacheVerdict {
         let headers = Self.dated(Self.endToEnd(answer.headers), at: answer.responseTime)
         if answer.statusCode == 304, let conditions {
             return confirmation(headers, answer, conditions)
@@ -99,7 +99,7 @@ extension ReferencePolicy {
 
     /// RFC 9111, section 4.3.4.
     func confirmation(
-        _ headers: HTTPHeaders, _ answer: CachedAnswer, _ conditions: CacheConditions
+        _ headers: HTTPHeaders, _ answer: OriginResponse, _ conditions: CacheConditions
     ) -> CacheVerdict {
         var candidates: [Int] = []
         for index in stored.indices where form(of: stored[index], bodyLength: 7) != nil {
@@ -167,7 +167,7 @@ extension ReferencePolicy {
     }
 
     /// RFC 9111, section 4.3.5.
-    func afterHead(_ headers: HTTPHeaders, _ answer: CachedAnswer) -> CacheVerdict {
+    func afterHead(_ headers: HTTPHeaders, _ answer: OriginResponse) -> CacheVerdict {
         guard let selected, answer.statusCode == 200, stored[selected].statusCode == 200 else { return .pass }
         let old = stored[selected].headers
         for name in ["etag", "last-modified", "content-length"] {

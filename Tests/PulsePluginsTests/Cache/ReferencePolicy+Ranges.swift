@@ -153,7 +153,7 @@ extension ReferencePolicy {
         return CacheRest(index: index, start: start, end: end, validator: validator)
     }
 
-    private func range(_ answer: CachedAnswer) -> ContentRange? {
+    private func range(_ answer: OriginResponse) -> ContentRange? {
         guard let text = answer.headers["content-range"], text.hasPrefix("bytes ") else { return nil }
         let numbers = text.dropFirst(6).components(separatedBy: CharacterSet(charactersIn: "-/"))
         guard numbers.count == 3, let first = Int(numbers[0]), let last = Int(numbers[1]),
@@ -163,7 +163,7 @@ extension ReferencePolicy {
         return ContentRange(range: first..<(last + 1), length: Int(numbers[2]))
     }
 
-    private func partHead(_ headers: HTTPHeaders, _ answer: CachedAnswer, _ range: ContentRange) -> CachedHead? {
+    private func partHead(_ headers: HTTPHeaders, _ answer: OriginResponse, _ range: ContentRange) -> CachedHead? {
         guard let fields = selecting(headers) else { return nil }
         var kept = headers
         for name in ["Content-Range", "Content-Length", "Content-Digest", "Content-MD5"] { kept[name] = nil }
@@ -177,7 +177,7 @@ extension ReferencePolicy {
         return head
     }
 
-    func part(_ headers: HTTPHeaders, _ answer: CachedAnswer) -> CacheVerdict {
+    func part(_ headers: HTTPHeaders, _ answer: OriginResponse) -> CacheVerdict {
         guard asked != .everything, let range = range(answer), let head = partHead(headers, answer, range),
             !Self.has("no-store", requestDirectives)
         else { return .pass }
@@ -195,7 +195,7 @@ extension ReferencePolicy {
     }
 
     /// "combined … if they all have the same strong validator".
-    func completion(_ headers: HTTPHeaders, _ answer: CachedAnswer, _ rest: CacheRest) -> CacheVerdict? {
+    func completion(_ headers: HTTPHeaders, _ answer: OriginResponse, _ rest: CacheRest) -> CacheVerdict? {
         let known = stored[rest.index]
         guard answer.statusCode == 206, let range = range(answer), let length = range.length,
             let part = partHead(headers, answer, range), strong(part) == rest.validator.text,

@@ -56,7 +56,7 @@ struct ConcurrencyLimitPluginTests {
 
     /// As where each call begins the task of the next one.
     @Test func aChainOfTasksKeepsNoPermitThatWasGivenBack() {
-        let (permits, owner) = (Permits<LimitKey.Value>(limit: 1), NSObject())
+        let (permits, owner) = (KeyedSemaphore<LimitKey.Value>(limit: 1), NSObject())
         var last: HeldPermit?
         for _ in 0..<3 {
             let permit = HeldPermit.$innermost.withValue(last) { HeldPermit(permits, of: owner, .name("a")) }

@@ -59,7 +59,7 @@ struct ManyHostsTests {
     }
 
     @Test func theConcurrencyLimitKeepsNobodyWhoHasLeft() async throws {
-        let permits = Permits<LimitKey.Value>(limit: 2)
+        let permits = KeyedSemaphore<LimitKey.Value>(limit: 2)
         let growth = try await Self.growth { host in
             try await permits.acquire(.name(host))
             permits.release(.name(host))
@@ -69,7 +69,7 @@ struct ManyHostsTests {
     }
 
     @Test func theCoalescerKeepsNobodyWhoHasGone() async {
-        typealias Runs = SharedRuns<String, Never>
+        typealias Runs = SingleFlight<String, Never>
         var machine = Runs.StateMachine<Void, Runs.Ticket>()
         let growth = await Self.growth { host in
             guard let ticket = machine.join(host, {}, seat: { ticket, _ in ticket }) else { return }
@@ -93,7 +93,7 @@ struct ManyHostsTests {
     }
 
     @Test func recoveriesKeepTheirBound() async {
-        var ledger = RecoveryLedger<Int>()
+        var ledger = RecoveryState<Int>()
         let growth = await Self.growth { name in
             guard case .start(let run) = ledger.ask(name, sentAt: 0) else { return }
             _ = ledger.join(name, 1, id: 1)

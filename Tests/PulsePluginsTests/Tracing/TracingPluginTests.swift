@@ -156,11 +156,11 @@ struct TracingPluginTests {
 
     @Test func aDetachedCallStaysInTheTraceOfTheOneThatItLeft() async throws {
         let sent = Locked<[URLRequest]>([])
-        let links = PluginChain.mock([DetachingPlugin(), .tracing()]) { request in
+        let pipeline = PluginChain.mock([DetachingPlugin(), .tracing()]) { request in
             sent.withLock { $0.append(request) }
             return PulseResponse(statusCode: 200, request: request)
         }
-        _ = try await links(.mock())
+        _ = try await pipeline(.mock())
         let spans = sent.withLock { $0 }.compactMap {
             $0.value(forHTTPHeaderField: "traceparent").flatMap { TraceContext(traceparent: $0) }
         }

@@ -10,7 +10,8 @@ import Testing
 struct BlockingWorkTests {
     /// Tells when it has begun, holds its thread until it may go on, and then sees whether it was cancelled.
     private static func held(
-        by gate: DispatchSemaphore, _ cancellation: Cancellation?, on lanes: WorkLanes = WorkLanes(count: 1),
+        by gate: DispatchSemaphore, _ cancellation: Cancellation?,
+        on lanes: BlockingThreadPool = BlockingThreadPool(count: 1),
         began: AsyncStream<Void>.Continuation
     ) async throws {
         try await BlockingWork.run(cancellation, on: lanes) { work in
@@ -51,7 +52,7 @@ struct BlockingWorkTests {
     }
 
     @Test func aCancelledWaiterLeavesBeforeItsTurn() async {
-        let (lanes, gate) = (WorkLanes(count: 1), DispatchSemaphore(value: 0))
+        let (lanes, gate) = (BlockingThreadPool(count: 1), DispatchSemaphore(value: 0))
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
         let first = Task { try await Self.held(by: gate, nil, on: lanes, began: began) }
         for await _ in begun { break }
@@ -71,7 +72,7 @@ struct BlockingWorkTests {
 
     @Test func leavesSwiftsOwnThreadsToOthers() async {
         let count = 2 * ProcessInfo.processInfo.activeProcessorCount
-        let (lanes, gate) = (WorkLanes(count: count), DispatchSemaphore(value: 0))
+        let (lanes, gate) = (BlockingThreadPool(count: count), DispatchSemaphore(value: 0))
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
         let tasks = (0..<count).map { _ in Task { try await Self.held(by: gate, nil, on: lanes, began: began) } }
         var running = 0

@@ -10,7 +10,7 @@ struct CurlDriver: @unchecked Sendable {
 
     private let library: CurlLibrary
     private let poller: OpaquePointer
-    private let aftermath: CurlAftermath
+    private let deferred: CurlDeferredActions
     private var transfers: [UInt64: CurlTransfer] = [:]
     /// Transfers whose caller has left, and which cannot be ended yet without waiting for a name server.
     private var abandoned: [ObjectIdentifier: CurlTransfer] = [:]
@@ -19,38 +19,39 @@ struct CurlDriver: @unchecked Sendable {
     /// When the thread that waits wakes by itself.
     private var wake = TimeInterval.infinity
     private var hasEnded = false
-    private var haste: CurlHaste
+    private var spin: CurlSpinPolicy
 
-    init(_ surroundings: CurlTransfer.Surroundings, _ haste: CurlHaste) {
-        self.haste = haste
-        library = surroundings.library
-        poller = surroundings.poller
-        aftermath = surroundings.aftermath
+    init(_ environment: CurlTransfer.Environment, _ spin: CurlSpinPolicy) {
+        self.spin = spin
+        library = environment.library
+        poller = environment.poller
+        deferred = environment.deferred
     }
 
     /// How many transfers are under way.
     var count: Int { transfers.count }
 
     /// The thread's first step after each wait; gives what is to be done outside the lock.
-    mutating func act() -> [CurlAftermath.Step] {
+    mutating func act() -> [CurlDeferredActions.Step] {
         pulse_loop_act(poller)
         endFinished()
-        return aftermath.take()
+        return deferred.take()
     }
 
     /// The thread's second step; gives also when the next wait ends.
-    mutating func turn(_ commands: [CurlInbox.Command]) -> (wake: TimeInterval, rest: [CurlAftermath.Step]) {
-        goOn(with: commands)
+    mutating func turn(_ commands: [CurlCommandQueue.Command]) -> (wake: TimeInterval, rest: [CurlDeferredActions.Step])
+    {
+        perform(commands)
         if pulse_loop_now(poller) >= nextCheck { checkTimeouts() }
         wake = min(nextCheck, pulse_loop_next_timer(poller))
-        return (wake, aftermath.take())
+        return (wake, deferred.take())
     }
 
     /// What a sender that found the lock free has done.
     struct Between {
         /// Whether the thread would wake too late.
         var isLate = false
-        var rest: [CurlAftermath.Step] = []
+        var rest: [CurlDeferredActions.Step] = []
         /// The answer to look for now.
         var awaited: Awaited?
     }
@@ -63,13 +64,13 @@ struct CurlDriver: @unchecked Sendable {
 
     private var isLate: Bool { min(nextCheck, pulse_loop_next_timer(poller)) < wake }
 
-    mutating func turnBetween(_ commands: [CurlInbox.Command]) -> Between {
+    mutating func turnBetween(_ commands: [CurlCommandQueue.Command]) -> Between {
         guard !hasEnded else { return Between() }
-        let only = transfers.isEmpty && commands.count == 1 && haste.isWorthwhile() ? commands.first?.started : nil
+        let only = transfers.isEmpty && commands.count == 1 && spin.isWorthwhile() ? commands.first?.started : nil
         pulse_loop_leave_reading(poller, only != nil)
-        goOn(with: commands)
+        perform(commands)
         pulse_loop_leave_reading(poller, false)
-        var between = Between(isLate: isLate, rest: aftermath.take())
+        var between = Between(isLate: isLate, rest: deferred.take())
         var socket = pulse_socket()
         if let only, transfers[only] != nil, pulse_loop_left(poller, &socket) {
             between.awaited = Awaited(id: only, socket: socket)
@@ -87,7 +88,7 @@ struct CurlDriver: @unchecked Sendable {
         }
         endFinished()
         // A request that begins anew on another connection waits for a timer at first.
-        var between = Between(isLate: isLate, rest: aftermath.take())
+        var between = Between(isLate: isLate, rest: deferred.take())
         if between.rest.isEmpty {
             between.awaited = awaited
         } else {
@@ -100,20 +101,20 @@ struct CurlDriver: @unchecked Sendable {
     /// Leaves the answer to the thread.
     mutating func giveUp(_ awaited: Awaited, inVain: Bool) {
         guard !hasEnded else { return }
-        if inVain { haste.wasInVain() }
+        if inVain { spin.wasInVain() }
         pulse_loop_take_back(poller, awaited.socket)
     }
 
     /// Ends all transfers for their callers.
-    mutating func end() -> [CurlAftermath.Step] {
+    mutating func end() -> [CurlDeferredActions.Step] {
         hasEnded = true
         for transfer in transfers.values {
             transfer.abandon()
             abandoned[ObjectIdentifier(transfer)] = transfer
-            aftermath.add(.end(transfer, .failure(CancellationError())))
+            deferred.add(.end(transfer, .failure(CancellationError())))
         }
         transfers = [:]
-        return aftermath.take()
+        return deferred.take()
     }
 
     /// Closes all connections, which may wait for a name that is being resolved.
@@ -123,14 +124,14 @@ struct CurlDriver: @unchecked Sendable {
         pulse_loop_close(poller)
     }
 
-    private mutating func goOn(with commands: [CurlInbox.Command]) {
+    private mutating func perform(_ commands: [CurlCommandQueue.Command]) {
         for command in commands { perform(command) }
         // A request that was just added leaves here, if there is a connection for it.
         if !commands.isEmpty { pulse_loop_act_on_timers(poller) }
         endFinished()
     }
 
-    private mutating func perform(_ command: CurlInbox.Command) {
+    private mutating func perform(_ command: CurlCommandQueue.Command) {
         switch command {
         case .start(let transfer):
             guard add(transfer) else { return }
@@ -147,7 +148,7 @@ struct CurlDriver: @unchecked Sendable {
     private mutating func add(_ transfer: CurlTransfer) -> Bool {
         if pulse_loop_add(poller, transfer.request.group, transfer.easy) { return true }
         let failure = TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
-        aftermath.add(.end(transfer, .failure(failure)))
+        deferred.add(.end(transfer, .failure(failure)))
         return false
     }
 
@@ -160,7 +161,7 @@ struct CurlDriver: @unchecked Sendable {
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
             if abandoned.removeValue(forKey: ObjectIdentifier(transfer)) != nil {
                 release(transfer)
-            } else if transfer.way.needsAnotherConnection {
+            } else if transfer.progress.needsAnotherConnection {
                 startAgain(transfer)
             } else {
                 end(transfer, transfer.outcome(of: result))
@@ -175,23 +176,23 @@ struct CurlDriver: @unchecked Sendable {
     }
 
     private mutating func end(_ transfer: CurlTransfer, _ outcome: Result<Void, any Error>) {
-        if transfers.count == 1 { haste.note(pulse_monotonic_now() - transfer.startedAt) }
+        if transfers.count == 1 { spin.note(pulse_monotonic_now() - transfer.startedAt) }
         transfers[transfer.id] = nil
         release(transfer)
-        aftermath.add(.end(transfer, outcome))
+        deferred.add(.end(transfer, outcome))
     }
 
     /// Ends a transfer before its time. Its caller is resumed at once. If libcurl would wait for a name to be resolved,
     /// the transfer itself ends when it next asks for a socket.
     private mutating func abandon(_ transfer: CurlTransfer, _ error: any Error) {
         // A transfer that has sent something has its connection, though it may not have opened it itself.
-        guard !library.leavesResolverBehind, !transfer.way.hasSocket, transfer.phase == .beforeSend else {
+        guard !library.leavesResolverBehind, !transfer.progress.hasSocket, transfer.phase == .beforeSend else {
             return end(transfer, .failure(error))
         }
         transfers[transfer.id] = nil
         transfer.abandon()
         abandoned[ObjectIdentifier(transfer)] = transfer
-        aftermath.add(.end(transfer, .failure(error)))
+        deferred.add(.end(transfer, .failure(error)))
     }
 
     private func release(_ transfer: CurlTransfer) {

@@ -15,25 +15,25 @@ final class CurlEngine: Sendable {
     /// How many origins are remembered that want HTTP/1.1.
     static let originLimit = 256
 
-    let inbox = CurlInbox()
+    let commands = CurlCommandQueue()
     /// The connections that libcurl has made and has nothing more to do with.
-    let plain: PlainConnections
+    let plain: HTTP1ConnectionPool
     /// Those that want HTTP/1.1.
     let origins = Locked<Set<Origin>>([])
     /// Nil after the end.
     let idle = Locked<[CurlTransfer]?>([])
     private let driver: Locked<CurlDriver>
     // Unchecked: a C pointer; the functions called without the driver's lock may be called at any time.
-    nonisolated(unsafe) let surroundings: CurlTransfer.Surroundings
+    nonisolated(unsafe) let environment: CurlTransfer.Environment
     private let startsInPlace: Bool
 
-    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ haste: CurlHaste, connections: Int, few: Int) {
-        plain = PlainConnections(limit: connections, few: few, haste)
+    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ spin: CurlSpinPolicy, connections: Int, few: Int) {
+        plain = HTTP1ConnectionPool(limit: connections, few: few, spin)
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        surroundings = CurlTransfer.Surroundings(
-            library: library, poller: poller, sessions: CurlSessions(), aftermath: CurlAftermath(),
+        environment = CurlTransfer.Environment(
+            library: library, poller: poller, sessions: CurlSessions(), deferred: CurlDeferredActions(),
             hasNoProxyAround: names.allSatisfy { getenv($0) == nil })
-        driver = Locked(CurlDriver(surroundings, haste))
+        driver = Locked(CurlDriver(environment, spin))
         // What raises SIGPIPE must run on the thread, which blocks it.
         startsInPlace = library.writesWithoutSignal
     }
@@ -42,7 +42,7 @@ final class CurlEngine: Sendable {
         pulse_loop_destroy(poller)
     }
 
-    var poller: OpaquePointer { surroundings.poller }
+    var poller: OpaquePointer { environment.poller }
 
     // MARK: The thread
 
@@ -52,15 +52,15 @@ final class CurlEngine: Sendable {
         defer { buffer.deallocate() }
         var wake = TimeInterval.infinity
         while true {
-            pulse_loop_wait(poller, inbox.mayFallAsleep() ? min(wake, plain.nextCheck) : 0)
-            inbox.wakeUp()
+            pulse_loop_wait(poller, commands.mayFallAsleep() ? min(wake, plain.nextCheck) : 0)
+            commands.wakeUp()
             let isAll = receive(with: buffer)
-            for connection in inbox.departures() { connection.sendOutgoing(poller) }
-            if isAll, inbox.isIdle, pulse_monotonic_now() < wake { continue }
+            for connection in commands.sends() { connection.sendOutgoing(poller) }
+            if isAll, commands.isIdle, pulse_monotonic_now() < wake { continue }
             // The callers that have waited longest go on while the next requests leave.
             perform(driver.withLock { $0.act() })
             let (next, rest, isClosed) = driver.withLock { driver in
-                let (commands, isClosed) = inbox.collect(underWay: driver.count)
+                let (commands, isClosed) = commands.collect(underWay: driver.count)
                 let (wake, rest) = driver.turn(commands)
                 return (wake, rest, isClosed)
             }
@@ -76,7 +76,7 @@ final class CurlEngine: Sendable {
             return idle
         }
         withExtendedLifetime(unused) {}
-        inbox.end()
+        commands.end()
     }
 
     /// Reads for those whose connections have something to be read; true if that was all that happened.
@@ -91,15 +91,15 @@ final class CurlEngine: Sendable {
         return isAll
     }
 
-    private func perform(_ rest: [CurlAftermath.Step]) {
+    private func perform(_ rest: [CurlDeferredActions.Step]) {
         for step in rest { step.perform() }
     }
 
     // MARK: The others
 
-    func start(_ transfer: CurlTransfer, _ cancellation: Cancellation?, _ waiter: CurlHandover.Waiter) {
+    func start(_ transfer: CurlTransfer, _ cancellation: Cancellation?, _ waiter: CurlReplySlot.Waiter) {
         transfer.begin(waiter)
-        switch inbox.post(.start(transfer), unless: { Task.isCancelled || cancellation?.isCancelled == true }) {
+        switch commands.post(.start(transfer), unless: { Task.isCancelled || cancellation?.isCancelled == true }) {
         case .refused: transfer.finish(.failure(CancellationError()))
         case .waitsAlone where startsInPlace: driveInPlace()
         case .waits, .waitsAlone: wake()
@@ -109,13 +109,13 @@ final class CurlEngine: Sendable {
 
     private func driveInPlace() {
         repeat {
-            let turn = driver.withLockIfFree { $0.turnBetween(inbox.collect(underWay: $0.count).commands) }
+            let turn = driver.withLockIfFree { $0.turnBetween(commands.collect(underWay: $0.count).commands) }
             // The holder looks into the inbox again after giving the lock back: the thread does so before it falls
             // asleep.
             guard let turn else { return }
             finish(turn)
             if let awaited = turn.awaited { look(for: awaited) }
-        } while !inbox.isEmpty
+        } while !commands.isEmpty
     }
 
     private func finish(_ turn: CurlDriver.Between) {
@@ -126,9 +126,9 @@ final class CurlEngine: Sendable {
 
     /// Looks for an answer until it is there, another command comes, or the time for looking is over.
     private func look(for awaited: CurlDriver.Awaited) {
-        let limit = pulse_monotonic_now() + CurlHaste.patience
+        let limit = pulse_monotonic_now() + CurlSpinPolicy.patience
         var isInTime = true
-        while isInTime, inbox.isEmpty {
+        while isInTime, commands.isEmpty {
             if let turn = driver.withLockIfFree({ $0.look(for: awaited) }) {
                 finish(turn)
                 guard turn.awaited != nil else { return }
@@ -140,20 +140,20 @@ final class CurlEngine: Sendable {
         driver.withLock { [isInTime] in $0.giveUp(awaited, inVain: !isInTime) }
     }
 
-    func tell(_ command: CurlInbox.Command) {
-        switch inbox.post(command) {
+    func tell(_ command: CurlCommandQueue.Command) {
+        switch commands.post(command) {
         case .waits, .waitsAlone: wake()
         case .refused, .noticed: break
         }
     }
 
     private func wake() {
-        if inbox.mustWake() { pulse_loop_wake(poller) }
+        if commands.mustWake() { pulse_loop_wake(poller) }
     }
 
     /// Refuses what comes from now on, since the loop ends soon.
     func close() {
-        inbox.close()
+        commands.close()
         pulse_loop_wake(poller)
     }
 }

@@ -10,7 +10,7 @@ struct CurlExchange: Sendable {
     final class Ticket: Sendable {
         private let id: UInt64
         private let loop: Locked<CurlLoop?>
-        private let measured = Locked<CurlAnswer.Measurements?>(nil)
+        private let measured = Locked<CurlResponse.Measurements?>(nil)
 
         init(_ loop: CurlLoop, id: UInt64) {
             self.id = id
@@ -25,7 +25,7 @@ struct CurlExchange: Sendable {
             loop.withLock { $0 }?.cancel(id)
         }
 
-        func note(_ measured: CurlAnswer.Measurements) {
+        func note(_ measured: CurlResponse.Measurements) {
             self.measured.withLock { $0 = measured }
         }
 
@@ -124,7 +124,7 @@ struct CurlExchange: Sendable {
 
     /// The stream keeps the loop and the slot until it ends.
     private func stream(
-        of answer: CurlAnswer, from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval,
+        of answer: CurlResponse, from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval,
         holding slot: HostSlots.Slot, _ feeding: Upload.Feeding?
     ) -> ByteStream {
         let decoded = answer.codings.isEmpty ? nil : DecodedStream(answer.codings) { try await pipe.read() }
@@ -155,7 +155,7 @@ struct CurlExchange: Sendable {
         return stream
     }
 
-    private func response(from answer: CurlAnswer, queued: TimeInterval) throws -> PulseResponse {
+    private func response(from answer: CurlResponse, queued: TimeInterval) throws -> PulseResponse {
         if let keys = answer.unpinnedKeys { tell(keys) }
         guard let head = answer.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)

@@ -69,7 +69,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
     /// Whether this side could not open what a connection needs: a socket, a file of authorities, a resolver's files.
     private static func lacksDescriptors(_ result: Int, _ transfer: CurlTransfer) -> Bool {
         switch result {
-        case PULSE_CURLE_COULDNT_CONNECT: transfer.way.lacksSocket
+        case PULSE_CURLE_COULDNT_CONNECT: transfer.progress.lacksSocket
         case PULSE_CURLE_COULDNT_RESOLVE_HOST, PULSE_CURLE_COULDNT_RESOLVE_PROXY, PULSE_CURLE_SSL_CACERT_BADFILE,
             PULSE_CURLE_OUT_OF_MEMORY:
             pulse_lacks_descriptors()
@@ -80,7 +80,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
     private static func code(
         _ result: Int, _ phase: PulseError.Phase, _ text: String, _ transfer: CurlTransfer
     ) -> URLError.Code {
-        if let refusal = transfer.way.notes?.refusal { return refusal }
+        if let refusal = transfer.progress.notes?.refusal { return refusal }
         switch result {
         // The server says so in the handshake, or with TLS 1.3 after it.
         case PULSE_CURLE_SSL_CONNECT_ERROR where refusesCertificate(text),
@@ -91,7 +91,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         case PULSE_CURLE_COULDNT_CONNECT:
             return connectCode(
                 pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_OS_ERRNO)),
-                hasTriedBothFamilies: transfer.way.hasTriedIPv4 && transfer.way.hasTriedIPv6,
+                hasTriedBothFamilies: transfer.progress.hasTriedIPv4 && transfer.progress.hasTriedIPv6,
                 hasDefaultRoute: pulse_has_default_route())
         case PULSE_CURLE_OPERATION_TIMEDOUT:
             return .timedOut

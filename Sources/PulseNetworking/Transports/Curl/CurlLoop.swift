@@ -9,11 +9,11 @@ final class CurlLoop: Sendable {
     private let engine: CurlEngine
 
     /// Starts the thread. Throws ``TransportFailure`` if the system has no descriptors left.
-    init(_ library: CurlLibrary, connections: Int, few: Int, haste: CurlHaste) throws {
+    init(_ library: CurlLibrary, connections: Int, few: Int, spin: CurlSpinPolicy) throws {
         guard let poller = pulse_loop_create(connections) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
-        let engine = CurlEngine(library, poller, haste, connections: connections, few: few)
+        let engine = CurlEngine(library, poller, spin, connections: connections, few: few)
         self.engine = engine
         let thread = Thread { engine.run() }
         thread.name = "PulseKit.curl"
@@ -24,9 +24,9 @@ final class CurlLoop: Sendable {
         engine.close()
     }
 
-    var plain: PlainConnections { engine.plain }
+    var plain: HTTP1ConnectionPool { engine.plain }
     /// Whether no environment variable names a proxy.
-    var hasNoProxyAround: Bool { engine.surroundings.hasNoProxyAround }
+    var hasNoProxyAround: Bool { engine.environment.hasNoProxyAround }
 
     /// Whether the server of an origin wants HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
     func needsHTTP1(_ origin: Origin) -> Bool {
@@ -46,15 +46,15 @@ final class CurlLoop: Sendable {
     }
 
     /// Begins an exchange over a connection; gives its number.
-    func begin(over connection: PlainConnection, looksItself: Bool) -> Int {
+    func begin(over connection: HTTP1Connection, looksItself: Bool) -> Int {
         connection.begin(unseenBy: looksItself ? engine.poller : nil)
     }
 
     /// Has the thread send for the exchange of a connection, or else watch for something to be read, or for room to
     /// write. False if the system has no memory for that.
-    func attend(to connection: PlainConnection, until deadline: TimeInterval, sends: Bool, orWriting: Bool) -> Bool {
+    func attend(to connection: HTTP1Connection, until deadline: TimeInterval, sends: Bool, orWriting: Bool) -> Bool {
         if sends {
-            if engine.inbox.post(connection) { wake() }
+            if engine.commands.post(connection) { wake() }
         } else if !connection.watch(engine.poller, orWriting: orWriting) {
             return false
         }
@@ -75,7 +75,7 @@ final class CurlLoop: Sendable {
     /// A transfer that is set up for a request. Throws ``TransportFailure`` without memory, ``PulseError`` for what
     /// this libcurl cannot do.
     func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
-        guard let transfer = engine.idle.withLock({ $0?.popLast() }) ?? CurlTransfer(request, engine.surroundings)
+        guard let transfer = engine.idle.withLock({ $0?.popLast() }) ?? CurlTransfer(request, engine.environment)
         else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
@@ -104,10 +104,10 @@ final class CurlLoop: Sendable {
             engine.tell(.cancel(id))
         }
         do {
-            return try transfer.handover.take().get()
+            return try transfer.replySlot.take().get()
         } catch {
             // After a failure nothing stays set on the handle.
-            transfer.standing = nil
+            transfer.appliedSettings = nil
             if !transfer.isAbandoned { reuse(transfer) }
             throw error
         }
@@ -126,7 +126,7 @@ final class CurlLoop: Sendable {
     /// Ends all transfers, closes all connections and waits for the thread's end.
     func shutdown() async {
         engine.close()
-        await engine.inbox.ended()
+        await engine.commands.ended()
     }
 }
 #endif

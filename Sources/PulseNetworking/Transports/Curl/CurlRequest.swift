@@ -17,7 +17,7 @@ final class CurlRequest: Sendable {
         case buffered(limit: Int)
         /// A body of 2xx goes into the pipe, any other is buffered and cut. The measurements come before the pipe's
         /// end.
-        case streamed(BytePipe, measured: @Sendable (CurlAnswer.Measurements) -> Void)
+        case streamed(BytePipe, measured: @Sendable (CurlResponse.Measurements) -> Void)
     }
 
     let url: String
@@ -25,7 +25,7 @@ final class CurlRequest: Sendable {
     /// Lines as libcurl wants them, each with a NUL at its end: `Name: value`, `Name;` for an empty value, `Name:` to
     /// leave out one of libcurl's own.
     let headerLines: [UInt8]
-    let question: CurlReception.Question
+    let question: CurlResponseParser.Question
     let expectsContinue: Bool
     let body: Body
     let delivery: Delivery
@@ -72,7 +72,7 @@ final class CurlRequest: Sendable {
             if !lines.hasExpect { lines.add(withoutValue: "Expect:") }
         }
         headerLines = lines.bytes
-        question = CurlReception.Question(isHead: method == "HEAD", asksForUpgrade: lines.hasUpgrade)
+        question = CurlResponseParser.Question(isHead: method == "HEAD", asksForUpgrade: lines.hasUpgrade)
         expectsContinue = lines.hasExpect
         self.body = body
         self.delivery = delivery
@@ -95,7 +95,7 @@ final class CurlRequest: Sendable {
         connectsOnly = true
         method = "GET"
         headerLines = []
-        question = CurlReception.Question()
+        question = CurlResponseParser.Question()
         expectsContinue = false
         body = .none
         delivery = .buffered(limit: 0)
@@ -144,17 +144,17 @@ final class CurlRequest: Sendable {
 
     /// The settings that a handle keeps from one usual request to the next; nil for a request that needs more than
     /// these, a URL and header fields.
-    var standing: Standing? {
+    var appliedSettings: ReusableSettings? {
         guard method == "GET", !hasBody, !connectsOnly, case .buffered = delivery, pins == nil, tls == .default else {
             return nil
         }
         if case .proxy = proxy.route { return nil }
-        return Standing(
+        return ReusableSettings(
             isSecure: isSecure, isDirect: proxy.route == .direct, needsHTTP1: needsHTTP1, connectTimeout: connectTimeout
         )
     }
 
-    struct Standing: Equatable {
+    struct ReusableSettings: Equatable {
         let isSecure: Bool
         let isDirect: Bool
         let needsHTTP1: Bool

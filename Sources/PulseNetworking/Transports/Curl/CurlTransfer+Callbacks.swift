@@ -16,7 +16,7 @@ extension CurlTransfer {
     func willSend(isQuiet: () -> Bool, idleTimeLeft: () -> TimeInterval) -> Bool {
         // It waited for another transfer's connection, and has got it.
         guard !isAbandoned else { return false }
-        guard way.sendCount == 0 else {
+        guard progress.sendCount == 0 else {
             refuseResend()
             return false
         }
@@ -25,15 +25,15 @@ extension CurlTransfer {
         if isReused, !isMultiplexed {
             let margin = request.mayBeResent ? 0 : KeepAliveTimeout.margin
             guard !request.needsNewConnection, isQuiet(), idleTimeLeft() > margin else {
-                way.needsAnotherConnection = true
+                progress.needsAnotherConnection = true
                 return false
             }
         }
-        if request.isSecure { way.notes = CurlTLSNotes(of: easy) ?? way.notes }
+        if request.isSecure { progress.notes = CurlTLSNotes(of: easy) ?? progress.notes }
         if request.hasBody { pulse_tls_outlast_writing(easy) }
-        way.sendCount += 1
-        (way.isReused, way.isMultiplexed) = (isReused, isMultiplexed)
-        way.connectedAt = pulse_monotonic_now()
+        progress.sendCount += 1
+        (progress.isReused, progress.isMultiplexed) = (isReused, isMultiplexed)
+        progress.connectedAt = pulse_monotonic_now()
         if let pins = request.pins, library.readsVerifiedChain { return accepts(pins) }
         return true
     }
@@ -41,9 +41,9 @@ extension CurlTransfer {
     private func accepts(_ pins: CurlPins) -> Bool {
         let keys = verifiedKeys()
         guard !keys.contains(where: pins.hashes.contains) else { return true }
-        way.unpinnedKeys = keys
+        progress.unpinnedKeys = keys
         guard !pins.isReportOnly else { return true }
-        way.failure = CurlFailure.Unpinned(keys: keys)
+        progress.failure = CurlFailure.Unpinned(keys: keys)
         return false
     }
 
@@ -55,12 +55,12 @@ extension CurlTransfer {
     }
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
-        way.lastActivity = pulse_loop_now(poller)
-        let step = reception.receive(line, answering: request.question) { [easy] in
+        progress.lastActivity = pulse_loop_now(poller)
+        let step = parser.receive(line, answering: request.question) { [easy] in
             pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_RESPONSE_CODE))
         }
         switch step {
-        case .goOn: return true
+        case .proceed: return true
         case .head: return receivedHead()
         case .bad: return fail(.badServerResponse)
         }
@@ -70,50 +70,50 @@ extension CurlTransfer {
         noteIdleLimit()
         if endsAtHead { return false }
         // libcurl sends no more after a refusal, and would wait for the paused body all the same.
-        if reception.status >= 300 { resumeSending() }
-        if reception.framing.isAmbiguous {
-            standing = nil
+        if parser.status >= 300 { resumeSending() }
+        if parser.framing.isAmbiguous {
+            appliedSettings = nil
             _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FORBID_REUSE), 1)
         }
         do {
             switch request.delivery {
-            case .streamed where isStreaming: goOnStreaming()
-            case .streamed: try reception.beginBody(limit: Self.errorBodyLimit, cuts: true)
-            case .buffered(let limit): try reception.beginBody(limit: limit, cuts: false)
+            case .streamed where isStreaming: continueStreaming()
+            case .streamed: try parser.beginBody(limit: Self.errorBodyLimit, cuts: true)
+            case .buffered(let limit): try parser.beginBody(limit: limit, cuts: false)
             }
             return true
         } catch {
-            way.failure = error
+            progress.failure = error
             return false
         }
     }
 
     private func noteIdleLimit() {
-        guard let seconds = reception.idleLimit, !way.isMultiplexed else { return }
+        guard let seconds = parser.idleLimit, !progress.isMultiplexed else { return }
         var socket = pulse_socket()
         if pulse_loop_connection(poller, easy, &socket) { pulse_loop_note_idle_limit(poller, socket, seconds) }
     }
 
     /// Whether the body goes into the pipe: for a stream or download that of 2xx only.
-    private var isStreaming: Bool { (200..<300).contains(reception.status) }
+    private var isStreaming: Bool { (200..<300).contains(parser.status) }
 
     /// Takes bytes of the body; gives libcurl the number taken.
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
-        way.lastActivity = pulse_loop_now(poller)
-        guard reception.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
+        progress.lastActivity = pulse_loop_now(poller)
+        guard parser.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
         if case .streamed(let pipe, _) = request.delivery, isStreaming {
-            guard pipe.offer(bytes, resume: { surroundings.aftermath.add(.pipe($0)) }) else {
-                way.isReceivingPaused = true
+            guard pipe.offer(bytes, resume: { environment.deferred.add(.pipe($0)) }) else {
+                progress.isReceivingPaused = true
                 return Int(PULSE_CURL_WRITEFUNC_PAUSE)
             }
             return bytes.count
         }
         do {
-            try reception.receive(bytes)
+            try parser.receive(bytes)
             return bytes.count
         } catch {
             // A body that was cut ends as intended, which `isTruncated` tells from a failure.
-            if !reception.isTruncated { way.failure = failure(ofBody: error) }
+            if !parser.isTruncated { progress.failure = failure(ofBody: error) }
             return Self.refusal(bytes)
         }
     }
@@ -125,32 +125,32 @@ extension CurlTransfer {
 
     /// Puts bytes of the request's body into the buffer; gives libcurl the number put there.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        way.lastActivity = pulse_monotonic_now()
+        progress.lastActivity = pulse_monotonic_now()
         if pulse_tls_has_outlasted_writing(easy) { return fillForNobody(buffer) }
         switch request.body {
         case .none:
             return 0
         case .bytes(let data):
-            let count = min(buffer.count, data.count - way.bodyOffset)
-            let start = data.startIndex + way.bodyOffset
+            let count = min(buffer.count, data.count - progress.bodyOffset)
+            let start = data.startIndex + progress.bodyOffset
             data.copyBytes(to: buffer, from: start..<start + count)
-            way.bodyOffset += count
-            if way.bodyOffset == data.count { way.requestSentAt = way.lastActivity }
+            progress.bodyOffset += count
+            if progress.bodyOffset == data.count { progress.requestSentAt = progress.lastActivity }
             return count
         case .pipe(let pipe, let length):
-            switch pipe.take(into: buffer, resume: { surroundings.aftermath.add(.pipe($0)) }) {
+            switch pipe.take(into: buffer, resume: { environment.deferred.add(.pipe($0)) }) {
             case .bytes(let count):
-                way.bodyOffset += count
-                if let length, way.bodyOffset >= length { way.requestSentAt = way.lastActivity }
+                progress.bodyOffset += count
+                if let length, progress.bodyOffset >= length { progress.requestSentAt = progress.lastActivity }
                 return count
             case .nothingYet:
-                way.isSendingPaused = true
+                progress.isSendingPaused = true
                 return Int(PULSE_CURL_READFUNC_PAUSE)
             case .end:
-                way.requestSentAt = way.lastActivity
+                progress.requestSentAt = progress.lastActivity
                 return 0
             case .failed(let error):
-                way.failure = error
+                progress.failure = error
                 return Int(PULSE_CURL_READFUNC_ABORT)
             }
         }
@@ -170,14 +170,14 @@ extension CurlTransfer {
         case .none: return offset == 0
         case .bytes(let data):
             guard offset >= 0, offset <= data.count else { return false }
-            way.bodyOffset = Int(offset)
+            progress.bodyOffset = Int(offset)
             return true
-        case .pipe: return offset == Int64(way.bodyOffset)
+        case .pipe: return offset == Int64(progress.bodyOffset)
         }
     }
 
     private func fail(_ code: URLError.Code) -> Bool {
-        way.failure = TransportFailure(code: code, phase: .responseStarted)
+        progress.failure = TransportFailure(code: code, phase: .responseStarted)
         return false
     }
 }
@@ -219,7 +219,7 @@ let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, remotePor
 }
 
 let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
-    if let tls { transfer(context)?.way.notes = CurlTLSNotes(begunWith: tls) }
+    if let tls { transfer(context)?.progress.notes = CurlTLSNotes(begunWith: tls) }
     return Int32(PULSE_CURLE_OK)
 }
 
@@ -236,7 +236,7 @@ let curlOpenSocket: pulse_curl_opensocket_callback = { context, _, address in
         return Int32(PULSE_CURL_SOCKET_BAD)
     }
     let socket = pulse_loop_open_socket(transfer.poller, address)
-    transfer.way.lacksSocket = socket < 0 && [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
+    transfer.progress.lacksSocket = socket < 0 && [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
     return socket
 }
 #endif

@@ -26,15 +26,15 @@ extension CurlTransfer {
 
     /// Called before libcurl 7.80 sends the request again: over a new connection, for which it must ask.
     func willSendAgain(_ text: UnsafeRawBufferPointer) {
-        if text.hasPrefix("REFUSED_STREAM") { way.isRefused = true }
-        way.isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
+        if text.hasPrefix("REFUSED_STREAM") { progress.isRefused = true }
+        progress.isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
         _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
     }
 
     /// Notes why the transfer ends now that libcurl is about to send the request again.
     func refuseResend() {
-        guard way.failure == nil else { return }
-        way.failure = failure(of: loss(wantedResend), wantedResend, text: String(cString: errorText))
+        guard progress.failure == nil else { return }
+        progress.failure = failure(of: loss(wantedResend), wantedResend, text: String(cString: errorText))
     }
 
     /// The failure of a request that was lost with that result of libcurl.
@@ -58,22 +58,22 @@ extension CurlTransfer {
     /// clears it at the start and keeps the first.
     private func loss(_ result: Int32) -> Loss {
         let text = String(cString: errorText)
-        if way.isRefused { return .refused }
+        if progress.isRefused { return .refused }
         if text.contains("HTTP_1_1_REQUIRED") { return .downgraded }
         switch Int(result) {
         case PULSE_CURLE_SEND_FAIL_REWIND:
             // Over a connection that was made for the request libcurl does so for these two reasons alone.
-            guard way.isReused else { return text.isEmpty ? .refused : .downgraded }
+            guard progress.isReused else { return text.isEmpty ? .refused : .downgraded }
             // It has a text for each end of an HTTP/2 connection, and none for a refusal.
-            return way.isMultiplexed && (text.isEmpty || text.contains("refused by server")) ? .refused : .stale
+            return progress.isMultiplexed && (text.isEmpty || text.contains("refused by server")) ? .refused : .stale
         case PULSE_CURLE_HTTP2:
             // After a GOAWAY that leaves the stream out.
-            return way.isMultiplexed && text.isEmpty ? .refused : .other
+            return progress.isMultiplexed && text.isEmpty ? .refused : .other
         case PULSE_CURLE_HTTP2_STREAM:
             if text.contains("REFUSED_STREAM") { return .refused }
-            return way.isReused && text.contains("before end of the underlying stream") ? .stale : .other
+            return progress.isReused && text.contains("before end of the underlying stream") ? .stale : .other
         case PULSE_CURLE_PARTIAL_FILE, PULSE_CURLE_GOT_NOTHING, PULSE_CURLE_SEND_ERROR, PULSE_CURLE_RECV_ERROR:
-            return way.isReused ? .stale : .other
+            return progress.isReused ? .stale : .other
         default:
             return .other
         }

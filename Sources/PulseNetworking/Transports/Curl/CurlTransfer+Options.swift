@@ -10,12 +10,12 @@ extension CurlTransfer {
 
     /// Sets up the handle for its request. Throws ``PulseError/unsupported(_:)`` for what this libcurl cannot do.
     func configure() throws {
-        let wanted = library.hasPrerequest ? request.standing : nil
-        if wanted == nil || wanted != standing {
-            standing = nil
+        let wanted = library.hasPrerequest ? request.appliedSettings : nil
+        if wanted == nil || wanted != appliedSettings {
+            appliedSettings = nil
             if !isFresh { pulse_curl_easy_reset(easy) }
             try setEverything()
-            standing = wanted
+            appliedSettings = wanted
         }
         set(PULSE_CURLOPT_URL, request.url)
         setHeaders()
@@ -136,7 +136,7 @@ extension CurlTransfer {
         switch request.proxy.route {
         case .environment:
             // Else libcurl would look for its variables with each request.
-            if surroundings.hasNoProxyAround { set(PULSE_CURLOPT_NOPROXY, "*") }
+            if environment.hasNoProxyAround { set(PULSE_CURLOPT_NOPROXY, "*") }
         case .direct:
             // Empty, which beats the environment.
             try demand("to pass proxies by", set(PULSE_CURLOPT_PROXY, ""))
@@ -175,7 +175,7 @@ extension CurlTransfer {
         }
         if let certificate = tls.clientCertificate {
             guard library.takesClientCertificates else { throw Self.unsupported("client certificates") }
-            try surroundings.certificates.check(certificate)
+            try environment.certificates.check(certificate)
             try demand(
                 "client certificates", set(PULSE_CURLOPT_SSLCERTTYPE, "P12"),
                 setBlob(PULSE_CURLOPT_SSLCERT_BLOB, certificate.data),

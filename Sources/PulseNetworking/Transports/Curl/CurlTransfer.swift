@@ -16,7 +16,7 @@ final class CurlTransfer: @unchecked Sendable {
         /// The whole answer is there: the transfer belongs to the sender again, which reads it.
         case ended
         /// The head of an answer whose body continues in the request's pipe.
-        case goesOn(CurlAnswer)
+        case goesOn(CurlResponse)
     }
 
     enum TimeoutCheck {
@@ -25,40 +25,40 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// What the transfers of a loop have in common.
-    struct Surroundings {
+    struct Environment {
         let library: CurlLibrary
         let poller: OpaquePointer
         let sessions: CurlSessions
         let certificates = CurlCertificates()
         /// Where the holder of the driver's lock leaves what must wait until it is given back.
-        let aftermath: CurlAftermath
+        let deferred: CurlDeferredActions
         /// Whether no environment variable names a proxy.
         let hasNoProxyAround: Bool
     }
 
     let easy: UnsafeMutableRawPointer
-    let surroundings: Surroundings
+    let environment: Environment
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
     /// Lives as long as libcurl may read it.
     var headerList: UnsafeMutablePointer<pulse_curl_slist>?
     /// How the handle is set up, if another usual request can use it so.
-    var standing: CurlRequest.Standing?
+    var appliedSettings: CurlRequest.ReusableSettings?
     /// Whether nothing is set on the handle.
     var isFresh = true
 
     private(set) var request: CurlRequest
     private(set) var id: UInt64 = 0
     private(set) var startedAt: TimeInterval = 0
-    let handover = CurlHandover()
+    let replySlot = CurlReplySlot()
     /// Whether nobody waits for it any more, so that it must not open another socket.
     private(set) var isAbandoned = false
-    var reception = CurlReception()
-    var way = Way()
+    var parser = CurlResponseParser()
+    var progress = Progress()
     /// The socket of a request that only connects; whoever takes it out closes it.
     private var socket: Int32?
 
     /// How far the request has got.
-    struct Way {
+    struct Progress {
         var hasSocket = false
         /// Whether the system had no descriptor for the latest socket.
         var lacksSocket = false
@@ -87,23 +87,23 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Nil where there is no memory for a handle.
-    init?(_ request: CurlRequest, _ surroundings: Surroundings) {
-        guard let easy = surroundings.sessions.makeHandle() else { return nil }
+    init?(_ request: CurlRequest, _ environment: Environment) {
+        guard let easy = environment.sessions.makeHandle() else { return nil }
         self.easy = easy
-        self.surroundings = surroundings
+        self.environment = environment
         self.request = request
         errorText.initialize(repeating: 0, count: 256)
     }
 
     deinit {
-        surroundings.sessions.free(easy)
+        environment.sessions.free(easy)
         if let socket { close(socket) }
         free(headerList)
         errorText.deallocate()
     }
 
-    var library: CurlLibrary { surroundings.library }
-    var poller: OpaquePointer { surroundings.poller }
+    var library: CurlLibrary { environment.library }
+    var poller: OpaquePointer { environment.poller }
 
     /// Gets ready for a request, while the sender has it. Throws ``PulseError`` for what this libcurl cannot do.
     func prepare(_ request: CurlRequest, id: UInt64) throws {
@@ -115,65 +115,65 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// From here on it belongs to the loop.
-    func begin(_ waiter: CurlHandover.Waiter) {
-        handover.wait(waiter)
+    func begin(_ waiter: CurlReplySlot.Waiter) {
+        replySlot.wait(waiter)
         startedAt = pulse_monotonic_now()
-        way.lastActivity = startedAt
+        progress.lastActivity = startedAt
     }
 
     /// Lets go of what its request held, until there is another one.
     func rest() {
         free(headerList)
         headerList = nil
-        if standing == nil {
+        if appliedSettings == nil {
             pulse_curl_easy_reset(easy)
             isFresh = true
         }
         if let nothing = CurlRequest.nothing { request = nothing }
-        way = Way()
+        progress = Progress()
         if let socket { close(socket) }
         socket = nil
-        reception.startOver()
+        parser.startOver()
     }
 
     // libcurl expects no body after HEAD only if it sends none with it.
     var endsAtHead: Bool {
         request.method == "HEAD" && request.hasBody
             // If its Expect is refused, libcurl would send the request again without it, and give both answers as one.
-            || reception.status == 417 && request.expectsContinue
+            || parser.status == 417 && request.expectsContinue
     }
 
-    var isReadingHead: Bool { reception.hasBegun && !reception.isFinal }
+    var isReadingHead: Bool { parser.hasBegun && !parser.isFinal }
 
     var phase: PulseError.Phase {
-        !mayHaveSent ? .beforeSend : reception.hasBegun ? .responseStarted : .maybeSent
+        !mayHaveSent ? .beforeSend : parser.hasBegun ? .responseStarted : .maybeSent
     }
 
     /// Whether anything of the request can have left.
     var mayHaveSent: Bool {
         library.hasPrerequest
-            ? way.sendCount > 0 : pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T)) > 0
+            ? progress.sendCount > 0 : pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T)) > 0
     }
 
     /// Gets ready to start again. libcurl has closed the unusable connection, but may have another one like it.
     func startAgain() {
-        way.needsAnotherConnection = false
-        standing = nil
+        progress.needsAnotherConnection = false
+        appliedSettings = nil
         _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
     }
 
     /// Goes on after a pipe had turned this transfer away.
     func resume() {
-        guard way.isReceivingPaused || way.isSendingPaused else { return }
-        (way.isReceivingPaused, way.isSendingPaused) = (false, false)
-        way.lastActivity = pulse_monotonic_now()
+        guard progress.isReceivingPaused || progress.isSendingPaused else { return }
+        (progress.isReceivingPaused, progress.isSendingPaused) = (false, false)
+        progress.lastActivity = pulse_monotonic_now()
         _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
     }
 
     /// Has libcurl ask for the request's body again, of which there may be nothing yet.
     func resumeSending() {
-        guard way.isSendingPaused else { return }
-        way.isSendingPaused = false
+        guard progress.isSendingPaused else { return }
+        progress.isSendingPaused = false
         _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
     }
 
@@ -186,40 +186,40 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Called when libcurl wants a socket; false ends the transfer.
     func willOpenSocket(family: Int32) -> Bool {
-        guard !mayHaveSent, !way.isRefused else {
+        guard !mayHaveSent, !progress.isRefused else {
             refuseResend()
             return false
         }
-        way.hasSocket = true
-        if family == AF_INET { way.hasTriedIPv4 = true }
-        if family == AF_INET6 { way.hasTriedIPv6 = true }
+        progress.hasSocket = true
+        if family == AF_INET { progress.hasTriedIPv4 = true }
+        if family == AF_INET6 { progress.hasTriedIPv6 = true }
         return !isAbandoned
     }
 
     /// The outcome of a transfer that libcurl has ended.
     func outcome(of result: Int32) -> Result<Void, any Error> {
-        if let failure = way.failure { return .failure(failure) }
+        if let failure = progress.failure { return .failure(failure) }
         if request.connectsOnly, result == PULSE_CURLE_OK { return takeSocket() }
-        guard result == PULSE_CURLE_OK || reception.isTruncated || endsAtHead && reception.isFinal else {
+        guard result == PULSE_CURLE_OK || parser.isTruncated || endsAtHead && parser.isFinal else {
             return .failure(CurlFailure.error(result, of: self))
         }
-        guard reception.isFinal else {
-            let phase: PulseError.Phase = reception.hasBegun ? .responseStarted : .maybeSent
+        guard parser.isFinal else {
+            let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : .maybeSent
             return .failure(TransportFailure(code: .networkConnectionLost, phase: phase))
         }
-        guard !reception.isTruncated, !endsAtHead else { return .success(()) }
+        guard !parser.isTruncated, !endsAtHead else { return .success(()) }
         // Without the closure alert a body that ends with the connection may have been cut (RFC 9112, section 9.8).
         // libcurl does not look for one.
-        if request.isSecure, reception.endsWithConnection, way.notes?.isClosed == false {
+        if request.isSecure, parser.endsWithConnection, progress.notes?.isClosed == false {
             return .failure(TransportFailure(code: .networkConnectionLost, phase: .responseStarted))
         }
-        return Result { try reception.finishBody() }.mapError(failure(ofBody:))
+        return Result { try parser.finishBody() }.mapError(failure(ofBody:))
     }
 
     /// The failure of a buffered body, with its head if that is worth showing.
     func failure(ofBody error: any Error) -> any Error {
         guard let failure = error as? TransportFailure, failure.code == .cannotDecodeContentData,
-            let head = ResponseHead(reception.head)
+            let head = ResponseHead(parser.head)
         else { return error }
         return CurlFailure.Undecodable(failure: failure, head: head)
     }
@@ -253,7 +253,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Tells those who wait: the sender or the reader of its stream, and the writer of the body.
     func finish(_ outcome: Result<Void, any Error>) {
         if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
-        if let waiter = handover.leave(outcome.map { .ended }) {
+        if let waiter = replySlot.leave(outcome.map { .ended }) {
             waiter.resume()
         } else if case .streamed(let pipe, let measured) = request.delivery {
             measured(measurements)
@@ -265,22 +265,22 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Gives the sender the head of an answer whose body continues.
-    func goOnStreaming() {
-        guard let waiter = handover.leave(.success(.goesOn(answer(isStreamed: true)))) else { return }
-        surroundings.aftermath.add(.goOn(waiter))
+    func continueStreaming() {
+        guard let waiter = replySlot.leave(.success(.goesOn(answer(isStreamed: true)))) else { return }
+        environment.deferred.add(.resume(waiter))
     }
 
     /// Takes the answer out.
-    func answer(isStreamed: Bool = false) -> CurlAnswer {
-        CurlAnswer(
-            head: ResponseHead(reception.head), body: reception.takeBody(), codings: reception.codings,
-            isStreamed: isStreamed, isTruncated: reception.isTruncated, measured: measurements,
-            unpinnedKeys: way.unpinnedKeys)
+    func answer(isStreamed: Bool = false) -> CurlResponse {
+        CurlResponse(
+            head: ResponseHead(parser.head), body: parser.takeBody(), codings: parser.codings,
+            isStreamed: isStreamed, isTruncated: parser.isTruncated, measured: measurements,
+            unpinnedKeys: progress.unpinnedKeys)
     }
 
-    private var measurements: CurlAnswer.Measurements {
-        var measured = CurlAnswer.Measurements(easy, bytesDecoded: reception.byteCount)
-        measured.requestSent = way.requestSentAt.map { Int64(($0 - startedAt) * 1e6) }
+    private var measurements: CurlResponse.Measurements {
+        var measured = CurlResponse.Measurements(easy, bytesDecoded: parser.byteCount)
+        measured.requestSent = progress.requestSentAt.map { Int64(($0 - startedAt) * 1e6) }
         return measured
     }
 
@@ -298,18 +298,18 @@ final class CurlTransfer: @unchecked Sendable {
     var patience: TimeInterval {
         // A pipe that is held up on this side does not make the server slow. With an error in hand libcurl sends no
         // more, and asks for no more to send.
-        let isHeldUp = way.isReceivingPaused || way.isSendingPaused && reception.status < 300
+        let isHeldUp = progress.isReceivingPaused || progress.isSendingPaused && parser.status < 300
         return isHeldUp ? .infinity : request.idleTimeout
     }
 
     /// For how many seconds nothing is known to have happened.
     func idleTime(now: TimeInterval) -> TimeInterval {
-        now - max(way.lastActivity, way.connectedAt ?? startedAt)
+        now - max(progress.lastActivity, progress.connectedAt ?? startedAt)
     }
 
     /// Whether a part of the request's body has not left.
     var isSendingBody: Bool {
-        guard let length = request.bodyLength, way.requestSentAt == nil else { return false }
+        guard let length = request.bodyLength, progress.requestSentAt == nil else { return false }
         return pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T)) < length
     }
 
@@ -323,12 +323,12 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func timeout(now: TimeInterval) -> TimeoutCheck {
-        if way.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
+        if progress.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
             // When, not that: this may be the first look for as long as the timeout is.
             let ready = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T))
-            way.connectedAt = min(now, startedAt + TimeInterval(ready) / 1e6)
+            progress.connectedAt = min(now, startedAt + TimeInterval(ready) / 1e6)
         }
-        guard let connectedAt = way.connectedAt else {
+        guard let connectedAt = progress.connectedAt else {
             let limit = startedAt + request.connectTimeout
             guard now < limit else {
                 return .struck(
@@ -339,19 +339,19 @@ final class CurlTransfer: @unchecked Sendable {
         guard patience < .infinity else { return .notBefore(now + request.idleTimeout) }
         if let length = request.bodyLength {
             let uploaded = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T))
-            if way.uploadCount.moves(to: uploaded, of: length) { way.lastActivity = now }
+            if progress.uploadCount.moves(to: uploaded, of: length) { progress.lastActivity = now }
         }
-        var latest = max(way.lastActivity, connectedAt)
+        var latest = max(progress.lastActivity, connectedAt)
         if now >= latest + request.idleTimeout {
             if !sharesConnection {
-                way.lastActivity = max(way.lastActivity, pulse_loop_last_activity(poller, easy))
+                progress.lastActivity = max(progress.lastActivity, pulse_loop_last_activity(poller, easy))
             }
-            latest = max(way.lastActivity, latest)
+            latest = max(progress.lastActivity, latest)
         }
         guard now >= latest + request.idleTimeout else {
             return .notBefore(min(latest + request.idleTimeout, now + lookPeriod))
         }
-        let phase: PulseError.Phase = reception.hasBegun ? .responseStarted : .maybeSent
+        let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : .maybeSent
         return .struck(TransportFailure(code: .timedOut, phase: phase))
     }
 }

@@ -21,7 +21,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     }
 
     private let library: CurlLibrary?
-    private let haste: CurlHaste
+    private let spin: CurlSpinPolicy
     private let slots: HostSlots
     private let connections: Int
     private let unixSocketPath: String?
@@ -46,14 +46,14 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     /// - Parameter few: for tests: up to how many requests in the clear are each sent by their own task.
     init(
         _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
-        haste: CurlHaste = CurlHaste(), leavesAllToCurl: Bool = false,
-        few: Int = PlainConnections.few
+        spin: CurlSpinPolicy = CurlSpinPolicy(), leavesAllToCurl: Bool = false,
+        few: Int = HTTP1ConnectionPool.few
     ) {
         self.few = few
         self.leavesAllToCurl =
             leavesAllToCurl || unixSocketPath != nil || library?.handsConnectionsOver != true || !pulse_deflate_load()
         self.library = library
-        self.haste = haste
+        self.spin = spin
         self.unixSocketPath = unixSocketPath
         slots = HostSlots(limit: maximumConnectionsPerHost)
         connections = max(256, maximumConnectionsPerHost)
@@ -71,7 +71,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
         let slot = try await slots.slot(origin, for: request)
         let (loop, id) = try place(library)
         if !leavesAllToCurl,
-            let exchange = try PlainExchange(request, url, origin, loop, startedAt: start)
+            let exchange = try HTTP1Exchange(request, url, origin, loop, startedAt: start)
         {
             defer { withExtendedLifetime(slot) {} }
             var response = try await exchange.run(id: id)
@@ -104,7 +104,7 @@ public final class CurlTransport: Transport, EndsWithItsCall {
     private func place(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
-            let loop = try state.loop ?? CurlLoop(library, connections: connections, few: few, haste: haste)
+            let loop = try state.loop ?? CurlLoop(library, connections: connections, few: few, spin: spin)
             state.loop = loop
             state.nextID += 1
             return (loop, state.nextID)

@@ -132,7 +132,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         case .flush: flush(dataTask)
         case .finish: finish(dataTask)
         case .fail(let error): end(dataTask, with: .failure(error))
-        case .goOn, nil: break
+        case .proceed, nil: break
         }
     }
 
@@ -243,7 +243,7 @@ extension SessionDelegate {
             if !exchange.isSuspended { URLSessionTransport.suspend(task) }
             return
         }
-        if exchange.isSuspended { URLSessionTransport.goOn(with: task) }
+        if exchange.isSuspended { URLSessionTransport.resume(task) }
         guard let end = exchange.end else { return }
         _ = state.withLock { $0.exchanges.removeValue(forKey: id) }
         exchange.upload?.end()

@@ -59,7 +59,7 @@ struct SessionExchange: Sendable {
 
     /// What to do about bytes that have come.
     enum Step {
-        case goOn
+        case proceed
         /// Move them into the pipe, as far as it takes them.
         case flush
         /// As much of an error's body as is wanted is there.
@@ -75,10 +75,10 @@ struct SessionExchange: Sendable {
         case .memory(let limit):
             // In place, since a copy for each piece would cost the square of the length.
             data.append(bytes)
-            return data.count > limit ? .fail(.responseTooLarge(limit: limit)) : .goOn
+            return data.count > limit ? .fail(.responseTooLarge(limit: limit)) : .proceed
         case .pipe, .download:
             data.append(bytes.prefix(Self.errorBodyLimit - data.count + 1))
-            guard data.count > Self.errorBodyLimit else { return .goOn }
+            guard data.count > Self.errorBodyLimit else { return .proceed }
             data.removeLast()
             isTruncated = true
             return .finish

@@ -20,7 +20,7 @@ extension URLSessionTransport {
     /// process.
     static let holdsServersBack = false
     static func suspend(_ task: URLSessionTask) {}
-    static func goOn(with task: URLSessionTask) {}
+    static func resume(_ task: URLSessionTask) {}
 
     /// Foundation cuts fractions off: 0.9 would be 0, which strikes at once. A value that is no number of milliseconds
     /// would end the process.
@@ -88,7 +88,7 @@ extension URLSessionTransport {
     static let withholdsChallenges = false
     static let holdsServersBack = true
     static func suspend(_ task: URLSessionTask) { task.suspend() }
-    static func goOn(with task: URLSessionTask) { task.resume() }
+    static func resume(_ task: URLSessionTask) { task.resume() }
 
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { seconds }
 }

@@ -9,9 +9,9 @@ final class DiskBody: CachedBodySource {
     let file: DiskFile
     let count: Int
     private let checksum: UInt64
-    private let lanes: WorkLanes
+    private let lanes: BlockingThreadPool
 
-    init(_ file: DiskFile, count: Int, checksum: UInt64, lanes: WorkLanes) {
+    init(_ file: DiskFile, count: Int, checksum: UInt64, lanes: BlockingThreadPool) {
         self.file = file
         self.count = count
         self.checksum = checksum

@@ -5,24 +5,24 @@ import PulseCore
 /// One look at every file of a cache's folder: free threads share it, and none waits for another.
 final class DiskScan: Sendable {
     /// The threads of the look, besides those for the files of calls.
-    private static let lanes = WorkLanes(count: laneCount)
+    private static let lanes = BlockingThreadPool(count: laneCount)
     private static let laneCount = 2
 
     private struct State {
         var next = 0
         var done = 0
-        var found: [[DiskLedger.Found]] = []
+        var found: [[DiskCacheIndex.Found]] = []
         var failure: (any Error)?
     }
 
     private let folder: DiskFolder
     private let shards: [(partition: DiskName.Half, shard: String)]
     private let state = Locked(State())
-    private let end: @Sendable (Result<[DiskLedger.Found], any Error>) -> Void
+    private let end: @Sendable (Result<[DiskCacheIndex.Found], any Error>) -> Void
 
     private init(
         _ folder: DiskFolder, _ shards: [(partition: DiskName.Half, shard: String)],
-        _ end: @escaping @Sendable (Result<[DiskLedger.Found], any Error>) -> Void
+        _ end: @escaping @Sendable (Result<[DiskCacheIndex.Found], any Error>) -> Void
     ) {
         self.folder = folder
         self.shards = shards
@@ -32,7 +32,7 @@ final class DiskScan: Sendable {
     /// Removes what killed processes have left and empty folders, and hands over all files, the least recently used
     /// first, on a thread of its own. Fails if the folder cannot be read.
     static func begin(
-        _ folder: DiskFolder, end: @escaping @Sendable (Result<[DiskLedger.Found], any Error>) -> Void
+        _ folder: DiskFolder, end: @escaping @Sendable (Result<[DiskCacheIndex.Found], any Error>) -> Void
     ) {
         lanes.begin {
             let scan: DiskScan
@@ -52,13 +52,13 @@ final class DiskScan: Sendable {
 
     private func work() {
         while let index = take() {
-            var found: [DiskLedger.Found] = []
+            var found: [DiskCacheIndex.Found] = []
             var failure: (any Error)?
             let (partition, shard) = shards[index]
             do {
                 try folder.forEachFile(of: partition, inShard: shard) { name, slot, file, directory in
                     guard let status = file.status(in: directory) else { return }
-                    found.append(DiskLedger.Found(name: name, slot: slot, size: status.size, used: status.used))
+                    found.append(DiskCacheIndex.Found(name: name, slot: slot, size: status.size, used: status.used))
                 }
                 if found.isEmpty { folder.removeEmptyFolder(shard, of: partition) }
             } catch let refusal as DiskFailure where refusal.isRefusal {
@@ -66,7 +66,7 @@ final class DiskScan: Sendable {
             } catch let error {
                 failure = error
             }
-            let all = state.withLock { [found, failure] state -> Result<[[DiskLedger.Found]], any Error>? in
+            let all = state.withLock { [found, failure] state -> Result<[[DiskCacheIndex.Found]], any Error>? in
                 state.done += 1
                 state.found.append(found)
                 state.failure = state.failure ?? failure
@@ -86,8 +86,8 @@ final class DiskScan: Sendable {
         }
     }
 
-    private static func inOrder(_ found: [[DiskLedger.Found]]) -> [DiskLedger.Found] {
-        var all: [DiskLedger.Found] = []
+    private static func inOrder(_ found: [[DiskCacheIndex.Found]]) -> [DiskCacheIndex.Found] {
+        var all: [DiskCacheIndex.Found] = []
         all.reserveCapacity(found.reduce(0) { $0 + $1.count })
         for some in found { all += some }
         all.sort { $0.used < $1.used }

@@ -27,7 +27,7 @@ extension TransportConformance.Case {
             try await stage.requests(atLeast: 1)
             task.cancel()
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
-            try await stage.departures(atLeast: 1)
+            try await stage.requestsSent(atLeast: 1)
         },
         .semantics("a cancel on a connection that was used before ends the wait and the wire") { request in
             request.path == "/warm" ? .text("warm") : .raw([.stall])
@@ -38,7 +38,7 @@ extension TransportConformance.Case {
             try await stage.requests(atLeast: 2)
             task.cancel()
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
-            try await stage.departures(atLeast: 1)
+            try await stage.requestsSent(atLeast: 1)
         },
         .semantics("a cancel within the body ends the wait and the wire") { _ in
             .data(.everyByte).fault(.stall, at: .body(100))
@@ -48,7 +48,7 @@ extension TransportConformance.Case {
             try await stage.requests(atLeast: 1)
             task.cancel()
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
-            try await stage.departures(atLeast: 1)
+            try await stage.requestsSent(atLeast: 1)
         },
         .semantics("a cancel ends that one request and no other") { request in
             request.path == "/stalls" ? .raw([.stall]) : .text(request.path, headers: ["X-A": "b"])
@@ -64,7 +64,7 @@ extension TransportConformance.Case {
             for task in tasks {
                 try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: stalled))
             }
-            try await stage.departures(atLeast: 5)
+            try await stage.requestsSent(atLeast: 5)
         },
     ]
 }

@@ -31,7 +31,7 @@ extension TransportConformance.Case {
             for task in tasks {
                 _ = try await stage.failure(of: task, for: request)
             }
-            try await stage.departures(atLeast: 20)
+            try await stage.requestsSent(atLeast: 20)
         },
         .semantics("after a shutdown nothing is sent any more") { _ in
             .text("answer")

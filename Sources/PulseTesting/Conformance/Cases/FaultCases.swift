@@ -106,7 +106,7 @@ extension TransportConformance.Case {
             for seconds in [0.3, 2, 8] as [TimeInterval] where stage.requests.isEmpty {
                 try await stage.expect(.kind(.timeout), of: stage.request(.post, idleTimeout: seconds))
             }
-            try await stage.departures(atLeast: 1)
+            try await stage.requestsSent(atLeast: 1)
         },
         .wire("a server that takes a body and never answers is a timeout in time") { _ in
             .raw([.stall])

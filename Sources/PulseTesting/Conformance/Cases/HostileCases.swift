@@ -51,7 +51,7 @@ extension TransportConformance.Case {
                 count += chunk.count
                 if count > 1000 { break }
             }
-            try await stage.departures(atLeast: 1)
+            try await stage.requestsSent(atLeast: 1)
         },
         .wire("a stream that is cut ends with an error, after what had come") { _ in
             .data(.everyByte).truncated(after: 100)
@@ -193,7 +193,7 @@ extension TransportConformance.Case {
             let error = try await stage.failure(of: failing)
             if error.kind == .unsupported { return }
             try Check.that(error.isBroken, "the error is \(error), not the stream's")
-            try await stage.departures(atLeast: 1)
+            try await stage.requestsSent(atLeast: 1)
 
             let (reached, reach) = AsyncStream<Void>.makeStream()
             let body = BodyStream.of(parts, length: nil) {
@@ -205,7 +205,7 @@ extension TransportConformance.Case {
             for await _ in reached {}
             task.cancel()
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
-            try await stage.departures(atLeast: 2)
+            try await stage.requestsSent(atLeast: 2)
             try Check.equal(stage.requests.count, 0, "the number of requests that came whole")
         },
     ]

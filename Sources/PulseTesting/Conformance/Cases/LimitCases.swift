@@ -63,7 +63,7 @@ extension TransportConformance.Case {
                 .stall, at: .body(1 << 20))
         } play: { stage in
             try await stage.expectTooLarge(limit: 1000)
-            try await stage.departures(atLeast: 1)
+            try await stage.requestsSent(atLeast: 1)
         },
     ]
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// The body of a buffered answer as far as it has come, without its content codings and no longer than allowed.
+struct BufferedBody {
+    /// How many bytes more than the limit may come over the wire: a coded body may be larger than what it decodes to,
+    /// and padding or empty blocks without end decode to nothing.
+    private static let codingOverhead: Int64 = 64 << 10
+    /// How many bytes pass between two looks at the limit, counted from the body's start, where a failure takes along
+    /// what was decoded before it: so it is one of both errors however the bytes are split.
+    private static let stride: Int64 = 64
+
+    private let limit: Int
+    private let wireLimit: Int64
+    /// Whether a body beyond the limit is cut there, and counts.
+    private let cuts: Bool
+    private var decoder: ContentDecoder?
+    private var losesOutput = false
+    /// How long the body will be, as far as the head says so and is believed.
+    private var expectedCount = 0
+    private var isBeyondLimit = false
+    private(set) var data = Data()
+    /// The bytes on the wire.
+    private(set) var receivedCount: Int64 = 0
+    private var takenCount = 0
+
+    init(limit: Int, cuts: Bool = false) {
+        self.limit = limit
+        wireLimit = Int64(limit) > .max - Self.codingOverhead ? .max : Int64(limit) + Self.codingOverhead
+        self.cuts = cuts
+    }
+
+    var decodedCount: Int64 { Int64(data.count + takenCount) }
+
+    /// Takes the body out, at its end.
+    mutating func takeData() -> Data {
+        defer { (data, takenCount) = (Data(), data.count) }
+        return data
+    }
+
+    /// Whether the body was cut at the limit, which ``take(_:)`` has thrown an error for.
+    var isTruncated: Bool { cuts && isBeyondLimit }
+
+    /// - Parameter codings: in the order in which they are undone.
+    /// - Parameter length: of the body on the wire, if it is known.
+    mutating func begin(codings: [ContentCoding], length: Int64?) throws {
+        if !codings.isEmpty {
+            let decoder = ContentDecoder(codings)
+            losesOutput = decoder.losesOutputWithFailures
+            self.decoder = decoder
+        } else if let length {
+            guard cuts || length <= limit else { throw PulseError.responseTooLarge(limit: limit) }
+            // What a server claims is not believed beyond that.
+            expectedCount = min(Int(clamping: length), limit, 1 << 20)
+        }
+    }
+
+    /// Takes bytes as they come. Throws ``PulseError/responseTooLarge(limit:)``, and ``TransportFailure`` for bytes
+    /// that are not coded as the head says.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) throws {
+        guard !bytes.isEmpty else { return }
+        guard let decoder else {
+            receivedCount += Int64(bytes.count)
+            append(bytes)
+            return try checkLimit()
+        }
+        var rest = bytes
+        while !rest.isEmpty {
+            var count = min(Int64(rest.count), wireLimit - receivedCount)
+            if losesOutput { count = min(count, Self.stride - receivedCount % Self.stride) }
+            guard count > 0 else {
+                isBeyondLimit = true
+                return try checkLimit()
+            }
+            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(count)))
+            receivedCount += count
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Int(count)))
+            try decode(piece, decoder)
+        }
+    }
+
+    /// Throws as ``take(_:)`` does, if the codings are not at their end.
+    mutating func finish() throws {
+        try checkLimit()
+        try decoder?.finish()
+    }
+
+    private mutating func decode(_ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder) throws {
+        var offset = 0
+        while true {
+            let decoded = try decoder.decode(bytes, from: &offset)
+            if decoded.isEmpty { break }
+            append(decoded)
+            if !losesOutput { try checkLimit() }
+        }
+        if receivedCount % Self.stride == 0 { try checkLimit() }
+    }
+
+    private func checkLimit() throws {
+        if isBeyondLimit { throw PulseError.responseTooLarge(limit: limit) }
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard !isBeyondLimit else { return }
+        isBeyondLimit = bytes.count > limit - data.count
+        guard !isBeyondLimit || cuts else { return }
+        if data.isEmpty {
+            // As most come: in one piece, which needs no room of its own before.
+            if bytes.count == expectedCount {
+                data = Data(bytes)
+                return
+            }
+            data.reserveCapacity(expectedCount)
+        }
+        data.append(contentsOf: bytes.prefix(limit - data.count))
+    }
+}
+#endif

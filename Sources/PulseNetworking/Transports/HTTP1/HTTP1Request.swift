@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// A request in the form in which it goes over a connection in the clear (RFC 9112, section 3).
+struct HTTP1Request {
+    /// The head, and the body behind it.
+    let bytes: [UInt8]
+    let isHead: Bool
+    /// With its port, unless this is the default.
+    private let host: String
+
+    /// A URL of the same server, to connect to.
+    var server: String { "http://" + host + "/" }
+
+    /// Nil for a request that is libcurl's: through TLS or a proxy, with more in it than a method, a target, fields and
+    /// a small body, or with an answer that does not go into memory. Throws ``PulseError`` for what cannot be sent.
+    init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, hasNoProxyAround: Bool) throws {
+        guard origin.scheme == "http", case .buffered = request.delivery, request.goesDirectly(hasNoProxyAround),
+            let body = request.smallBody
+        else { return nil }
+        let method = request.urlRequest.httpMethod ?? "GET"
+        guard method.isHTTPToken, method != "CONNECT" else { return nil }
+        var text = url.absoluteString
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(1024 + body.count)
+        bytes += method
+        bytes += " "
+        guard let host = text.withUTF8({ Self.add($0, to: &bytes) }) else { return nil }
+        bytes += " HTTP/1.1\r\n"
+        let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
+        guard try Self.add(fields, host: host, to: &bytes) else { return nil }
+        if case .bytes = request.body {
+            bytes += "Content-Length: \(body.count)\r\n"
+        } else if method == "POST" || method == "PUT" || method == "PATCH" {
+            // A length of 0 must be told (RFC 9110, section 8.6).
+            bytes += "Content-Length: 0\r\n"
+        }
+        bytes += "\r\n"
+        // A field counts at most seven times its bytes.
+        if bytes.count > TransportRequest.maximumHeadSize / 8 { try request.checkHeadSize() }
+        if !body.isEmpty { bytes += body }
+        self.bytes = bytes
+        self.host = host
+        isHead = method == "HEAD"
+    }
+
+    /// Adds the target of a URL; gives the host, with its port unless this is the default. Nil for a URL with more than
+    /// plain text in its authority: user information, escapes, zones, names in other scripts.
+    private static func add(_ url: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> String? {
+        let start = "http://".utf8.count
+        // Not `ws`, which has the same origin.
+        guard url.count > start, url[4] == UInt8(ascii: ":") else { return nil }
+        let end =
+            url[start...].firstIndex { byte in
+                byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+            } ?? url.count
+        var host = url[start..<end]
+        guard host.allSatisfy(ASCIISet.plainAuthority.contains) else { return nil }
+        if host.last == UInt8(ascii: ":") { host = host.dropLast() }
+        // The default is left out, as everybody does.
+        if host.count > 3, host.suffix(3).elementsEqual(":80".utf8) { host = host.dropLast(3) }
+        if end == url.count || url[end] != UInt8(ascii: "/") { bytes += "/" }
+        let target = url[end...].prefix { $0 != UInt8(ascii: "#") }
+        guard target.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        bytes += target
+        return String(decoding: host, as: UTF8.self)
+    }
+
+    /// False for a field that is libcurl's business.
+    private static func add(_ fields: [String: String], host: String, to bytes: inout [UInt8]) throws -> Bool {
+        // The first of all (RFC 9110, section 7.2), unless the caller's.
+        if !fields.keys.contains(where: { $0.utf8.count == 4 && $0.equalsIgnoringASCIICase("Host") }) {
+            bytes += "Host: "
+            bytes += host
+            bytes += "\r\n"
+        }
+        var (hasAcceptEncoding, hasRange) = (false, false)
+        for (name, value) in fields {
+            switch name.utf8.count {
+            // The framing is done here: a length that differs from the body would let a server read a second request in
+            // it.
+            case 14 where name.equalsIgnoringASCIICase("Content-Length"): continue
+            case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): continue
+            case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
+                // Empty, it would ask for any coding.
+                if value.isEmpty { continue }
+                hasAcceptEncoding = true
+            case 5 where name.equalsIgnoringASCIICase("Range"): hasRange = true
+            case 2 where name.equalsIgnoringASCIICase("TE"): return false
+            case 6 where name.equalsIgnoringASCIICase("Expect"): return false
+            case 6 where name.equalsIgnoringASCIICase("Cookie"):
+                guard let octets = OctetText.bytes(value) else { break }
+                try HTTPHeaders.validate(name: name, value: value)
+                bytes += name
+                bytes += ": "
+                bytes += octets
+                bytes += "\r\n"
+                continue
+            case 7 where name.equalsIgnoringASCIICase("Upgrade"): return false
+            case 7 where name.equalsIgnoringASCIICase("Trailer"): return false
+            case 10 where name.equalsIgnoringASCIICase("Connection"): return false
+            default: break
+            }
+            try HTTPHeaders.validate(name: name, value: value)
+            bytes += name
+            bytes += ": "
+            bytes += value
+            bytes += "\r\n"
+        }
+        if !hasAcceptEncoding {
+            bytes += "Accept-Encoding: "
+            bytes += ContentCoding.acceptEncoding(isSecure: false, hasRange: hasRange)
+            bytes += "\r\n"
+        }
+        return true
+    }
+}
+
+extension ASCIISet {
+    fileprivate static let plainAuthority = ASCIISet.alphanumerics.union(ASCIISet(".-_:[]"))
+}
+
+extension [UInt8] {
+    fileprivate static func += (bytes: inout Self, text: String) {
+        var text = text
+        text.withUTF8 { bytes.append(contentsOf: $0) }
+    }
+}
+
+extension TransportRequest {
+    fileprivate func goesDirectly(_ hasNoProxyAround: Bool) -> Bool {
+        switch proxy.route {
+        case .environment: hasNoProxyAround && proxy == .environment
+        case .direct: proxy == .direct
+        case .proxy: false
+        }
+    }
+
+    /// The bytes of a body that leave with the head; nil for another body. Larger ones are libcurl's.
+    fileprivate var smallBody: Data? {
+        switch body {
+        case .none: Data()
+        case .bytes(let data): data.count <= 64 << 10 && progress == nil ? data : nil
+        case .file, .stream: nil
+        }
+    }
+}
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// A stored answer on its way to a caller.
+struct CacheHit: Sendable {
+    /// Bytes of an error's body in a stream, as transports cut it.
+    private static let errorBodyLimit = 64 << 10
+
+    private let stored: CachedResponse
+    private let origin: PulseResponse.Origin
+    private let age: Int?
+
+    /// - Parameter age: in seconds; nil for an answer that the server has just confirmed, which has none (RFC 9111,
+    ///   section 5.1).
+    init(_ stored: CachedResponse, _ origin: PulseResponse.Origin, age: Int?) {
+        self.stored = stored
+        self.origin = origin
+        self.age = age
+    }
+
+    /// The answer in the form that the call wants, with the call's own request; nil if the body is damaged. Throws
+    /// ``PulseError/responseTooLarge(limit:)`` as a transport would.
+    func response(to exchange: CacheLookup) async throws -> PulseResponse? {
+        guard let form = exchange.rules.form(of: stored.head, bodyLength: stored.body.count) else { return nil }
+        var headers = stored.head.headers
+        if let age { headers["Age"] = String(age) }
+        var (status, body) = (stored.head.statusCode, stored.body)
+        switch form {
+        case .whole: break
+        case .part(let part):
+            status = 206
+            headers.describe(part)
+            guard let place = stored.head.parts.map({ $0.place(of: part.range) }) ?? part.range else { return nil }
+            body = body.slice(place)
+        case .unsatisfiable(let length):
+            (status, headers) = (416, ["Content-Range": "bytes */\(length)"])
+            body = CachedBody(Data())
+        case .notModified:
+            status = 304
+            headers.remove("Content-Length")
+            body = CachedBody(Data())
+        }
+        var response = PulseResponse(statusCode: status, headers: headers, request: exchange.request, origin: origin)
+        guard exchange.rules.method != .head else { return response }
+        if case .buffered(let limit) = exchange.context.delivery, body.count > limit {
+            throw PulseError.responseTooLarge(limit: limit)
+        }
+        if let data = body.inMemory, !exchange.isStreamed {
+            response.data = data
+            return response
+        }
+        do {
+            try await fill(&response, with: body, isStreamed: exchange.isStreamed)
+        } catch {
+            return nil
+        }
+        return response
+    }
+
+    private func fill(_ response: inout PulseResponse, with body: CachedBody, isStreamed: Bool) async throws {
+        guard isStreamed else {
+            response.data = try await body.data()
+            return
+        }
+        if (200..<300).contains(response.statusCode) {
+            response.bytes = try await body.stream()
+            return
+        }
+        let data = try await body.data()
+        response.data = Data(data.prefix(Self.errorBodyLimit))
+        response.isTruncated = data.count > Self.errorBodyLimit
+    }
+}
+
+extension HTTPHeaders {
+    /// Makes the fields of a whole response those of a part of it.
+    fileprivate mutating func describe(_ part: ContentRange) {
+        // They tell of the bytes of the message that was stored (RFC 9530, RFC 1864).
+        for name in ["Content-Digest", "Content-MD5"] { remove(name) }
+        self["Content-Range"] = part.text
+        self["Content-Length"] = String(part.range.count)
+    }
+}

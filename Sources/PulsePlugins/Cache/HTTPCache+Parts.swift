@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+extension HTTPCache {
+    // MARK: Storing a part
+
+    /// Stores a part, joined with the stored bytes of the same version.
+    func keepPart(_ part: CachedResponse, for exchange: CacheLookup) async {
+        await parts.lock(exchange.key)
+        defer { parts.unlock(exchange.key) }
+        let stored = await storage.responses(for: exchange.key)
+        switch placement(of: part.head, among: stored) {
+        case .nowhere: return
+        case .alone: _ = await keep(part, for: exchange)
+        case .joined(let index, let head): await join(part, to: stored[index], under: head, for: exchange)
+        case .confirms(let index, let head):
+            _ = await keep(CachedResponse(head: head, body: stored[index].body), for: exchange)
+        }
+    }
+
+    /// The same for a part that was written as it came. Nothing is joined while bytes arrive: a slow server would hold
+    /// up all others.
+    func commitPart(_ head: CachedHead, by writer: any CacheWriter, for exchange: CacheLookup) async {
+        await parts.lock(exchange.key)
+        defer { parts.unlock(exchange.key) }
+        let stored = await storage.responses(for: exchange.key)
+        let placement = placement(of: head, among: stored)
+        switch placement {
+        case .nowhere: return
+        case .confirms(let index, let head):
+            _ = await keep(CachedResponse(head: head, body: stored[index].body), for: exchange)
+        case .alone, .joined:
+            guard await commit(head, for: exchange, { try await writer.commit(head) }) == .kept,
+                case .joined(let index, let joined) = placement,
+                let part = await storage.responses(for: exchange.key).first(where: { $0.head == head })
+            else { return }
+            await join(part, to: stored[index], under: joined, for: exchange)
+        }
+    }
+
+    private func placement(of part: CachedHead, among stored: [CachedResponse]) -> PartPlacement {
+        policy.placement(of: part, among: stored.map { ($0.head, $0.body.count) })
+    }
+
+    private func join(
+        _ part: CachedResponse, to stored: CachedResponse, under head: CachedHead, for exchange: CacheLookup
+    ) async {
+        guard let known = stored.head.parts, let range = part.head.parts?.ranges.first,
+            let old = try? await stored.body.data(), let new = try? await part.body.data()
+        else {
+            // What is stored is damaged.
+            _ = await keep(part, for: exchange)
+            return
+        }
+        let body = old.replacing(known.count(below: range.lowerBound)..<known.count(below: range.upperBound), by: new)
+        // Together they may be too large: then the new one is what is kept.
+        if await !keep(CachedResponse(head: head, body: CachedBody(body)), for: exchange) {
+            _ = await keep(part, for: exchange)
+        }
+    }
+
+    // MARK: Completing
+
+    /// Puts the stored parts and the rest together. Nil if the stored bytes cannot be read.
+    func complete(
+        _ stored: CachedResponse, _ rest: CacheRest, under head: CachedHead, keeps: Bool, for exchange: CacheLookup,
+        by response: PulseResponse
+    ) async -> CacheOutcome? {
+        guard let gap = stored.head.parts?.gap(of: rest), let old = try? await stored.body.data() else { return nil }
+        var whole = CachedResponse(head: head, body: CachedBody(old.replacing(gap, by: response.data)))
+        whole.head.tags.formUnion(exchange.tags)
+        guard keeps, isFit(response, for: exchange) else {
+            await remove(.key(exchange.key), in: exchange.context)
+            return .confirmed(whole, isKept: false)
+        }
+        return .confirmed(whole, isKept: await keep(whole, for: exchange))
+    }
+
+    /// The same for a rest that arrives as a stream: what comes before and behind it is read from the store.
+    func stream(
+        _ response: PulseResponse, completing stored: CachedResponse, _ rest: CacheRest, under head: CachedHead,
+        keeps: Bool, for exchange: CacheLookup
+    ) async -> CacheOutcome? {
+        guard let bytes = response.bytes, let known = stored.head.parts, let gap = known.gap(of: rest),
+            let length = head.contentLength,
+            let before = try? await stored.body.slice(0..<gap.lowerBound).stream(),
+            let after = try? await stored.body.slice(gap.upperBound..<known.count).stream()
+        else {
+            response.bytes?.cancel()
+            return nil
+        }
+        let count = (rest.end ?? length) - rest.start
+        var head = head
+        head.tags.formUnion(exchange.tags)
+        var whole = response
+        (whole.statusCode, whole.headers, whole.origin) = (head.statusCode, head.headers, .revalidated)
+        let source = ByteStream.joined([before, bytes.expecting(count), after])
+        guard keeps, isFit(response, for: exchange) else {
+            await remove(.key(exchange.key), in: exchange.context)
+            whole.bytes = source
+            return .completed(whole)
+        }
+        whole.bytes = await CacheTee(source, into: self, under: head, for: exchange).stream()
+        return .completed(whole)
+    }
+}
+
+extension CachedParts {
+    /// The bytes of the body that the rest replaces; empty where it only fills a gap.
+    fileprivate func gap(of rest: CacheRest) -> Range<Int>? {
+        count(below: rest.start)..<(rest.end.map { count(below: $0) } ?? count)
+    }
+}
+
+extension Data {
+    fileprivate func replacing(_ range: Range<Int>, by bytes: Data) -> Data {
+        var data = Data(capacity: count - range.count + bytes.count)
+        data += prefix(range.lowerBound)
+        data += bytes
+        data += dropFirst(range.upperBound)
+        return data
+    }
+}
+
+extension ByteStream {
+    /// The same bytes. Fails if there are more or fewer: what follows would stand in the wrong place.
+    func expecting(_ count: Int) -> ByteStream {
+        let source = makeAsyncIterator()
+        let received = Locked(0)
+        return ByteStream(
+            next: {
+                var iterator = source
+                let chunk = try await iterator.next()
+                let total = received.withLock { received in
+                    received += chunk?.count ?? 0
+                    return received
+                }
+                guard total <= count, chunk != nil || total == count else {
+                    throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
+                }
+                return chunk
+            }, cancel: { self.cancel() })
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import TestSupport
+import Testing
+
+/// The semaphore on real threads against a plain model: a sorted list.
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
+struct KeyedSemaphoreStressTests {
+    private struct Place: Comparable {
+        let number: Int
+        let priority: RequestPriority
+
+        static func < (left: Place, right: Place) -> Bool {
+            left.priority == right.priority ? left.number < right.number : left.priority > right.priority
+        }
+    }
+
+    /// Cancellations race with permits that are given back: who is left goes in order, and nobody is forgotten.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func whoIsLeftInLineGoesInOrder(seed: UInt64) async throws {
+        let random = SeededRandomness(seed: seed)
+        let permits = KeyedSemaphore<String>(limit: 1)
+        let served = Locked<[Place]>([])
+        try await permits.acquire("a")
+        var calls: [(place: Place, task: Task<Void, any Error>)] = []
+        for number in 0..<150 {
+            let place = Place(number: number, priority: [.low, .normal, .high][Int(random.next() % 3)])
+            calls.append(
+                (
+                    place,
+                    Task {
+                        try await permits.acquire("a", priority: place.priority)
+                        // Nobody else is in here: it is the one permit that puts these in order.
+                        served.withLock { $0.append(place) }
+                        await Task.yield()
+                        permits.release("a")
+                    }
+                ))
+            while permits.waiterCount("a") <= number { await Task.yield() }
+        }
+        let chosen = calls.filter { _ in random.next() % 3 == 0 }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { permits.release("a") }
+            for (_, task) in chosen { group.addTask { task.cancel() } }
+        }
+        var failures = 0
+        for (_, task) in calls {
+            guard case .failure(let error) = await task.result else { continue }
+            #expect(error is CancellationError)
+            failures += 1
+        }
+        let order = served.withLock { $0 }
+        #expect(order == order.sorted())
+        #expect(order.count + failures == calls.count)
+        let stayed = Set(calls.map(\.place.number)).subtracting(chosen.map(\.place.number))
+        #expect(stayed.isSubset(of: order.map(\.number)))
+        #expect(permits.keyCount == 0)
+    }
+}

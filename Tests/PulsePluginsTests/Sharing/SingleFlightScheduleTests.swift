@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulsePlugins
+
+/// Seeded random schedules of arrivals, cancels, closings and late results against a plain model; `PULSE_STEPS` sets their
+/// length.
+@Suite(.tags(.schedule), .timeLimit(.minutes(5)))
+struct SingleFlightScheduleTests {
+    private typealias Runs = SingleFlight<Int, Never>
+
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    /// A run that has not ended, as the model sees it.
+    private struct Run {
+        let key: Int
+        let work: Int
+        let isBehind: Bool
+        var isOpen = true
+        /// By their numbers, what each has brought.
+        var seats: [Int: Int] = [:]
+    }
+
+    private struct Seat: Sendable {
+        let ticket: Runs.Ticket
+        let work: Int
+        let brought: Int
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    @HeavyWork func agreesWithAPlainModel(seed: UInt64) {
+        let random = SeededRandomness(seed: seed)
+        var machine = Runs.StateMachine<Int, Seat>()
+        var model: [Int: Run] = [:]
+        var tickets: [Runs.Ticket] = []
+        var hasBeenClosed = 0
+        for step in 0..<Self.steps {
+            func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+            let label: Comment = "seed \(seed), step \(step)"
+            let key = pick(5)
+            let open = model.first { $0.value.key == key && $0.value.isOpen }
+            switch pick(20) {
+            case 0..<8:
+                let seat = machine.join(key) {
+                    step
+                } seat: {
+                    Seat(ticket: $0, work: $1, brought: step)
+                }
+                guard let (ticket, work) = seat.map({ ($0.ticket, $0.work) }) else {
+                    Issue.record(label)
+                    return
+                }
+                #expect(ticket.isFirst == (open == nil), label)
+                #expect(ticket.run == open?.key || ticket.isFirst && model[ticket.run] == nil, label)
+                // What the first brought is everybody's.
+                #expect(work == open?.value.work ?? step, label)
+                #expect(!tickets.contains { $0.number == ticket.number }, label)
+                model[ticket.run, default: Run(key: key, work: step, isBehind: false)].seats[ticket.number] = step
+                tickets.append(ticket)
+            case 8..<10:
+                // The keys below will do for those above.
+                let number = machine.beginBehind(key, step) { $0 + 2 == key }
+                let willDo = model.values.contains { $0.isOpen && $0.key + 2 == key }
+                #expect((number == nil) == (open != nil || willDo), label)
+                if let number {
+                    #expect(model[number] == nil, label)
+                    model[number] = Run(key: key, work: step, isBehind: true)
+                }
+            case 10..<16 where !tickets.isEmpty:
+                let ticket = tickets.remove(at: pick(tickets.count))
+                let run = model[ticket.run]
+                let isLast = run?.seats.count == 1 && run?.seats[ticket.number] != nil && run?.isBehind == false
+                // One whose run has ended leaves nothing.
+                #expect(machine.leave(ticket, run?.key ?? key) == (isLast ? run?.work : nil), label)
+                model[ticket.run]?.seats[ticket.number] = nil
+                if isLast { model[ticket.run]?.isOpen = false }
+                #expect(machine.leave(ticket, run?.key ?? key) == nil, label)
+            case 16..<18 where !model.isEmpty:
+                let number = model.keys.sorted()[pick(model.count)]
+                guard let run = model.removeValue(forKey: number) else { continue }
+                var seats: [Int] = []
+                machine.finish(number, run.key).forEach { seats.append($0.brought) }
+                #expect(seats.sorted() == run.seats.values.sorted(), label)
+                #expect(machine.finish(number, run.key).isEmpty, label)
+            case 18:
+                machine.close { $0 == key }
+                if let open { model[open.key]?.isOpen = false }
+                hasBeenClosed += open == nil ? 0 : 1
+            case 19 where pick(20) == 0:
+                let unattended = model.filter(\.value.seats.isEmpty)
+                #expect(machine.closeUnattended().sorted() == unattended.values.map(\.work).sorted(), label)
+                for number in unattended.keys { model[number]?.isOpen = false }
+            default: break
+            }
+            #expect(machine.runCount == model.count, label)
+            #expect(machine.seatCount == model.values.reduce(0) { $0 + $1.seats.count }, label)
+            #expect(machine.works.sorted() == model.values.map(\.work).sorted(), label)
+        }
+        #expect(hasBeenClosed > 0)
+    }
+
+    @Test @HeavyWork func aMillionDistinctKeysLeaveNothing() {
+        var machine = Runs.StateMachine<Void, Runs.Ticket>()
+        var tickets: [(key: Int, ticket: Runs.Ticket)] = []
+        for key in 0..<1_000_000 {
+            if let ticket = machine.join(key, {}, seat: { ticket, _ in ticket }) { tickets.append((key, ticket)) }
+            guard tickets.count == 1_000 else { continue }
+            for (key, ticket) in tickets {
+                if key % 2 == 0 { _ = machine.leave(ticket, key) }
+                _ = machine.finish(ticket.run, key)
+            }
+            tickets = []
+            #expect(machine.runCount == 0)
+            #expect(machine.reservedPlaces <= 128)
+        }
+    }
+}
