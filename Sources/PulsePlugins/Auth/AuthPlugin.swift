@@ -74,18 +74,18 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         _ refresh: TokenRefresh
     ) async throws -> PulseResponse {
         if WorkScope.isWithin(refresh) {
-            noteNobody(in: context)
+            noteNoAccount(in: context)
             gate.noteHandled(in: context)
             return try await next(request)
         }
         guard try gate.admits(request, for: context) else {
-            noteNobody(in: context)
+            noteNoAccount(in: context)
             return try await next(request)
         }
         let expected = context.store[ExpectedAccount.self]
         guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
             if let expected, await provider.knownAccount != expected { throw PulseError.custom(AccountMismatch()) }
-            noteNobody(in: context)
+            noteNoAccount(in: context)
             return try await next(request)
         }
         let credential = try await credential(for: context, expected, provider, refresh)
@@ -132,7 +132,7 @@ extension AuthPlugin {
             throw PulseError.custom(AccountMismatch())
         }
         note(credential.account, in: context)
-        if credential.account == nil { noteNobody(in: context) }
+        if credential.account == nil { noteNoAccount(in: context) }
         guard let token = credential.token else {
             guard context.call.options.auth == .required else { return credential }
             throw refresh.isEnded ? PulseError.sessionExpired : .unauthorized()
@@ -150,7 +150,7 @@ extension AuthPlugin {
                 context.call.isFailureOfOtherWork = true
                 throw error
             case .refused(let error): if error.kind == .cancelled { throw error }
-            case .askAgain: return try await self.credential(for: context, expected, provider, refresh)
+            case .recheck: return try await self.credential(for: context, expected, provider, refresh)
             }
             try await check(credential.account, provider)
         }
@@ -184,7 +184,7 @@ extension AuthPlugin {
     }
 
     /// Notes that accounts were asked about, and that this call has none or needs none.
-    private func noteNobody(in context: PluginContext) {
+    private func noteNoAccount(in context: PluginContext) {
         if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
     }
 }

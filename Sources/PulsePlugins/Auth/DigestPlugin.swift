@@ -51,30 +51,30 @@ public struct DigestPlugin: PulsePlugin {
         }
         context.store[AccountID.self] = username
         gate.noteHandled(in: context)
-        let (first, nonce) = answer(to: request, at: origin)
-        let departed = context.call.sentCount
+        let (first, nonce) = authorized(request, at: origin)
+        let sentBefore = context.call.sentCount
         let response = try await next(first ?? request)
-        learn(from: response, at: origin)
+        adoptNextNonce(from: response, at: origin)
         guard gate.isRefusal(response, in: context), let challenge = DigestChallenge.first(in: response.headers)
         else { return response }
         // A request that was sent twice on the way has used a nonce count twice, which a server may refuse for that
         // alone.
-        let isSentTwice = context.call.sentCount > departed + 1
+        let isSentTwice = context.call.sentCount > sentBefore + 1
         guard nonce == nil || challenge.isStale || challenge.nonce != nonce || isSentTwice else { return response }
         begin(challenge, at: origin, context)
-        guard context.body.isReplayable, let second = answer(to: request, at: origin).request else { return response }
+        guard context.body.isReplayable, let second = authorized(request, at: origin).request else { return response }
         response.bytes?.cancel()
         // The challenge is answered: no later deadline is due to it.
         context.call.lastFailure = nil
         let outcome = try await next(second)
-        learn(from: outcome, at: origin)
+        adoptNextNonce(from: outcome, at: origin)
         // Name or password is wrong: the next call does not begin with them.
         if gate.isRefusal(outcome, in: context) { sessions.withLock { $0[origin] = nil } }
         return outcome
     }
 
     /// The request with an answer to its server's last challenge, and the nonce of that.
-    private func answer(to request: URLRequest, at origin: Origin) -> (request: URLRequest?, nonce: String?) {
+    private func authorized(_ request: URLRequest, at origin: Origin) -> (request: URLRequest?, nonce: String?) {
         guard let target = request.url?.requestTarget else { return (nil, nil) }
         let method = request.httpMethod ?? "GET"
         let (value, nonce) = sessions.withLock {
@@ -96,7 +96,7 @@ public struct DigestPlugin: PulsePlugin {
         }
     }
 
-    private func learn(from response: PulseResponse, at origin: Origin) {
+    private func adoptNextNonce(from response: PulseResponse, at origin: Origin) {
         guard let info = response.headers["Authentication-Info"],
             let nonce = AuthenticationField.parameters(in: info)["nextnonce"]
         else { return }

@@ -9,7 +9,7 @@ extension TokenRefresh {
     /// token failed, and which ``version`` it saw before it asked the provider for it.
     struct StateMachine<Waiter: Sendable>: Sendable {
         /// What to do for a call that wants a new token.
-        enum Answer {
+        enum Decision {
             /// No refresh is under way: ask the provider, and set the timer, under that number. The caller waits.
             case begin(run: Int)
             /// The provider is still busy with a refresh that was given up, and is asked once at a time: that result
@@ -18,7 +18,7 @@ extension TokenRefresh {
             /// A refresh is under way; the caller waits for it.
             case wait
             /// A refresh has ended meanwhile: the provider may have another token by now.
-            case askAgain
+            case recheck
             case refuse(PulseError)
             /// Tokens are refused as fast as they come.
             case refuseLoop(isFirst: Bool)
@@ -28,7 +28,7 @@ extension TokenRefresh {
         enum Finish {
             case ended(Ending)
             /// It was cancelled before somebody took it over: ask the provider again, under that number.
-            case again(asking: Int)
+            case again(providerCall: Int)
             /// Nobody waited any more.
             case late(endsSession: Bool)
             /// It counts nowhere.
@@ -67,7 +67,7 @@ extension TokenRefresh {
             /// The token that the provider was asked to replace.
             var token: String
             /// The number under which it was asked.
-            var asking: Int
+            var providerCall: Int
             /// Set if the provider was asked for another run, which was given up: the token that this run wants to
             /// replace.
             var wanted: String?
@@ -76,7 +76,7 @@ extension TokenRefresh {
 
         /// A question to the provider whose run was given up, and which it has not answered yet.
         private struct Straggler {
-            let asking: Int
+            let providerCall: Int
             let token: String
             /// Whether a shutdown gave it up: what it brings counts nowhere.
             let isAbandoned: Bool
@@ -116,8 +116,8 @@ extension TokenRefresh {
         /// - Parameter waiter: nil for a refresh ahead, which nobody waits for.
         mutating func request(
             _ token: String, seenAt version: Int, now: TimeInterval, waiter: (id: Int, value: Waiter)?
-        ) -> Answer {
-            guard version == self.version else { return .askAgain }
+        ) -> Decision {
+            guard version == self.version else { return .recheck }
             guard !hasEnded(token, seenAt: version) else { return .refuse(.sessionExpired) }
             if run != nil {
                 if let waiter { run?.waiters[waiter.id] = (waiter.value, token) }
@@ -146,7 +146,7 @@ extension TokenRefresh {
         ) {
             runCount += 1
             run = Run(
-                number: runCount, token: straggler?.token ?? token, asking: straggler?.asking ?? runCount,
+                number: runCount, token: straggler?.token ?? token, providerCall: straggler?.providerCall ?? runCount,
                 wanted: straggler.map { _ in token })
             if let waiter { run?.waiters[waiter.id] = (waiter.value, token) }
         }
@@ -162,17 +162,20 @@ extension TokenRefresh {
         /// - Parameter current: the provider's token now, if the refresh has failed.
         /// - Parameter lifetime: seconds that the new token has left, if that is known.
         mutating func finish(
-            _ asking: Int, _ result: Result<String, PulseError>, current: String? = nil, lifetime: TimeInterval? = nil,
+            _ providerCall: Int, _ result: Result<String, PulseError>, current: String? = nil,
+            lifetime: TimeInterval? = nil,
             now: TimeInterval
         ) -> Finish {
-            guard let run, run.asking == asking else { return finishLate(asking, result, current, lifetime) }
+            guard let run, run.providerCall == providerCall else {
+                return finishLate(providerCall, result, current, lifetime)
+            }
             if let wanted = run.wanted, case .failure(.cancelled) = result {
                 runCount += 1
-                self.run?.asking = runCount
+                self.run?.providerCall = runCount
                 self.run?.token = wanted
                 self.run?.wanted = nil
                 starts.append(now)
-                return .again(asking: runCount)
+                return .again(providerCall: runCount)
             }
             self.run = nil
             switch result {
@@ -182,35 +185,35 @@ extension TokenRefresh {
             case .failure(let error) where error.endsSession:
                 let endsSession = end(run.token, current)
                 return .ended(
-                    Ending(run, endsSession ? .failure(.sessionExpired) : .askAgain, endsSession: endsSession))
+                    Ending(run, endsSession ? .failure(.sessionExpired) : .recheck, endsSession: endsSession))
             case .failure(let error):
                 return .ended(fail(run, error.asFailureOfRefresh, now: now))
             }
         }
 
         /// The refresh of that number has taken too long. Nil if it is not the current one.
-        mutating func expire(_ number: Int, _ error: PulseError, now: TimeInterval) -> (Ending, asking: Int)? {
+        mutating func expire(_ number: Int, _ error: PulseError, now: TimeInterval) -> (Ending, providerCall: Int)? {
             guard var run, run.number == number else { return nil }
             self.run = nil
-            straggler = Straggler(asking: run.asking, token: run.token, isAbandoned: false)
+            straggler = Straggler(providerCall: run.providerCall, token: run.token, isAbandoned: false)
             // Without an answer the run that has taken it over has none either.
             run.token = run.wanted ?? run.token
-            return (fail(run, error, now: now), run.asking)
+            return (fail(run, error, now: now), run.providerCall)
         }
 
         /// Gives up the current refresh unless somebody waits for it; gives the numbers of one that goes on.
-        mutating func abandon() -> (run: Int, asking: Int)? {
+        mutating func abandon() -> (run: Int, providerCall: Int)? {
             guard let run else { return nil }
-            guard run.waiters.isEmpty else { return (run.number, run.asking) }
+            guard run.waiters.isEmpty else { return (run.number, run.providerCall) }
             self.run = nil
-            straggler = Straggler(asking: run.asking, token: run.token, isAbandoned: true)
+            straggler = Straggler(providerCall: run.providerCall, token: run.token, isAbandoned: true)
             return nil
         }
 
         private mutating func finishLate(
-            _ asking: Int, _ result: Result<String, PulseError>, _ current: String?, _ lifetime: TimeInterval?
+            _ providerCall: Int, _ result: Result<String, PulseError>, _ current: String?, _ lifetime: TimeInterval?
         ) -> Finish {
-            guard let straggler, straggler.asking == asking else { return .ignored }
+            guard let straggler, straggler.providerCall == providerCall else { return .ignored }
             self.straggler = nil
             guard !straggler.isAbandoned else { return .ignored }
             switch result {

@@ -13,7 +13,7 @@ final class TokenRefresh: Sendable {
     enum Outcome: Sendable {
         case token(String)
         /// The provider may have another token by now.
-        case askAgain
+        case recheck
         case failure(PulseError)
         /// No refresh was begun, for that reason.
         case refused(PulseError)
@@ -71,7 +71,7 @@ final class TokenRefresh: Sendable {
             }
             switch await outcome(of: token, seenAt: version, in: context) {
             case .token(let new): return new
-            case .askAgain: continue
+            case .recheck: continue
             case .failure(let error), .refused(let error):
                 context.call.isFailureOfOtherWork = true
                 throw error
@@ -92,14 +92,14 @@ final class TokenRefresh: Sendable {
         }
         return await withCancellation(context.call.cancellation) {
             await withCheckedContinuation { continuation in
-                let answer = state.withLock { state -> StateMachine<Waiter>.Answer in
+                let decision = state.withLock { state -> StateMachine<Waiter>.Decision in
                     // A cancellation before this line found no waiter for the handler below to let go.
                     if context.call.isCancelled { return .refuse(.cancelled) }
                     return request(token, seenAt: version, in: context, waiter: (id, continuation), &state)
                 }
-                switch answer {
+                switch decision {
                 case .begin, .takeOver, .wait: break
-                case .askAgain: continuation.resume(returning: .askAgain)
+                case .recheck: continuation.resume(returning: .recheck)
                 case .refuse(let error): continuation.resume(returning: .refused(error))
                 case .refuseLoop(let isFirst):
                     if isFirst { warnOfLoop(in: context) }
@@ -114,13 +114,13 @@ final class TokenRefresh: Sendable {
     /// Ends the current refresh unless calls wait for it: they may be another client's than the one that shuts down.
     func shutdown() async {
         let (context, tasks) = state.withLock { state -> (PluginContext?, [Task<Void, Never>]) in
-            let spared = state.machine.abandon()
-            let context = spared == nil ? state.context : nil
-            if spared == nil { state.context = nil }
+            let kept = state.machine.abandon()
+            let context = kept == nil ? state.context : nil
+            if kept == nil { state.context = nil }
             return (
                 context,
-                state.workers.filter { $0.key != spared?.asking }.map(\.value)
-                    + state.timers.filter { $0.key != spared?.run }.map(\.value)
+                state.workers.filter { $0.key != kept?.providerCall }.map(\.value)
+                    + state.timers.filter { $0.key != kept?.run }.map(\.value)
             )
         }
         if let context { context.emit(.authRefreshFailed(context.summary, ErrorSummary(.cancelled))) }
@@ -135,10 +135,10 @@ final class TokenRefresh: Sendable {
     private func request(
         _ token: String, seenAt version: Int, in context: PluginContext, waiter: (id: Int, value: Waiter)?,
         _ state: inout State
-    ) -> StateMachine<Waiter>.Answer {
-        let answer = state.machine.request(token, seenAt: version, now: context.clock.uptime, waiter: waiter)
+    ) -> StateMachine<Waiter>.Decision {
+        let decision = state.machine.request(token, seenAt: version, now: context.clock.uptime, waiter: waiter)
         // Under the lock, so that a shutdown finds the tasks: they begin to run on threads of their own.
-        switch answer {
+        switch decision {
         case .begin(let number):
             state.context = context
             state.workers[number] = worker(number, for: context)
@@ -146,9 +146,9 @@ final class TokenRefresh: Sendable {
         case .takeOver(let number):
             state.context = context
             state.timers[number] = timer(number, for: context)
-        case .wait, .askAgain, .refuse, .refuseLoop: break
+        case .wait, .recheck, .refuse, .refuseLoop: break
         }
-        return answer
+        return decision
     }
 
     private func worker(_ number: Int, for context: PluginContext) -> Task<Void, Never> {
@@ -219,7 +219,7 @@ final class TokenRefresh: Sendable {
             case .failure(let error): context.emit(.authRefreshFailed(context.summary, ErrorSummary(error)))
             }
             if ending.endsSession { context.emit(.sessionExpired(context.summary)) }
-            ending.tellWaiters()
+            ending.resumeWaiters()
             return ending.endsSession
         }
     }
@@ -228,17 +228,17 @@ final class TokenRefresh: Sendable {
     private func expire(_ number: Int, for context: PluginContext) {
         let now = context.clock.uptime
         let (ending, worker) = state.withLock { state -> (StateMachine<Waiter>.Ending?, Task<Void, Never>?) in
-            guard let (ending, asking) = state.machine.expire(number, .refreshTimeout, now: now) else {
+            guard let (ending, providerCall) = state.machine.expire(number, .refreshTimeout, now: now) else {
                 return (nil, nil)
             }
             state.context = nil
-            return (ending, state.workers[asking])
+            return (ending, state.workers[providerCall])
         }
         guard let ending else { return }
         context.emit(.authRefreshFailed(context.summary, ErrorSummary(.refreshTimeout)))
         // Before anybody is told: the next call that asks must find it cancelled.
         worker?.cancel()
-        ending.tellWaiters()
+        ending.resumeWaiters()
     }
 
     private func warnOfLoop(in context: PluginContext) {
@@ -250,9 +250,9 @@ final class TokenRefresh: Sendable {
 }
 
 extension TokenRefresh.StateMachine<TokenRefresh.Waiter>.Ending {
-    fileprivate func tellWaiters() {
+    fileprivate func resumeWaiters() {
         waiters.forEach { $0.resume(returning: outcome) }
-        others.forEach { $0.resume(returning: .askAgain) }
+        others.forEach { $0.resume(returning: .recheck) }
     }
 }
 

@@ -38,7 +38,7 @@ extension CachedRequest {
     }
 
     /// Whether the stored response has all that the request asks for.
-    func isAnswerable(by head: CachedHead) -> Bool {
+    func canBeServed(by head: CachedHead) -> Bool {
         head.parts == nil || form(of: head, bodyLength: 0) != nil
     }
 

@@ -22,8 +22,8 @@ struct CacheHit: Sendable {
 
     /// The answer in the form that the call wants, with the call's own request; nil if the body is damaged. Throws
     /// ``PulseError/responseTooLarge(limit:)`` as a transport would.
-    func response(to exchange: CacheLookup) async throws -> PulseResponse? {
-        guard let form = exchange.rules.form(of: stored.head, bodyLength: stored.body.count) else { return nil }
+    func response(to lookup: CacheLookup) async throws -> PulseResponse? {
+        guard let form = lookup.rules.form(of: stored.head, bodyLength: stored.body.count) else { return nil }
         var headers = stored.head.headers
         if let age { headers["Age"] = String(age) }
         var (status, body) = (stored.head.statusCode, stored.body)
@@ -42,17 +42,17 @@ struct CacheHit: Sendable {
             headers.remove("Content-Length")
             body = CachedBody(Data())
         }
-        var response = PulseResponse(statusCode: status, headers: headers, request: exchange.request, origin: origin)
-        guard exchange.rules.method != .head else { return response }
-        if case .buffered(let limit) = exchange.context.delivery, body.count > limit {
+        var response = PulseResponse(statusCode: status, headers: headers, request: lookup.request, origin: origin)
+        guard lookup.rules.method != .head else { return response }
+        if case .buffered(let limit) = lookup.context.delivery, body.count > limit {
             throw PulseError.responseTooLarge(limit: limit)
         }
-        if let data = body.inMemory, !exchange.isStreamed {
+        if let data = body.inMemory, !lookup.isStreamed {
             response.data = data
             return response
         }
         do {
-            try await fill(&response, with: body, isStreamed: exchange.isStreamed)
+            try await fill(&response, with: body, isStreamed: lookup.isStreamed)
         } catch {
             return nil
         }

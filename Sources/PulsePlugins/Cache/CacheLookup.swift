@@ -43,7 +43,7 @@ final class CacheLookup: Sendable {
         rules = CachedRequest(method: method, headers: headers) { name, value in
             isSecret(name) ? CacheDigest.hex(value) ?? value : value
         }
-        guard policy.canAnswer(rules) else { return nil }
+        guard policy.canServe(rules) else { return nil }
         key = CacheKey(
             partition: CachePartition.name(account: context.store[AccountID.self], headers, isSecret: isSecret),
             url: CacheURL.normalized(url), bodyDigest: digest)

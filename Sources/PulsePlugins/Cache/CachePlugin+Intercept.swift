@@ -8,43 +8,43 @@ extension CachePlugin {
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? context.method
-        let exchange = CacheLookup(
-            request, method, for: context, by: keeper.policy, sequence: keeper.begin(in: context))
-        guard let exchange else { return try await pass(request, method, context, next) }
+        let lookup = CacheLookup(
+            request, method, for: context, by: cache.policy, sequence: cache.begin(in: context))
+        guard let lookup else { return try await pass(request, method, context, next) }
         let stored =
-            if let memory = keeper.memory { memory.responsesAtOnce(for: exchange.key) } else {
-                await keeper.storage.responses(for: exchange.key)
+            if let memory = cache.memory { memory.responsesAtOnce(for: lookup.key) } else {
+                await cache.storage.responses(for: lookup.key)
             }
-        guard stored.isEmpty, case .forward(nil) = plan(for: exchange, stored) else {
-            return try await answer(exchange, stored, next)
+        guard stored.isEmpty, case .forward(nil) = plan(for: lookup, stored) else {
+            return try await respond(lookup, stored, next)
         }
-        return try await fetch(exchange, [], nil, next)
+        return try await fetch(lookup, [], nil, next)
     }
 
-    private func plan(for exchange: CacheLookup, _ stored: [CachedResponse]) -> CachePlan {
-        keeper.policy.plan(
-            for: exchange.rules, mode: exchange.mode, stored: stored.map(\.head), now: exchange.context.clock.now)
+    private func plan(for lookup: CacheLookup, _ stored: [CachedResponse]) -> CachePlan {
+        cache.policy.plan(
+            for: lookup.rules, mode: lookup.mode, stored: stored.map(\.head), now: lookup.context.clock.now)
     }
 
     // Not inlined: its temporaries would take room in the frame of a call that finds nothing in the store.
     @inline(never)
-    private func answer(
-        _ exchange: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain
+    private func respond(
+        _ lookup: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain
     ) async throws -> PulseResponse {
-        let plan = plan(for: exchange, stored)
+        let plan = plan(for: lookup, stored)
         switch plan {
         case .bypass:
-            return try await next(exchange.request)
+            return try await next(lookup.request)
         case .serve(let index, let use):
-            if let response = try await hit(stored, index, use, exchange) {
-                if use.revalidates { validateBehind(exchange, stored, next) }
+            if let response = try await hit(stored, index, use, lookup) {
+                if use.revalidates { validateInBackground(lookup, stored, next) }
                 return response
             }
-            return try await fetchAfterDamage(exchange, next)
+            return try await fetchAfterDamage(lookup, next)
         case .forward(let conditions):
-            return try await fetch(exchange, stored, conditions, next)
+            return try await fetch(lookup, stored, conditions, next)
         case .gatewayTimeout, .cacheMiss:
-            return try refuse(plan, exchange)
+            return try refuse(plan, lookup)
         }
     }
 
@@ -62,16 +62,18 @@ extension CachePlugin {
     ) async throws -> PulseResponse {
         guard !method.isSafe, let url = request.url else { return try await next(request) }
         let (result, changed) = await next.outcome(ofChange: request, method, at: url, in: context.call)
-        await forget(changed, context)
+        await invalidate(changed, context)
         return try result.get()
     }
 
-    private func forget(_ urls: [URL], _ context: PluginContext) async {
+    private func invalidate(_ urls: [URL], _ context: PluginContext) async {
         for url in urls {
             do {
-                try await keeper.invalidate(.url(CacheURL.normalized(url)), url)
+                try await cache.invalidate(.url(CacheURL.normalized(url)), url)
             } catch {
-                context.emit(.warning("the cache cannot forget what has changed: \(PulseError(wrapping: error))"))
+                context.emit(
+                    .warning(
+                        "the cache could not invalidate what a request has changed: \(PulseError(wrapping: error))"))
             }
         }
     }
@@ -82,56 +84,56 @@ extension CachePlugin {
     // It takes an index, since the element would take room in the frame of each call, and most find nothing in the
     // store.
     private func hit(
-        _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ exchange: CacheLookup
+        _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ lookup: CacheLookup
     ) async throws -> PulseResponse? {
-        let response = try await CacheHit(stored[index], use.origin, age: use.age).response(to: exchange)
+        let response = try await CacheHit(stored[index], use.origin, age: use.age).response(to: lookup)
         guard let response else { return nil }
-        keeper.counters.withLock { counters in
+        cache.counters.withLock { counters in
             if use.origin == .stale { counters.staleHits += 1 } else { counters.hits += 1 }
         }
-        exchange.context.emit(.cacheHit(exchange.context.summary))
+        lookup.context.emit(.cacheHit(lookup.context.summary))
         return response
     }
 
     /// Asks the network in place of a stored answer that cannot be read, if the call allows it.
-    private func fetchAfterDamage(_ exchange: CacheLookup, _ next: PluginChain) async throws -> PulseResponse {
-        await keeper.remove(.key(exchange.key), in: exchange.context)
-        let plan = plan(for: exchange, [])
-        guard case .forward = plan else { return try refuse(plan, exchange) }
-        return try await fetch(exchange, [], nil, next)
+    private func fetchAfterDamage(_ lookup: CacheLookup, _ next: PluginChain) async throws -> PulseResponse {
+        await cache.remove(.key(lookup.key), in: lookup.context)
+        let plan = plan(for: lookup, [])
+        guard case .forward = plan else { return try refuse(plan, lookup) }
+        return try await fetch(lookup, [], nil, next)
     }
 
     /// The outcome of a call that wants only what is stored, and finds nothing.
-    private func refuse(_ plan: CachePlan, _ exchange: CacheLookup) throws -> PulseResponse {
-        keeper.counters.withLock { $0.misses += 1 }
-        exchange.context.emit(.cacheMiss(exchange.context.summary))
+    private func refuse(_ plan: CachePlan, _ lookup: CacheLookup) throws -> PulseResponse {
+        cache.counters.withLock { $0.misses += 1 }
+        lookup.context.emit(.cacheMiss(lookup.context.summary))
         guard plan == .gatewayTimeout else { throw PulseError.cacheMiss }
-        return PulseResponse(statusCode: 504, request: exchange.request, origin: .cache)
+        return PulseResponse(statusCode: 504, request: lookup.request, origin: .cache)
     }
 
     // MARK: From the server
 
     private func fetch(
-        _ exchange: CacheLookup, _ stored: [CachedResponse], _ conditions: CacheConditions?, _ next: PluginChain
+        _ lookup: CacheLookup, _ stored: [CachedResponse], _ conditions: CacheConditions?, _ next: PluginChain
     ) async throws -> PulseResponse {
-        let fetch = CacheFetch(exchange: exchange, stored: stored, conditions: conditions, cache: keeper)
-        guard exchange.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.isWaitedFor,
-            !keeper.isUnshareable(exchange.key), case let key = exchange.flightKey(), key.terms != nil
-        else { return try await fetchAlone(fetch, next) }
+        let fetch = CacheFetch(lookup: lookup, stored: stored, conditions: conditions, cache: cache)
+        guard lookup.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.mayBlockOtherCalls,
+            !cache.isUnshareable(lookup.key), case let key = lookup.flightKey(), key.terms != nil
+        else { return try await fetchUnshared(fetch, next) }
         // A call that has ended while it waited further out begins nothing.
-        try exchange.context.call.checkCancellation()
-        let share = await keeper.flights.share(of: key, for: exchange.context.call) {
+        try lookup.context.call.checkCancellation()
+        let subscription = await cache.flights.join(key, for: lookup.context.call) {
             let outcome = await fetch.outcome(of: next.detached(for: $0), for: $0)
-            self.keeper.note(exchange.key, isShareable: self.isShareable(outcome, exchange))
+            self.cache.note(lookup.key, isShareable: self.isShareable(outcome, lookup))
             return outcome
         }
-        guard let share else { return try await fetchAlone(fetch, next) }
-        try exchange.context.call.checkCancellation()
-        if !share.outcome.isCancelled {
-            if share.isFirst { return try await finish(share.outcome, fetch, next) }
+        guard let subscription else { return try await fetchUnshared(fetch, next) }
+        try lookup.context.call.checkCancellation()
+        if !subscription.outcome.isCancelled {
+            if subscription.isFirst { return try await finish(subscription.outcome, fetch, next) }
             // Nobody gets the outcome of another's credential, not even a failure.
-            if exchange.unseenCredential(in: share.sent) == nil,
-                let response = try await follow(share.outcome, fetch, next)
+            if lookup.unseenCredential(in: subscription.sent) == nil,
+                let response = try await follow(subscription.outcome, fetch, next)
             {
                 return response
             }
@@ -140,17 +142,17 @@ extension CachePlugin {
         return try await finish(await fetch.outcome(of: next), fetch, next)
     }
 
-    private func fetchAlone(_ fetch: CacheFetch, _ next: PluginChain) async throws -> PulseResponse {
-        let exchange = fetch.exchange
+    private func fetchUnshared(_ fetch: CacheFetch, _ next: PluginChain) async throws -> PulseResponse {
+        let lookup = fetch.lookup
         let outcome = await fetch.outcome(of: next)
-        if isShareable(outcome, exchange) { keeper.note(exchange.key, isShareable: true) }
-        if case .answered(let response, _) = outcome { return missed(response, exchange) }
+        if isShareable(outcome, lookup) { cache.note(lookup.key, isShareable: true) }
+        if case .received(let response, _) = outcome { return missed(response, lookup) }
         return try await finish(outcome, fetch, next)
     }
 
-    private func missed(_ response: PulseResponse, _ exchange: CacheLookup) -> PulseResponse {
-        keeper.counters.withLock { $0.misses += 1 }
-        exchange.context.emit(.cacheMiss(exchange.context.summary))
+    private func missed(_ response: PulseResponse, _ lookup: CacheLookup) -> PulseResponse {
+        cache.counters.withLock { $0.misses += 1 }
+        lookup.context.emit(.cacheMiss(lookup.context.summary))
         return response
     }
 
@@ -158,29 +160,29 @@ extension CachePlugin {
     private func finish(
         _ outcome: CacheOutcome, _ fetch: CacheFetch, _ next: PluginChain
     ) async throws -> PulseResponse {
-        let exchange = fetch.exchange
+        let lookup = fetch.lookup
         switch outcome {
-        case .answered(let response, _):
-            return missed(response, exchange)
+        case .received(let response, _):
+            return missed(response, lookup)
         case .confirmed(let confirmed, _):
-            if let response = try await CacheHit(confirmed, .revalidated, age: nil).response(to: exchange) {
-                keeper.counters.withLock { $0.revalidations += 1 }
-                exchange.context.emit(.cacheRevalidated(exchange.context.summary))
+            if let response = try await CacheHit(confirmed, .revalidated, age: nil).response(to: lookup) {
+                cache.counters.withLock { $0.revalidations += 1 }
+                lookup.context.emit(.cacheRevalidated(lookup.context.summary))
                 return response
             }
-            await keeper.remove(.key(exchange.key), in: exchange.context)
-            let anew = CacheFetch(exchange: exchange, stored: [], conditions: nil, cache: keeper)
-            return try await finish(await anew.outcome(of: next), anew, next)
+            await cache.remove(.key(lookup.key), in: lookup.context)
+            let refetch = CacheFetch(lookup: lookup, stored: [], conditions: nil, cache: cache)
+            return try await finish(await refetch.outcome(of: next), refetch, next)
         case .completed(let response):
-            keeper.counters.withLock { $0.revalidations += 1 }
-            exchange.context.emit(.cacheRevalidated(exchange.context.summary))
+            cache.counters.withLock { $0.revalidations += 1 }
+            lookup.context.emit(.cacheRevalidated(lookup.context.summary))
             return response
-        case .standIn(let index, let use, let refused):
-            guard let response = try await hit(fetch.stored, index, use, exchange) else { return refused }
+        case .fallback(let index, let use, let refused):
+            guard let response = try await hit(fetch.stored, index, use, lookup) else { return refused }
             refused.bytes?.cancel()
             return response
         case .failed(let error):
-            return try await standIn(for: error, fetch)
+            return try await fallback(for: error, fetch)
         }
     }
 
@@ -188,76 +190,76 @@ extension CachePlugin {
     private func follow(
         _ outcome: CacheOutcome, _ fetch: CacheFetch, _ next: PluginChain
     ) async throws -> PulseResponse? {
-        let exchange = fetch.exchange
+        let lookup = fetch.lookup
         let shared: CachedResponse
         switch outcome {
-        case .answered(_, let stored?): shared = stored
-        case .confirmed(let confirmed, isKept: true): shared = confirmed
-        case .failed(let error): return try await standIn(for: error, fetch)
+        case .received(_, let stored?): shared = stored
+        case .confirmed(let confirmed, isStored: true): shared = confirmed
+        case .failed(let error): return try await fallback(for: error, fetch)
         // The server would tell each of them the same, and it has trouble enough.
-        case .standIn: return try await ownStandIn(fetch, isDisconnected: false)
-        case .answered, .confirmed, .completed: return nil
+        case .fallback: return try await ownFallback(fetch, isDisconnected: false)
+        case .received, .confirmed, .completed: return nil
         }
-        let plan = keeper.policy.plan(
-            for: exchange.rules, mode: exchange.mode, stored: [shared.head], now: exchange.context.clock.now)
+        let plan = cache.policy.plan(
+            for: lookup.rules, mode: lookup.mode, stored: [shared.head], now: lookup.context.clock.now)
         guard case .serve(_, let use) = plan else { return nil }
         // It may be past its lifetime, if this caller allows that, and the caller is to see that it is stale.
-        guard use.origin != .stale else { return try await hit([shared], 0, use, exchange) }
-        let response = try await CacheHit(shared, .coalesced, age: use.age).response(to: exchange)
+        guard use.origin != .stale else { return try await hit([shared], 0, use, lookup) }
+        let response = try await CacheHit(shared, .coalesced, age: use.age).response(to: lookup)
         guard let response else { return nil }
-        keeper.counters.withLock { $0.coalesced += 1 }
-        exchange.context.emit(.cacheHit(exchange.context.summary))
+        cache.counters.withLock { $0.coalesced += 1 }
+        lookup.context.emit(.cacheHit(lookup.context.summary))
         return response
     }
 
     /// A stored answer in place of an error, where that is allowed; else the error.
-    private func standIn(for error: PulseError, _ fetch: CacheFetch) async throws -> PulseResponse {
-        if error.meansThatNobodyAnswered,
-            let response = try await ownStandIn(fetch, isDisconnected: error.meansNoConnection)
+    private func fallback(for error: PulseError, _ fetch: CacheFetch) async throws -> PulseResponse {
+        if error.meansServerUnavailable,
+            let response = try await ownFallback(fetch, isDisconnected: error.meansNoConnection)
         {
             return response
         }
-        keeper.counters.withLock { $0.misses += 1 }
-        fetch.exchange.context.emit(.cacheMiss(fetch.exchange.context.summary))
+        cache.counters.withLock { $0.misses += 1 }
+        fetch.lookup.context.emit(.cacheMiss(fetch.lookup.context.summary))
         throw error
     }
 
     /// The call's own stored answer that may stand in for a server that failed; nil without one.
-    private func ownStandIn(_ fetch: CacheFetch, isDisconnected: Bool) async throws -> PulseResponse? {
-        let (exchange, heads) = (fetch.exchange, fetch.stored.map(\.head))
-        guard let index = keeper.policy.select(from: heads, for: exchange.rules),
-            exchange.rules.isAnswerable(by: heads[index]),
-            let use = keeper.policy.useAfterFailure(
-                of: heads[index], exchange.rules, exchange.mode, isDisconnected: isDisconnected,
-                now: exchange.context.clock.now)
+    private func ownFallback(_ fetch: CacheFetch, isDisconnected: Bool) async throws -> PulseResponse? {
+        let (lookup, heads) = (fetch.lookup, fetch.stored.map(\.head))
+        guard let index = cache.policy.select(from: heads, for: lookup.rules),
+            lookup.rules.canBeServed(by: heads[index]),
+            let use = cache.policy.useAfterFailure(
+                of: heads[index], lookup.rules, lookup.mode, isDisconnected: isDisconnected,
+                now: lookup.context.clock.now)
         else { return nil }
-        return try await hit(fetch.stored, index, use, exchange)
+        return try await hit(fetch.stored, index, use, lookup)
     }
 
     /// Asks the server after an answer was served past its lifetime.
-    private func validateBehind(_ exchange: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain) {
-        guard exchange.rules.method != .head else { return }
-        let plan = keeper.policy.plan(
-            for: exchange.rules, mode: .revalidate, stored: stored.map(\.head), now: exchange.context.clock.now)
+    private func validateInBackground(_ lookup: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain) {
+        guard lookup.rules.method != .head else { return }
+        let plan = cache.policy.plan(
+            for: lookup.rules, mode: .revalidate, stored: stored.map(\.head), now: lookup.context.clock.now)
         guard case .forward(let conditions) = plan else { return }
         let fetch = CacheFetch(
-            exchange: exchange, stored: stored, conditions: conditions, cache: keeper, isBehind: true)
+            lookup: lookup, stored: stored, conditions: conditions, cache: cache, isBackground: true)
         // One for each answer, on whatever terms.
-        let key = exchange.flightKey(isOwn: next.holdsPluginsOfTheEndpoint)
-        keeper.flights.beginBehind(key, unless: { $0.key == exchange.key }) {
+        let key = lookup.flightKey(isOwn: next.holdsPluginsOfTheEndpoint)
+        cache.flights.startInBackground(key, unless: { $0.key == lookup.key }) {
             await fetch.outcome(of: next.detached(for: $0), for: $0)
         }
     }
 
-    private func isShareable(_ outcome: CacheOutcome, _ exchange: CacheLookup) -> Bool {
+    private func isShareable(_ outcome: CacheOutcome, _ lookup: CacheLookup) -> Bool {
         let shared: CachedResponse
         switch outcome {
-        case .answered(_, let stored?): shared = stored
-        case .confirmed(let confirmed, isKept: true): shared = confirmed
+        case .received(_, let stored?): shared = stored
+        case .confirmed(let confirmed, isStored: true): shared = confirmed
         case .failed: return true
-        case .answered, .confirmed, .completed, .standIn: return false
+        case .received, .confirmed, .completed, .fallback: return false
         }
-        return CacheFreshness(of: shared.head, by: keeper.policy, now: exchange.context.clock.now).isUsableByOthers
+        return CacheFreshness(of: shared.head, by: cache.policy, now: lookup.context.clock.now).isUsableByOthers
     }
 }
 

@@ -13,7 +13,7 @@ public import PulseStorage
 /// ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields, such as `Cache-Control:
 /// no-store`.
 public final class CachePlugin: PulsePlugin {
-    let keeper: HTTPCache
+    let cache: HTTPCache
 
     public var identifier: String { "com.pulse.cache" }
     public var scope: PluginScope { .call }
@@ -33,13 +33,13 @@ public final class CachePlugin: PulsePlugin {
     /// - Parameter storage: where answers are kept, in memory by default. It belongs to this plugin: two that share one
     ///   would not see each other's invalidations in time.
     public init(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) {
-        keeper = HTTPCache(policy: policy, storage: storage)
+        cache = HTTPCache(policy: policy, storage: storage)
     }
 
     /// Ends the requests that the cache itself has under way. Those that calls still wait for, perhaps another
     /// client's, go on. The plugin stays usable.
     public func shutdown() async {
-        await keeper.flights.shutdown()
+        await cache.flights.shutdown()
     }
 
     // MARK: Invalidation
@@ -50,35 +50,35 @@ public final class CachePlugin: PulsePlugin {
     /// the store cannot be written, what is left in it may be served until it can; a ``NetworkEvent/warning(_:)`` says
     /// so.
     public func invalidate(url: URL) async {
-        await keeper.forget(.url(CacheURL.normalized(url)), url)
+        await cache.invalidateOrWarn(.url(CacheURL.normalized(url)), url)
     }
 
     /// Forgets every answer for a URL with that beginning: `https://api.example.com/users/`.
     public func invalidate(prefix: URL) async {
-        await keeper.forget(.prefix(CacheURL.normalized(prefix)), prefix)
+        await cache.invalidateOrWarn(.prefix(CacheURL.normalized(prefix)), prefix)
     }
 
     /// Forgets every answer that a call with that ``RequestOptions/tag`` has fetched, or had the server confirm. A call
     /// that was served from the store leaves its tag nowhere.
     public func invalidate(tag: String) async {
-        await keeper.forget(.tag(tag))
+        await cache.invalidateOrWarn(.tag(tag))
     }
 
     /// Forgets every answer for an account, as `TokenProvider.accountID` names it: at logout.
     public func clearAll(account: String) async {
-        await keeper.forget(.partition(CachePartition.name(account: account)))
+        await cache.invalidateOrWarn(.partition(CachePartition.name(account: account)))
     }
 
     /// Forgets every answer.
     public func clearAll() async {
-        await keeper.forget(.all)
+        await cache.invalidateOrWarn(.all)
     }
 
     /// What the cache has done since it was made, and what its store holds now.
     public var statistics: CacheStatistics {
         get async {
-            let usage = await keeper.storage.usage()
-            let counters = keeper.counters.withLock { $0 }
+            let usage = await cache.storage.usage()
+            let counters = cache.counters.withLock { $0 }
             return CacheStatistics(
                 hits: counters.hits, staleHits: counters.staleHits, coalesced: counters.coalesced,
                 misses: counters.misses, revalidations: counters.revalidations, stores: counters.stores,
@@ -90,7 +90,7 @@ public final class CachePlugin: PulsePlugin {
 extension CachePlugin: EndsWithItsCall, TellsItsHooks {
     /// False for a foreign store: it may wait for anything, and only its task's cancellation ends that.
     package var endsWithItsCall: Bool {
-        (keeper.storage as? any EndsWithItsCall)?.endsWithItsCall == true
+        (cache.storage as? any EndsWithItsCall)?.endsWithItsCall == true
     }
 }
 

@@ -24,13 +24,13 @@ extension PluginChain {
     func outcome(
         ofChange request: URLRequest, _ method: HTTPMethod, at url: URL, in call: Call
     ) async -> (result: Result<PulseResponse, PulseError>, changed: [URL]) {
-        let departed = call.sentCount
+        let sentBefore = call.sentCount
         let result = await result(request)
         switch result {
         case .success(let response):
             return (result, CachePolicy.invalidated(byStatus: response.statusCode, response.headers, to: method, url))
         case .failure(let error):
-            return (result, error.mayHaveArrived || call.sentCount > departed ? [url] : [])
+            return (result, error.mayHaveArrived || call.sentCount > sentBefore ? [url] : [])
         }
     }
 }

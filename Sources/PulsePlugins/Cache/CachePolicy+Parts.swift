@@ -12,7 +12,7 @@ enum PartPlacement: Sendable, Equatable {
     /// The stored whole response of that index holds, and gets this head.
     indirect case confirms(Int, CachedHead)
     /// A whole response has its place, and nothing says that it is past.
-    case nowhere
+    case discarded
 }
 
 // RFC 9111, sections 3.3 and 3.4. Bytes are joined only if both have the same strong validator: so an entry is always
@@ -31,10 +31,10 @@ extension CachePolicy {
 
     /// What to do with a 206 to the request for the rest; nil if it is not the rest of what is stored.
     func completion(
-        by answer: OriginResponse, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
+        by response: OriginResponse, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
     ) -> CacheVerdict? {
-        guard answer.statusCode == 206, let range = Self.contentRange(of: answer), let parts = stored.parts,
-            let part = partHead(of: answer, range, for: request),
+        guard response.statusCode == 206, let range = Self.contentRange(of: response), let parts = stored.parts,
+            let part = partHead(of: response, range, for: request),
             StrongValidator(of: part) == rest.validator, range.range.lowerBound == rest.start,
             let length = range.length, range.range.upperBound == rest.end ?? length, parts.length ?? length == length,
             parts.joined(with: range.range, length: length)?.isWhole == true
@@ -45,17 +45,17 @@ extension CachePolicy {
         let fields = Self.selectingFields(head.headers, of: request)
         if let fields { head.selectingFields = fields }
         return .complete(
-            rest.index, head, keeps: fields != nil && !request.directives.noStore && isStorable(200, head.headers))
+            rest.index, head, mayStore: fields != nil && !request.directives.noStore && isStorable(200, head.headers))
     }
 
     // MARK: Storing a part
 
     /// What to do with a 206 to a request for a range of the caller's own.
-    func partVerdict(on answer: OriginResponse, to request: CachedRequest, _ selected: CachedHead?) -> CacheVerdict {
-        guard case .one = request.range, let range = Self.contentRange(of: answer),
-            let part = partHead(of: answer, range, for: request)
+    func partVerdict(on response: OriginResponse, to request: CachedRequest, _ selected: CachedHead?) -> CacheVerdict {
+        guard case .one = request.range, let range = Self.contentRange(of: response),
+            let part = partHead(of: response, range, for: request)
         else { return .pass }
-        if !request.directives.noStore, isStorable(206, answer.headers, isPart: true) { return .store(part) }
+        if !request.directives.noStore, isStorable(206, response.headers, isPart: true) { return .store(part) }
         // What may not be kept is a newer version.
         guard let selected, !request.directives.noStore, Self.contradicts(part, selected, bodyLength: nil) else {
             return .pass
@@ -76,7 +76,7 @@ extension CachePolicy {
         let isSameVersion = validator != nil && validator == StrongValidator(of: head) && hasSameLength
         guard let parts = head.parts else {
             if isSameVersion, head.statusCode == 200 { return .confirms(index, Self.joined(head, part)) }
-            return Self.contradicts(part, head, bodyLength: bodyLength) ? .alone : .nowhere
+            return Self.contradicts(part, head, bodyLength: bodyLength) ? .alone : .discarded
         }
         guard isSameVersion, let all = parts.joined(with: range, length: own.length) else { return .alone }
         var joined = Self.joined(head, part)
@@ -113,9 +113,9 @@ extension CachePolicy {
     // MARK: The head of a part
 
     /// The range that a 206 has; nil if it has none, several, or other bytes than it says.
-    private static func contentRange(of answer: OriginResponse) -> ContentRange? {
-        guard let range = answer.headers["Content-Range"].flatMap({ ContentRange($0) }),
-            answer.bodyLength ?? range.range.count == range.range.count
+    private static func contentRange(of response: OriginResponse) -> ContentRange? {
+        guard let range = response.headers["Content-Range"].flatMap({ ContentRange($0) }),
+            response.bodyLength ?? range.range.count == range.range.count
         else { return nil }
         return range
     }
@@ -126,9 +126,9 @@ extension CachePolicy {
     /// The head under which a 206 is stored; that of a whole response, if it is one. Nil if nothing could ever match
     /// it.
     private func partHead(
-        of answer: OriginResponse, _ range: ContentRange, for request: CachedRequest
+        of response: OriginResponse, _ range: ContentRange, for request: CachedRequest
     ) -> CachedHead? {
-        guard var head = head(of: answer, for: request) else { return nil }
+        guard var head = head(of: response, for: request) else { return nil }
         for name in Self.describesMessage { head.headers.remove(name) }
         head.parts = CachedParts(ranges: [range.range], length: range.length)
         if head.parts?.isWhole == true {

@@ -8,9 +8,9 @@ extension CachePolicy {
     func plan(
         for request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead], now: Date
     ) -> CachePlan {
-        guard canAnswer(request) else { return .bypass }
+        guard canServe(request) else { return .bypass }
         let selected = mode == .reload ? nil : select(from: stored, for: request)
-        if let selected, request.isAnswerable(by: stored[selected]),
+        if let selected, request.canBeServed(by: stored[selected]),
             let use = use(CacheFreshness(of: stored[selected], by: self, now: now), for: request, mode)
         {
             return .serve(selected, use)
@@ -22,7 +22,7 @@ extension CachePolicy {
     }
 
     /// Whether a stored answer could answer the request at all.
-    func canAnswer(_ request: CachedRequest) -> Bool {
+    func canServe(_ request: CachedRequest) -> Bool {
         guard !request.isForServerAlone else { return false }
         // A condition on anything but a reading of the resource is not one that a cache can judge.
         if request.conditions != nil, !answersConditionalRequests || request.method == .query { return false }
@@ -64,24 +64,24 @@ extension CachePolicy {
         let isFresh = freshness.isFresh
         // RFC 9111, section 5.2.2.4: never used without asking.
         guard !freshness.control.noCache else { return nil }
-        let asItIs = CacheUse(origin: isFresh ? .cache : .stale, age: freshness.ageInSeconds)
+        let unvalidated = CacheUse(origin: isFresh ? .cache : .stale, age: freshness.ageInSeconds)
         switch mode {
         case .reload:
             return nil
         case .revalidate:
             // RFC 8246, section 2: nothing to ask about while it is fresh.
-            return isFresh && freshness.control.immutable ? asItIs : nil
+            return isFresh && freshness.control.immutable ? unvalidated : nil
         case .cacheElseNetwork, .onlyIfCached:
-            return isFresh || !freshness.mustNotBeStale ? asItIs : nil
+            return isFresh || !freshness.mustNotBeStale ? unvalidated : nil
         case .staleWhileRevalidate:
-            guard !isFresh else { return asItIs }
+            guard !isFresh else { return unvalidated }
             // Of a request with `no-store` nothing would be kept behind it.
             let revalidates = !request.directives.noStore
             return freshness.mustNotBeStale
                 ? nil : CacheUse(origin: .stale, age: freshness.ageInSeconds, revalidates: revalidates)
         case .default:
             return isAcceptable(freshness, to: request.directives)
-                ? asItIs : useWhileRevalidating(freshness, for: request.directives)
+                ? unvalidated : useWhileRevalidating(freshness, for: request.directives)
         }
     }
 
@@ -143,13 +143,13 @@ extension CachePolicy {
     ) -> CacheConditions? {
         // An answer to HEAD is never a body, and what must not be stored cannot be put together with what is.
         guard mode != .reload, request.method != .head, !request.directives.noStore else { return nil }
-        if let selected, !request.isAnswerable(by: stored[selected]) {
+        if let selected, !request.canBeServed(by: stored[selected]) {
             return rest(for: request, of: stored[selected], selected).map {
                 CacheConditions(entityTags: [], lastModified: nil, rest: $0)
             }
         }
         var tags: [String] = []
-        for head in stored where request.isAnswerable(by: head) {
+        for head in stored where request.canBeServed(by: head) {
             guard let tag = EntityTag(of: head.headers)?.text, !tags.contains(tag) else { continue }
             tags.append(tag)
         }

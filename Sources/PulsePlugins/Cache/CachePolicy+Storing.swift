@@ -20,45 +20,45 @@ extension CachePolicy {
     ///
     /// - Parameter conditions: those that the request carried; nil if it carried none.
     func verdict(
-        on answer: OriginResponse, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
+        on response: OriginResponse, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
         conditions: CacheConditions?
     ) -> CacheVerdict {
         let selected = select(from: stored, for: request)
-        if answer.statusCode == 304, let conditions {
-            return confirmation(by: answer, of: stored, selected, conditions, request)
+        if response.statusCode == 304, let conditions {
+            return confirmation(by: response, of: stored, selected, conditions, request)
         }
-        if let rest = conditions?.rest, answer.statusCode == 206 || answer.statusCode == 416 {
-            return completion(by: answer, of: stored[rest.index], rest, request) ?? .refetch
+        if let rest = conditions?.rest, response.statusCode == 206 || response.statusCode == 416 {
+            return completion(by: response, of: stored[rest.index], rest, request) ?? .refetch
         }
-        if Self.meansThatTheServerFailed(answer.statusCode),
-            let selected, request.isAnswerable(by: stored[selected]),
-            let use = useAfterFailure(of: stored[selected], request, mode, now: answer.responseTime)
+        if Self.isServerFailure(response.statusCode),
+            let selected, request.canBeServed(by: stored[selected]),
+            let use = useAfterFailure(of: stored[selected], request, mode, now: response.responseTime)
         {
             return .serveStale(selected, use)
         }
         if request.method == .head {
-            return selected.map { afterHead(answer, stored[$0], $0, request) } ?? .pass
+            return selected.map { afterHead(response, stored[$0], $0, request) } ?? .pass
         }
-        if answer.statusCode == 206 {
-            return partVerdict(on: answer, to: request, selected.map { stored[$0] })
+        if response.statusCode == 206 {
+            return partVerdict(on: response, to: request, selected.map { stored[$0] })
         }
-        if mayStore(answer, to: request), let head = head(of: answer, for: request) { return .store(head) }
+        if mayStore(response, to: request), let head = head(of: response, for: request) { return .store(head) }
         // The new answer may not be kept, so the stored one is outdated. Not if only this request forbids storing, or
         // if the server merely cannot or will not answer now.
         let isVerdict =
-            answer.statusCode < 500 && ![304, 408, 425, 429].contains(answer.statusCode)
-            && !Self.asksWho(answer.statusCode) && !Self.isAboutRange(answer.statusCode, request)
+            response.statusCode < 500 && ![304, 408, 425, 429].contains(response.statusCode)
+            && !Self.isAuthenticationChallenge(response.statusCode) && !Self.isAboutRange(response.statusCode, request)
         return selected != nil && isVerdict && !request.directives.noStore ? .replace : .pass
     }
 
     // MARK: What may be stored
 
     /// Whether the answer may be stored (RFC 9111, section 3).
-    func mayStore(_ answer: OriginResponse, to request: CachedRequest) -> Bool {
+    func mayStore(_ response: OriginResponse, to request: CachedRequest) -> Bool {
         guard !request.directives.noStore, request.method == .get || request.method == .query,
-            !Self.isAboutRange(answer.statusCode, request)
+            !Self.isAboutRange(response.statusCode, request)
         else { return false }
-        return isStorable(answer.statusCode, answer.headers)
+        return isStorable(response.statusCode, response.headers)
     }
 
     /// Whether a response may speak of the range that was asked for, and not of the whole.
@@ -77,7 +77,7 @@ extension CachePolicy {
         guard (200...599).contains(status), status != 206 || isPart, status != 304 else { return false }
         // Such an answer is about the credential, which an account's entries outlive: the next token would be refused
         // unasked.
-        guard !Self.asksWho(status) else { return false }
+        guard !Self.isAuthenticationChallenge(status) else { return false }
         // Section 5.2.2.3: for a status that is understood `must-understand` is more than `no-store`, for any other
         // less.
         let isUnderstood = Self.understands(status)
@@ -90,7 +90,7 @@ extension CachePolicy {
             || Self.isHeuristicallyCacheable(status)
     }
 
-    private static func asksWho(_ status: Int) -> Bool {
+    private static func isAuthenticationChallenge(_ status: Int) -> Bool {
         status == 401 || status == 407
     }
 
@@ -113,12 +113,12 @@ extension CachePolicy {
     // MARK: What is stored of it
 
     /// The head under which an answer is stored; nil if nothing could ever match it.
-    func head(of answer: OriginResponse, for request: CachedRequest) -> CachedHead? {
-        let headers = Self.dated(Self.endToEnd(answer.headers), answer)
+    func head(of response: OriginResponse, for request: CachedRequest) -> CachedHead? {
+        let headers = Self.dated(Self.endToEnd(response.headers), response)
         guard let fields = Self.selectingFields(headers, of: request) else { return nil }
         return CachedHead(
-            statusCode: answer.statusCode, headers: headers, requestTime: answer.requestTime,
-            responseTime: answer.responseTime, selectingFields: fields)
+            statusCode: response.statusCode, headers: headers, requestTime: response.requestTime,
+            responseTime: response.responseTime, selectingFields: fields)
     }
 
     /// RFC 9111, section 4.1; nil for a `*`.
@@ -144,10 +144,10 @@ extension CachePolicy {
     ]
 
     /// The headers, with the time of arrival where the answer has no valid `Date` (RFC 9110, section 6.6.1).
-    static func dated(_ headers: HTTPHeaders, _ answer: OriginResponse) -> HTTPHeaders {
-        if let date = headers["Date"], HTTPDate.parse(date, now: answer.responseTime) != nil { return headers }
+    static func dated(_ headers: HTTPHeaders, _ response: OriginResponse) -> HTTPHeaders {
+        if let date = headers["Date"], HTTPDate.parse(date, now: response.responseTime) != nil { return headers }
         var headers = headers
-        headers["Date"] = HTTPDate.format(answer.responseTime)
+        headers["Date"] = HTTPDate.format(response.responseTime)
         return headers
     }
 }

@@ -8,32 +8,32 @@ extension CachePolicy {
 
     /// RFC 9111, sections 4.3.3 and 4.3.4: which stored answer a 304 is about, and what that answer is from now on.
     func confirmation(
-        by answer: OriginResponse, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
+        by response: OriginResponse, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
         _ request: CachedRequest
     ) -> CacheVerdict {
         let asked = stored.indices.filter { index in
-            guard request.isAnswerable(by: stored[index]) else { return false }
+            guard request.canBeServed(by: stored[index]) else { return false }
             return EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
                 || index == selected && conditions.lastModified != nil
         }
         // Where the caller asks about tags of its own too, only a tag tells which of the questions this answers.
         if let own = request.conditions, own.ifNoneMatch != nil {
-            guard let tag = EntityTag(of: answer.headers) else { return .refetch }
+            guard let tag = EntityTag(of: response.headers) else { return .refetch }
             let isStored = asked.contains { EntityTag(of: stored[$0].headers)?.names(tag) == true }
             if !isStored, own.entityTags.contains(where: { $0.names(tag) }) { return .replace }
         }
-        guard let index = confirmed(by: answer.headers, of: stored, asked, selected) else {
-            return reused(by: answer.headers, of: stored, asked).map { .reuse($0) } ?? .refetch
+        guard let index = confirmed(by: response.headers, of: stored, asked, selected) else {
+            return reused(by: response.headers, of: stored, asked).map { .reuse($0) } ?? .refetch
         }
         var head = stored[index]
-        head.headers = Self.updated(head.headers, by: Self.dated(Self.endToEnd(answer.headers), answer))
-        (head.requestTime, head.responseTime) = (answer.requestTime, answer.responseTime)
+        head.headers = Self.updated(head.headers, by: Self.dated(Self.endToEnd(response.headers), response))
+        (head.requestTime, head.responseTime) = (response.requestTime, response.responseTime)
         let fields = Self.selectingFields(head.headers, of: request)
         if let fields { head.selectingFields = fields }
-        let keeps =
+        let mayStore =
             fields != nil && !request.directives.noStore
             && isStorable(head.statusCode, head.headers, isPart: head.parts != nil)
-        return .confirm(index, head, keeps: keeps)
+        return .confirm(index, head, mayStore: mayStore)
     }
 
     private func confirmed(
@@ -92,10 +92,10 @@ extension CachePolicy {
 
     /// What an answer to HEAD says of the stored one: whether it still holds (RFC 9111, section 4.3.5).
     func afterHead(
-        _ answer: OriginResponse, _ head: CachedHead, _ index: Int, _ request: CachedRequest
+        _ response: OriginResponse, _ head: CachedHead, _ index: Int, _ request: CachedRequest
     ) -> CacheVerdict {
-        guard answer.statusCode == 200, head.statusCode == 200 else { return .pass }
-        let newer = Self.dated(Self.endToEnd(answer.headers), answer)
+        guard response.statusCode == 200, head.statusCode == 200 else { return .pass }
+        let newer = Self.dated(Self.endToEnd(response.headers), response)
         let isSame = ["ETag", "Last-Modified", "Content-Length"].allSatisfy { name in
             newer[name] == nil || newer[name] == head.headers[name]
         }
@@ -106,16 +106,16 @@ extension CachePolicy {
         }
         var updated = head
         updated.headers = Self.updated(head.headers, by: newer)
-        (updated.requestTime, updated.responseTime) = (answer.requestTime, answer.responseTime)
+        (updated.requestTime, updated.responseTime) = (response.requestTime, response.responseTime)
         let fields = Self.selectingFields(updated.headers, of: request)
         if let fields { updated.selectingFields = fields }
-        return .confirm(index, updated, keeps: fields != nil && isStorable(updated.statusCode, updated.headers))
+        return .confirm(index, updated, mayStore: fields != nil && isStorable(updated.statusCode, updated.headers))
     }
 
     // MARK: A server that fails, or cannot be reached
 
     /// Whether the status means that the server failed (RFC 5861, section 4).
-    static func meansThatTheServerFailed(_ status: Int) -> Bool {
+    static func isServerFailure(_ status: Int) -> Bool {
         switch status {
         case 500, 502, 503, 504: true
         default: false

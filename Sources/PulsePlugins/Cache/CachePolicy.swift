@@ -76,10 +76,10 @@ enum CacheVerdict: Sendable, Equatable {
     /// It is stored, under this head: a whole response, or a part (RFC 9111, section 3.3).
     indirect case store(CachedHead)
     /// The stored answer of that index holds and is served with this head; kept only if `keeps`.
-    indirect case confirm(Int, CachedHead, keeps: Bool)
+    indirect case confirm(Int, CachedHead, mayStore: Bool)
     /// The response is the rest of the stored parts of that index: together they are served as a whole response with
     /// this head, which is stored only if `keeps`.
-    indirect case complete(Int, CachedHead, keeps: Bool)
+    indirect case complete(Int, CachedHead, mayStore: Bool)
     /// The stored answer of that index holds and is served as it is stored: the 304 may not change it.
     case reuse(Int)
     /// The server cannot answer; the stored answer of that index may stand in.

@@ -22,11 +22,11 @@ final class CacheTee: Sendable {
     private let expectedCount: Int?
     private let cache: HTTPCache
     private let head: CachedHead
-    private let exchange: CacheLookup
+    private let lookup: CacheLookup
 
     /// - Parameter expectedCount: the bytes that the head speaks of, if it does: a body with more or fewer is not kept.
     init(
-        _ source: ByteStream, into cache: HTTPCache, under head: CachedHead, for exchange: CacheLookup,
+        _ source: ByteStream, into cache: HTTPCache, under head: CachedHead, for lookup: CacheLookup,
         expecting expectedCount: Int? = nil
     ) {
         self.source = source
@@ -34,16 +34,16 @@ final class CacheTee: Sendable {
         self.cache = cache
         self.head = head
         self.expectedCount = expectedCount
-        self.exchange = exchange
+        self.lookup = lookup
     }
 
     func stream() async -> ByteStream {
         do {
-            let writer = try await cache.storage.writer(for: exchange.key)
+            let writer = try await cache.storage.writer(for: lookup.key)
             state.withLock { $0 = .writing(writer) }
         } catch {
-            cache.warn(of: error, exchange.context)
-            await cache.remove(.key(exchange.key), in: exchange.context)
+            cache.warn(of: error, lookup.context)
+            await cache.remove(.key(lookup.key), in: lookup.context)
         }
         return ByteStream(next: { try await self.next() }, cancel: { self.cancel() })
     }
@@ -51,7 +51,7 @@ final class CacheTee: Sendable {
     /// Reads a body for the store alone: only as far as that keeps it, and not for long.
     func readAll(of stream: ByteStream?) async {
         guard let stream else { return }
-        let clock = exchange.context.clock
+        let clock = lookup.context.clock
         let end = clock.uptime + Self.longestReading
         do {
             var iterator = stream.makeAsyncIterator()
@@ -82,13 +82,13 @@ final class CacheTee: Sendable {
                 return nil
             }
             guard head.parts == nil else {
-                await cache.commitPart(head, by: writer, for: exchange)
+                await cache.commitPart(head, by: writer, for: lookup)
                 giveUp()
                 return nil
             }
-            let outcome = await cache.commit(head, for: exchange) { try await writer.commit(self.head) }
+            let outcome = await cache.commit(head, for: lookup) { try await writer.commit(self.head) }
             // What it was to replace is past in any case.
-            if outcome == .notKept { await cache.remove(.key(exchange.key), in: exchange.context) }
+            if outcome == .notStored { await cache.remove(.key(lookup.key), in: lookup.context) }
             giveUp()
             return nil
         }
@@ -97,11 +97,11 @@ final class CacheTee: Sendable {
         do {
             isTaken = try await writer.write(chunk)
         } catch {
-            cache.warn(of: error, exchange.context)
+            cache.warn(of: error, lookup.context)
         }
         if !isTaken {
             giveUp()
-            await cache.remove(.key(exchange.key), in: exchange.context)
+            await cache.remove(.key(lookup.key), in: lookup.context)
         }
         return chunk
     }

@@ -11,7 +11,7 @@ enum CacheURL {
     }
 
     /// The URL as events may name it: without query, fragment and user information, which may be secrets.
-    static func told(_ url: URL) -> URL {
+    static func redacted(_ url: URL) -> URL {
         let none = URL(fileURLWithPath: "/")
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return none }
         (parts.query, parts.fragment, parts.user, parts.password) = (nil, nil, nil, nil)

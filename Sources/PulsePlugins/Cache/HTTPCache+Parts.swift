@@ -7,36 +7,36 @@ extension HTTPCache {
     // MARK: Storing a part
 
     /// Stores a part, joined with the stored bytes of the same version.
-    func keepPart(_ part: CachedResponse, for exchange: CacheLookup) async {
-        await parts.lock(exchange.key)
-        defer { parts.unlock(exchange.key) }
-        let stored = await storage.responses(for: exchange.key)
+    func storePart(_ part: CachedResponse, for lookup: CacheLookup) async {
+        await parts.lock(lookup.key)
+        defer { parts.unlock(lookup.key) }
+        let stored = await storage.responses(for: lookup.key)
         switch placement(of: part.head, among: stored) {
-        case .nowhere: return
-        case .alone: _ = await keep(part, for: exchange)
-        case .joined(let index, let head): await join(part, to: stored[index], under: head, for: exchange)
+        case .discarded: return
+        case .alone: _ = await store(part, for: lookup)
+        case .joined(let index, let head): await join(part, to: stored[index], under: head, for: lookup)
         case .confirms(let index, let head):
-            _ = await keep(CachedResponse(head: head, body: stored[index].body), for: exchange)
+            _ = await store(CachedResponse(head: head, body: stored[index].body), for: lookup)
         }
     }
 
     /// The same for a part that was written as it came. Nothing is joined while bytes arrive: a slow server would hold
     /// up all others.
-    func commitPart(_ head: CachedHead, by writer: any CacheWriter, for exchange: CacheLookup) async {
-        await parts.lock(exchange.key)
-        defer { parts.unlock(exchange.key) }
-        let stored = await storage.responses(for: exchange.key)
+    func commitPart(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
+        await parts.lock(lookup.key)
+        defer { parts.unlock(lookup.key) }
+        let stored = await storage.responses(for: lookup.key)
         let placement = placement(of: head, among: stored)
         switch placement {
-        case .nowhere: return
+        case .discarded: return
         case .confirms(let index, let head):
-            _ = await keep(CachedResponse(head: head, body: stored[index].body), for: exchange)
+            _ = await store(CachedResponse(head: head, body: stored[index].body), for: lookup)
         case .alone, .joined:
-            guard await commit(head, for: exchange, { try await writer.commit(head) }) == .kept,
+            guard await commit(head, for: lookup, { try await writer.commit(head) }) == .stored,
                 case .joined(let index, let joined) = placement,
-                let part = await storage.responses(for: exchange.key).first(where: { $0.head == head })
+                let part = await storage.responses(for: lookup.key).first(where: { $0.head == head })
             else { return }
-            await join(part, to: stored[index], under: joined, for: exchange)
+            await join(part, to: stored[index], under: joined, for: lookup)
         }
     }
 
@@ -45,19 +45,19 @@ extension HTTPCache {
     }
 
     private func join(
-        _ part: CachedResponse, to stored: CachedResponse, under head: CachedHead, for exchange: CacheLookup
+        _ part: CachedResponse, to stored: CachedResponse, under head: CachedHead, for lookup: CacheLookup
     ) async {
         guard let known = stored.head.parts, let range = part.head.parts?.ranges.first,
             let old = try? await stored.body.data(), let new = try? await part.body.data()
         else {
             // What is stored is damaged.
-            _ = await keep(part, for: exchange)
+            _ = await store(part, for: lookup)
             return
         }
         let body = old.replacing(known.count(below: range.lowerBound)..<known.count(below: range.upperBound), by: new)
         // Together they may be too large: then the new one is what is kept.
-        if await !keep(CachedResponse(head: head, body: CachedBody(body)), for: exchange) {
-            _ = await keep(part, for: exchange)
+        if await !store(CachedResponse(head: head, body: CachedBody(body)), for: lookup) {
+            _ = await store(part, for: lookup)
         }
     }
 
@@ -65,23 +65,23 @@ extension HTTPCache {
 
     /// Puts the stored parts and the rest together. Nil if the stored bytes cannot be read.
     func complete(
-        _ stored: CachedResponse, _ rest: CacheRest, under head: CachedHead, keeps: Bool, for exchange: CacheLookup,
+        _ stored: CachedResponse, _ rest: CacheRest, under head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
         by response: PulseResponse
     ) async -> CacheOutcome? {
         guard let gap = stored.head.parts?.gap(of: rest), let old = try? await stored.body.data() else { return nil }
         var whole = CachedResponse(head: head, body: CachedBody(old.replacing(gap, by: response.data)))
-        whole.head.tags.formUnion(exchange.tags)
-        guard keeps, isFit(response, for: exchange) else {
-            await remove(.key(exchange.key), in: exchange.context)
-            return .confirmed(whole, isKept: false)
+        whole.head.tags.formUnion(lookup.tags)
+        guard mayStore, isFit(response, for: lookup) else {
+            await remove(.key(lookup.key), in: lookup.context)
+            return .confirmed(whole, isStored: false)
         }
-        return .confirmed(whole, isKept: await keep(whole, for: exchange))
+        return .confirmed(whole, isStored: await store(whole, for: lookup))
     }
 
     /// The same for a rest that arrives as a stream: what comes before and behind it is read from the store.
     func stream(
         _ response: PulseResponse, completing stored: CachedResponse, _ rest: CacheRest, under head: CachedHead,
-        keeps: Bool, for exchange: CacheLookup
+        mayStore: Bool, for lookup: CacheLookup
     ) async -> CacheOutcome? {
         guard let bytes = response.bytes, let known = stored.head.parts, let gap = known.gap(of: rest),
             let length = head.contentLength,
@@ -93,16 +93,16 @@ extension HTTPCache {
         }
         let count = (rest.end ?? length) - rest.start
         var head = head
-        head.tags.formUnion(exchange.tags)
+        head.tags.formUnion(lookup.tags)
         var whole = response
         (whole.statusCode, whole.headers, whole.origin) = (head.statusCode, head.headers, .revalidated)
         let source = ByteStream.joined([before, bytes.expecting(count), after])
-        guard keeps, isFit(response, for: exchange) else {
-            await remove(.key(exchange.key), in: exchange.context)
+        guard mayStore, isFit(response, for: lookup) else {
+            await remove(.key(lookup.key), in: lookup.context)
             whole.bytes = source
             return .completed(whole)
         }
-        whole.bytes = await CacheTee(source, into: self, under: head, for: exchange).stream()
+        whole.bytes = await CacheTee(source, into: self, under: head, for: lookup).stream()
         return .completed(whole)
     }
 }

@@ -11,9 +11,9 @@ final class HTTPCache: Sendable {
     let memory: MemoryCacheStorage?
     let flights = SingleFlight<CacheFlightKey, CacheOutcome>(cancelled: .failed(.cancelled))
     let counters = Locked(CacheStatistics.Counters())
-    let commits = PendingStores()
+    let pendingStores = PendingStores()
     let parts = KeyedLock()
-    private let ledger = Locked(InvalidationLog())
+    private let log = Locked(InvalidationLog())
 
     init(policy: CachePolicy, storage: any CacheStorage) {
         self.policy = policy
@@ -24,19 +24,19 @@ final class HTTPCache: Sendable {
     /// Where in the order of invalidations a request begins. Also notes the sink for events that belong to no call.
     func begin(in context: PluginContext) -> Int {
         let events = context.call.environment.events
-        return ledger.withLock { ledger in
-            if let events { ledger.note(events) }
-            return ledger.sequence
+        return log.withLock { log in
+            if let events { log.note(events) }
+            return log.sequence
         }
     }
 
     /// Whether the last answer of that key was of use to nobody else: then it is not worth waiting for the next.
     func isUnshareable(_ key: CacheKey) -> Bool {
-        ledger.withLock { $0.isUnshareable(key) }
+        log.withLock { $0.isUnshareable(key) }
     }
 
     func note(_ key: CacheKey, isShareable: Bool) {
-        ledger.withLock { $0.note(key, isShareable: isShareable) }
+        log.withLock { $0.note(key, isShareable: isShareable) }
     }
 
     // MARK: Storing
@@ -46,42 +46,42 @@ final class HTTPCache: Sendable {
     /// - Parameter readsItself: nobody else wants the answer: a streamed body is read here, and only as far as it is
     ///   kept.
     func store(
-        _ response: PulseResponse, under head: CachedHead, for exchange: CacheLookup, readsItself: Bool = false
+        _ response: PulseResponse, under head: CachedHead, for lookup: CacheLookup, readsItself: Bool = false
     ) async -> CacheOutcome {
-        guard !response.isTruncated, isFit(response, for: exchange) else {
-            await remove(.key(exchange.key), in: exchange.context)
-            return .answered(response, stored: nil)
+        guard !response.isTruncated, isFit(response, for: lookup) else {
+            await remove(.key(lookup.key), in: lookup.context)
+            return .received(response, stored: nil)
         }
         var head = head
-        head.tags = exchange.tags
+        head.tags = lookup.tags
         guard let stream = response.bytes else {
             let kept = CachedResponse(head: head, body: CachedBody(response.data))
             guard head.parts == nil else {
-                await keepPart(kept, for: exchange)
-                return .answered(response, stored: nil)
+                await storePart(kept, for: lookup)
+                return .received(response, stored: nil)
             }
-            return .answered(response, stored: await keep(kept, for: exchange) ? kept : nil)
+            return .received(response, stored: await store(kept, for: lookup) ? kept : nil)
         }
         var streamed = response
         // Of a part the head tells how long it is, also if it is everything.
         let count = head.parts?.count ?? (response.statusCode == 206 ? head.contentLength : nil)
-        let tee = CacheTee(stream, into: self, under: head, for: exchange, expecting: count)
+        let tee = CacheTee(stream, into: self, under: head, for: lookup, expecting: count)
         streamed.bytes = await tee.stream()
         if readsItself { await tee.readAll(of: streamed.bytes) }
-        return .answered(streamed, stored: nil)
+        return .received(streamed, stored: nil)
     }
 
     /// Whether others may find it: not if the request as it was sent carries a credential that the cache has not seen.
-    func isFit(_ response: PulseResponse, for exchange: CacheLookup) -> Bool {
+    func isFit(_ response: PulseResponse, for lookup: CacheLookup) -> Bool {
         // A plugin may have changed the answer, so that it no longer says what was sent.
         let unseen =
-            exchange.unseenCredential(in: response.request) ?? exchange.unseenCredential(in: exchange.context.call.sent)
+            lookup.unseenCredential(in: response.request) ?? lookup.unseenCredential(in: lookup.context.call.sent)
         guard let unseen else { return true }
-        if ledger.withLock({ $0.isFirstWarning(about: unseen) }) {
-            exchange.context.emit(
+        if log.withLock({ $0.isFirstWarning(about: unseen) }) {
+            lookup.context.emit(
                 .warning(
                     """
-                    answers to requests with the \(unseen) are not cached: a plugin further in sets it, so the \
+                    responses to requests with the \(unseen) are not cached: a plugin further in sets it, so the \
                     cache cannot tell whose they are; let that plugin stand before the cache
                     """))
         }
@@ -89,95 +89,95 @@ final class HTTPCache: Sendable {
     }
 
     /// Stores an answer; false if it was not stored, or does not count any more.
-    func keep(_ response: CachedResponse, for exchange: CacheLookup) async -> Bool {
-        let outcome = await commit(response.head, for: exchange) {
-            try await self.storage.store(response, for: exchange.key)
+    func store(_ response: CachedResponse, for lookup: CacheLookup) async -> Bool {
+        let outcome = await commit(response.head, for: lookup) {
+            try await self.storage.store(response, for: lookup.key)
         }
-        return outcome == .kept
+        return outcome == .stored
     }
 
     /// What became of an answer that was to be stored.
-    enum Commit {
-        case kept
-        case notKept
+    enum CommitResult {
+        case stored
+        case notStored
         /// An answer that was asked for later has its place.
         case overtaken
     }
 
     /// Stores by `body`, unless an invalidation, or the answer to a later request, came before this answer.
-    func commit(_ head: CachedHead, for exchange: CacheLookup, _ body: () async throws -> Bool) async -> Commit {
-        let number = commits.begin(exchange.key)
-        defer { commits.end(number) }
-        guard !isOvertaken(exchange) else { return .notKept }
-        guard !hasNewer(head, exchange) else { return .overtaken }
-        ledger.withLock { $0.noteStored(head, under: exchange.key) }
+    func commit(_ head: CachedHead, for lookup: CacheLookup, _ body: () async throws -> Bool) async -> CommitResult {
+        let number = pendingStores.begin(lookup.key)
+        defer { pendingStores.end(number) }
+        guard !isOvertaken(lookup) else { return .notStored }
+        guard !hasNewer(head, lookup) else { return .overtaken }
+        log.withLock { $0.noteStored(head, under: lookup.key) }
         let isStored: Bool
         do {
             isStored = try await body()
-            ledger.withLock { $0.hasWarnedOfFailure = false }
+            log.withLock { $0.hasWarnedOfFailure = false }
         } catch {
-            warn(of: error, exchange.context)
+            warn(of: error, lookup.context)
             // What it was to replace is past in any case.
-            _ = try? await storage.remove(.key(exchange.key))
-            return .notKept
+            _ = try? await storage.remove(.key(lookup.key))
+            return .notStored
         }
         // An invalidation that came while the store wrote waits for this to end, and removes it then.
-        guard isStored, !isOvertaken(exchange) else { return .notKept }
-        guard !hasNewer(head, exchange) else {
+        guard isStored, !isOvertaken(lookup) else { return .notStored }
+        guard !hasNewer(head, lookup) else {
             // Nobody can tell which of the two was written last.
-            _ = try? await storage.remove(.key(exchange.key))
+            _ = try? await storage.remove(.key(lookup.key))
             return .overtaken
         }
         counters.withLock { $0.stores += 1 }
-        exchange.context.emit(.cacheStored(exchange.context.summary))
-        return .kept
+        lookup.context.emit(.cacheStored(lookup.context.summary))
+        return .stored
     }
 
-    private func isOvertaken(_ exchange: CacheLookup) -> Bool {
-        ledger.withLock { $0.isOvertaken(exchange.key.url, since: exchange.sequence) }
+    private func isOvertaken(_ lookup: CacheLookup) -> Bool {
+        log.withLock { $0.isOvertaken(lookup.key.url, since: lookup.sequence) }
     }
 
-    private func hasNewer(_ head: CachedHead, _ exchange: CacheLookup) -> Bool {
-        ledger.withLock { $0.hasNewer(head, under: exchange.key, since: exchange.sequence) }
+    private func hasNewer(_ head: CachedHead, _ lookup: CacheLookup) -> Bool {
+        log.withLock { $0.hasNewer(head, under: lookup.key, since: lookup.sequence) }
     }
 
     /// Updates a stored answer that the server has confirmed.
     func confirm(
-        _ stored: CachedResponse, _ head: CachedHead, keeps: Bool, for exchange: CacheLookup,
+        _ stored: CachedResponse, _ head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
         by response: PulseResponse
     ) async -> CacheOutcome {
         var confirmed = stored
         confirmed.head = head
-        confirmed.head.tags.formUnion(exchange.tags)
-        guard keeps, isFit(response, for: exchange) else {
-            await remove(.key(exchange.key), in: exchange.context)
-            return .confirmed(confirmed, isKept: false)
+        confirmed.head.tags.formUnion(lookup.tags)
+        guard mayStore, isFit(response, for: lookup) else {
+            await remove(.key(lookup.key), in: lookup.context)
+            return .confirmed(confirmed, isStored: false)
         }
-        return .confirmed(confirmed, isKept: await keep(confirmed, for: exchange))
+        return .confirmed(confirmed, isStored: await store(confirmed, for: lookup))
     }
 
     // MARK: Removing
 
     /// Removes what is selected. Answers that are under way are not stored either.
     func invalidate(_ selection: CacheSelection, _ url: URL? = nil) async throws {
-        ledger.withLock { $0.invalidate(selection) }
+        log.withLock { $0.invalidate(selection) }
         flights.close { selection.mayConcern($0.key) }
-        await commits.wait { selection.mayConcern($0) }
+        await pendingStores.wait { selection.mayConcern($0) }
         let count = try await storage.remove(selection)
         guard count > 0 else { return }
         counters.withLock { $0.invalidations += count }
-        let sink = ledger.withLock { $0.events }
-        if let url, let sink, sink.isActive { sink.emit(.cacheInvalidated(url: CacheURL.told(url))) }
+        let sink = log.withLock { $0.events }
+        if let url, let sink, sink.isActive { sink.emit(.cacheInvalidated(url: CacheURL.redacted(url))) }
     }
 
     /// The same where a failure cannot be thrown: a warning tells it, to the client that used the cache last.
-    func forget(_ selection: CacheSelection, _ url: URL? = nil) async {
+    func invalidateOrWarn(_ selection: CacheSelection, _ url: URL? = nil) async {
         do {
             try await invalidate(selection, url)
         } catch {
-            let sink = ledger.withLock { $0.events }
+            let sink = log.withLock { $0.events }
             guard let sink, sink.isActive else { return }
-            sink.emit(.warning("the cache cannot forget what it was told to: \(PulseError(wrapping: error))"))
+            sink.emit(.warning("the cache could not invalidate its entries: \(PulseError(wrapping: error))"))
         }
     }
 
@@ -191,9 +191,9 @@ final class HTTPCache: Sendable {
 
     /// Warns once until the store works again.
     func warn(of error: any Error, _ context: PluginContext) {
-        let isFirst = ledger.withLock { ledger in
-            defer { ledger.hasWarnedOfFailure = true }
-            return !ledger.hasWarnedOfFailure
+        let isFirst = log.withLock { log in
+            defer { log.hasWarnedOfFailure = true }
+            return !log.hasWarnedOfFailure
         }
         if isFirst { context.emit(.warning("the cache's store fails: \(PulseError(wrapping: error))")) }
     }

@@ -24,11 +24,11 @@ extension PulseError {
 
     /// Whether a gateway would report it as a 500, 502, 503 or 504 (RFC 5861, section 4). Not what is wrong with the
     /// request, the answer, or the server's identity.
-    var meansThatNobodyAnswered: Bool {
+    var meansServerUnavailable: Bool {
         switch self {
         case .noConnection, .timeout, .circuitOpen: true
-        case .http(let response): CachePolicy.meansThatTheServerFailed(response.statusCode)
-        case .retryExhausted(let last, _): last.meansThatNobodyAnswered
+        case .http(let response): CachePolicy.isServerFailure(response.statusCode)
+        case .retryExhausted(let last, _): last.meansServerUnavailable
         case .transport(let code, _):
             switch code {
             case .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed, .cannotFindHost, .timedOut,

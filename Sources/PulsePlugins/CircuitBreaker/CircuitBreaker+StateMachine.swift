@@ -51,7 +51,7 @@ extension CircuitBreaker {
 
     private mutating func count(_ verdict: Verdict, at now: TimeInterval) -> Change? {
         switch verdict {
-        case .neither:
+        case .ignored:
             return nil
         case .success(let isSlow):
             failures = 0
@@ -90,7 +90,7 @@ extension CircuitBreaker {
         guard let index = probes.firstIndex(where: { $0.number == permit.probe }) else { return nil }
         probes.remove(at: index)
         switch verdict {
-        case .neither:
+        case .ignored:
             return nil
         case .success(isSlow: false):
             goodProbes += 1

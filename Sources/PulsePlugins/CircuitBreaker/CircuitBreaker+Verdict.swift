@@ -10,19 +10,19 @@ extension CircuitBreaker.Verdict {
     /// - Parameter departed: how often the call had left for the wire before.
     /// - Parameter slow: seconds after which a success is slow.
     init(
-        _ result: Result<PulseResponse, PulseError>, in context: PluginContext, departed: Int, latency: TimeInterval,
+        _ result: Result<PulseResponse, PulseError>, in context: PluginContext, sentBefore: Int, latency: TimeInterval,
         slow: TimeInterval?
     ) {
         switch result {
         case .success(let response):
             switch response.origin {
             case .network, .revalidated, .mock: self.init(response, in: context, latency: latency, slow: slow)
-            case .cache, .stale, .coalesced: self = .neither
+            case .cache, .stale, .coalesced: self = .ignored
             }
         case .failure where context.call.isFailureOfOtherWork:
-            self = .neither
+            self = .ignored
         case .failure(let error):
-            self.init(error, hasLeft: context.call.sentCount > departed, now: context.clock.now)
+            self.init(error, hasLeft: context.call.sentCount > sentBefore, now: context.clock.now)
         }
     }
 
@@ -31,7 +31,7 @@ extension CircuitBreaker.Verdict {
         // A status that the call expects is no sign of trouble.
         let isExpected = { (context.options.acceptedStatuses ?? .successful).contains(status) }
         if status == 429, !isExpected() {
-            self = .neither
+            self = .ignored
         } else if Self.isFailure(status), !isExpected() {
             self = .failure(retryAfter: Self.retryAfter(of: response, now: context.clock.now))
         } else {
@@ -45,12 +45,12 @@ extension CircuitBreaker.Verdict {
             self = .failure(retryAfter: nil)
         // A deadline that strikes means that the host is too slow, unless the request still waits on this side.
         case .deadlineExceeded:
-            self = hasLeft ? .failure(retryAfter: nil) : .neither
+            self = hasLeft ? .failure(retryAfter: nil) : .ignored
         // The connection was at fault, and the host may be well: the request that follows over another one tells.
         case .transport where error.isStaleConnection:
-            self = .neither
+            self = .ignored
         case .transport(let code, _):
-            self = Self.isFailure(code) ? .failure(retryAfter: nil) : .neither
+            self = Self.isFailure(code) ? .failure(retryAfter: nil) : .ignored
         // What a plugin further in made of an answer.
         case .http(let response):
             self =
@@ -58,7 +58,7 @@ extension CircuitBreaker.Verdict {
                 ? .failure(retryAfter: Self.retryAfter(of: response, now: now)) : .success(isSlow: false)
         // A call without the credential that it requires never leaves.
         case .unauthorized(nil) where !hasLeft:
-            self = .neither
+            self = .ignored
         case .unauthorized, .decodingFailed, .emptyBody, .graphQL:
             self = .success(isSlow: false)
         // A validator's verdict on an answer, such as an error inside a 200. A failure of the wire has another error,
@@ -68,7 +68,7 @@ extension CircuitBreaker.Verdict {
         case .retryExhausted(let last, _):
             self.init(last, hasLeft: hasLeft, now: now)
         default:
-            self = .neither
+            self = .ignored
         }
     }
 

@@ -36,7 +36,7 @@ struct CircuitBreaker: Sendable {
         case success(isSlow: Bool)
         case failure(retryAfter: TimeInterval?)
         /// Cancelled, offline, never sent, or a failure of other work: it gives back its permit and counts nowhere.
-        case neither
+        case ignored
     }
 
     enum Change: Sendable, Equatable {

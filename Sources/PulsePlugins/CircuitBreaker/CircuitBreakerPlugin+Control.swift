@@ -40,10 +40,10 @@ extension CircuitBreakerPlugin {
         return .name(name)
     }
 
-    private func emit(_ changes: [Circuits.Told]) {
-        for told in changes {
-            guard let events = told.events, events.isActive else { continue }
-            events.emit(told.change.event(of: told.key.name))
+    private func emit(_ changes: [Circuits.ChangeNotice]) {
+        for notice in changes {
+            guard let events = notice.events, events.isActive else { continue }
+            events.emit(notice.change.event(of: notice.key.name))
         }
     }
 }

@@ -56,7 +56,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         guard let permit = try admit(key, at: context.clock.uptime, for: context) else {
             return try await next(request, context: context)
         }
-        let departed = context.call.sentCount
+        let sentBefore = context.call.sentCount
         let context = slowCallDuration == nil ? context : context.watchingSends()
         let result: Result<PulseResponse, PulseError>
         if permit.probe == nil {
@@ -64,7 +64,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         } else {
             result = await ProbeScope.run(permit, of: self, key) { await next.result(request, context: context) }
         }
-        settle(permit, of: key, result, departed: departed, for: context)
+        settle(permit, of: key, result, sentBefore: sentBefore, for: context)
         return try result.get()
     }
 
@@ -96,13 +96,13 @@ public final class CircuitBreakerPlugin: PulsePlugin {
     @inline(never)
     private func settle(
         _ permit: CircuitBreaker.Permit, of key: CircuitKey, _ result: Result<PulseResponse, PulseError>,
-        departed: Int, for context: PluginContext
+        sentBefore: Int, for context: PluginContext
     ) {
         let now = context.clock.uptime
         // Counted from the request that was answered: time in a line or before a repeat is not the host's.
         let latency = slowCallDuration == nil ? nil : context.sendLog?.last.map { now - $0 }
         let verdict = CircuitBreaker.Verdict(
-            result, in: context, departed: departed, latency: latency ?? 0, slow: slowCallDuration)
+            result, in: context, sentBefore: sentBefore, latency: latency ?? 0, slow: slowCallDuration)
         let change = circuits.withLock { $0.settle(permit, of: key, verdict, at: now) }
         if let change { context.emit(change.event(of: key.name)) }
     }

@@ -26,7 +26,7 @@ struct Circuits: Sendable {
     }
 
     /// A change that listeners are to be told of.
-    struct Told: Sendable {
+    struct ChangeNotice: Sendable {
         let key: CircuitKey
         let change: CircuitBreaker.Change
         let events: (any EventSink)?
@@ -85,27 +85,27 @@ struct Circuits: Sendable {
 
     // MARK: By hand
 
-    mutating func isolate(_ key: CircuitKey) -> [Told] {
+    mutating func isolate(_ key: CircuitKey) -> [ChangeNotice] {
         withCircuit(key, nil) { circuit in
-            circuit.breaker.isolate().map { [Told(key: key, change: $0, events: circuit.events)] } ?? []
+            circuit.breaker.isolate().map { [ChangeNotice(key: key, change: $0, events: circuit.events)] } ?? []
         }
     }
 
-    mutating func isolateAll() -> [Told] {
+    mutating func isolateAll() -> [ChangeNotice] {
         guard !isolatesAll else { return [] }
         isolatesAll = true
         // Calls under way count nowhere: they are not to open a circuit later.
         return circuits.keys.flatMap { isolate($0) }
     }
 
-    mutating func reset(_ key: CircuitKey) -> [Told] {
+    mutating func reset(_ key: CircuitKey) -> [ChangeNotice] {
         guard !isolatesAll, let circuit = circuits.removeValue(for: key), circuit.breaker.state != .closed else {
             return []
         }
-        return [Told(key: key, change: .closed, events: circuit.events)]
+        return [ChangeNotice(key: key, change: .closed, events: circuit.events)]
     }
 
-    mutating func resetAll() -> [Told] {
+    mutating func resetAll() -> [ChangeNotice] {
         isolatesAll = false
         return circuits.keys.flatMap { reset($0) }
     }
@@ -114,13 +114,13 @@ struct Circuits: Sendable {
         _ key: CircuitKey, _ events: (any EventSink)?, _ body: (inout Circuit) -> Result
     ) -> Result {
         lastEpoch += 1
-        if circuits.count >= Self.limit, circuits.peek(key) == nil { letGoOfOpenOnes() }
+        if circuits.count >= Self.limit, circuits.peek(key) == nil { evictOpenCircuits() }
         return circuits.withValue(
             for: key, default: Circuit(breaker: CircuitBreaker(policy, epoch: lastEpoch), events: events), body)
     }
 
     /// A few steps at a time, so that one call never costs a walk through all.
-    private mutating func letGoOfOpenOnes() {
+    private mutating func evictOpenCircuits() {
         for _ in 0..<8 where circuits.count >= Self.limit {
             guard let (oldest, circuit) = circuits.removeLeastRecentlyUsed() else { return }
             guard circuit.breaker.state == .isolated else { continue }

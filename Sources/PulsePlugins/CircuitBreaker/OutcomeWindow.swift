@@ -43,17 +43,17 @@ struct OutcomeWindow: Sendable {
 
     /// Twice the places, up to the capacity: most circuits see few calls.
     private mutating func grow(by filler: Outcome) {
-        let places = min(capacity, max(8, 2 * count))
+        let slots = min(capacity, max(8, 2 * count))
         outcomes = (0..<count).map { outcomes[(first + $0) % count] }
-        outcomes += repeatElement(filler, count: places - count)
+        outcomes += repeatElement(filler, count: slots - count)
         first = 0
     }
 
     private mutating func dropFirst() {
-        let gone = outcomes[first]
+        let dropped = outcomes[first]
         first = (first + 1) % outcomes.count
         count -= 1
-        if gone.isFailure { failures -= 1 }
-        if gone.isSlow { slowCalls -= 1 }
+        if dropped.isFailure { failures -= 1 }
+        if dropped.isSlow { slowCalls -= 1 }
     }
 }

@@ -26,9 +26,9 @@ public import PulseCore
 /// plugin further in sets a credential, nothing is shared: the calls that waited send requests of their own, and a
 /// warning says so.
 public struct CoalescingPlugin: PulsePlugin {
-    private typealias Runs = SingleFlight<CoalescingKey, Result<PulseResponse, PulseError>>
+    private typealias Flight = SingleFlight<CoalescingKey, Result<PulseResponse, PulseError>>
 
-    private let runs = Runs(cancelled: .failure(.cancelled))
+    private let flights = Flight(cancelled: .failure(.cancelled))
     private let unseenCredentials = OneWarning(
         """
         calls are not coalesced whose credential a plugin further in sets, since nobody could tell whose answers they \
@@ -44,24 +44,25 @@ public struct CoalescingPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.isWaitedFor, let key = CoalescingKey(request, for: context)
+        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.mayBlockOtherCalls,
+            let key = CoalescingKey(request, for: context)
         else {
             return try await pass(request, context, next)
         }
         // A call that has ended while it waited further out begins nothing.
         try context.call.checkCancellation()
-        let share = await runs.share(of: key, for: context.call) { waiting in
+        let subscription = await flights.join(key, for: context.call) { waiting in
             await next.detachedResult(request, for: waiting)
         }
-        guard let share else { return try await next(request) }
-        if share.isFirst { return try share.outcome.get() }
+        guard let subscription else { return try await next(request) }
+        if subscription.isFirst { return try subscription.outcome.get() }
         // A call that has left asks for nothing more.
-        if case .failure(.cancelled) = share.outcome { throw PulseError.cancelled }
-        guard isFit(share, for: request, in: context.call) else {
+        if case .failure(.cancelled) = subscription.outcome { throw PulseError.cancelled }
+        guard isFit(subscription, for: request, in: context.call) else {
             unseenCredentials.emit(in: context)
             return try await next(request)
         }
-        var response = try share.outcome.get()
+        var response = try subscription.outcome.get()
         response.request = request
         // What came from a store keeps its origin: a body from there that does not decode is fetched again.
         switch response.origin {
@@ -81,16 +82,16 @@ public struct CoalescingPlugin: PulsePlugin {
         let (result, changed) = await next.outcome(ofChange: request, method, at: url, in: context.call)
         if !changed.isEmpty {
             let names = Set(changed.map(CacheURL.normalized))
-            runs.close { names.contains(CacheURL.normalized($0.url)) }
+            flights.close { names.contains(CacheURL.normalized($0.url)) }
         }
         return try result.get()
     }
 
     /// Whether the outcome may go to a call other than the first: not if the request as it was sent says more of who
     /// asks than this call's own.
-    private func isFit(_ share: Runs.Share, for request: URLRequest, in call: Call) -> Bool {
+    private func isFit(_ subscription: Flight.Subscription, for request: URLRequest, in call: Call) -> Bool {
         // A plugin may have changed the answer, so that it no longer says what was sent.
-        let sent = [share.sent, try? share.outcome.get().request].compactMap { $0 }
+        let sent = [subscription.sent, try? subscription.outcome.get().request].compactMap { $0 }
         let seen = request.allHTTPHeaderFields ?? [:]
         return sent.allSatisfy { sent in
             CachePartition.unseenCredential(
@@ -101,13 +102,13 @@ public struct CoalescingPlugin: PulsePlugin {
     /// Waits for the end of requests whose calls have all been cancelled. Those that calls still wait for, perhaps
     /// another client's, go on. The plugin stays usable.
     public func shutdown() async {
-        await runs.shutdown()
+        await flights.shutdown()
     }
 
     /// Calls that wait now.
-    var waiterCount: Int { runs.waiterCount }
+    var waiterCount: Int { flights.waiterCount }
     /// Requests under way, including cancelled ones that have not ended yet.
-    var runCount: Int { runs.runCount }
+    var runCount: Int { flights.runCount }
 }
 
 extension CoalescingPlugin: EndsWithItsCall, TellsItsHooks {}

@@ -45,10 +45,10 @@ struct BodyCompressor: Sendable {
                 FileManager.default.createFile(
                     atPath: target.path, contents: nil, attributes: [.posixPermissions: 0o600])
             else { throw CocoaError(.fileWriteUnknown) }
-            var isKept = false
-            defer { if !isKept { try? FileManager.default.removeItem(at: target) } }
-            isKept = try compress(file, to: target, work)
-            return isKept ? target : nil
+            var isSmaller = false
+            defer { if !isSmaller { try? FileManager.default.removeItem(at: target) } }
+            isSmaller = try compress(file, to: target, work)
+            return isSmaller ? target : nil
         }
     }
 
@@ -59,17 +59,17 @@ struct BodyCompressor: Sendable {
         defer { try? output.close() }
         let encoder = GzipEncoder(try make())
         // A file may be longer than an Int of 32 bits can count.
-        var (taken, put): (Int64, Int64) = (0, 0)
+        var (consumed, produced): (Int64, Int64) = (0, 0)
         do {
             try work.forEachChunk(of: file) { chunk in
                 let bytes = try encoder.compress(chunk)
-                taken += Int64(chunk.count)
-                put += Int64(bytes.count)
-                if Self.isPointless(put, of: taken) { throw NotSmaller() }
+                consumed += Int64(chunk.count)
+                produced += Int64(bytes.count)
+                if Self.isPointless(produced, of: consumed) { throw NotSmaller() }
                 try output.write(contentsOf: bytes)
             }
             let tail = try encoder.finish()
-            guard put + Int64(tail.count) < taken else { return false }
+            guard produced + Int64(tail.count) < consumed else { return false }
             try output.write(contentsOf: tail)
             return true
         } catch is NotSmaller {
@@ -79,8 +79,8 @@ struct BodyCompressor: Sendable {
 
     /// A first piece that hardly shrinks is part of a picture, a film or an archive, and the rest will not shrink
     /// either. zlib still holds back some of its output then: of noise it has given 94 %.
-    private static func isPointless<Count: BinaryInteger>(_ put: Count, of taken: Count) -> Bool {
-        taken == longWork && put > taken - taken / 8
+    private static func isPointless<Count: BinaryInteger>(_ produced: Count, of consumed: Count) -> Bool {
+        consumed == longWork && produced > consumed - consumed / 8
     }
 
     /// A stream of the compressed bytes, made anew for each attempt. Its length is not known beforehand.

@@ -102,12 +102,12 @@ public struct CompressionPlugin: PulsePlugin {
             return false
         }
         return (request.allHTTPHeaderFields ?? [:]).keys.allSatisfy { name in
-            !Self.tellOfTheBody.contains { $0.equalsIgnoringASCIICase(name) }
+            !Self.bodyHeaders.contains { $0.equalsIgnoringASCIICase(name) }
         }
     }
 
     /// Headers that describe the body: each would be wrong for other bytes.
-    private static let tellOfTheBody = [
+    private static let bodyHeaders = [
         "Content-Encoding", "Content-Range", "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",
     ]
 

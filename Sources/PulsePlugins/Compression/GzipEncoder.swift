@@ -11,7 +11,7 @@ final class GzipEncoder {
     private var checksum = CRC32()
     /// As the frame holds it: modulo 2^32.
     private var length: UInt32 = 0
-    private var isBegun = false
+    private var hasStarted = false
 
     init(_ deflate: any RawDeflate) {
         self.deflate = deflate
@@ -21,21 +21,21 @@ final class GzipEncoder {
     func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data {
         checksum.update(bytes)
         length &+= UInt32(truncatingIfNeeded: bytes.count)
-        return begun(try deflate.compress(bytes))
+        return withHead(try deflate.compress(bytes))
     }
 
     /// The rest of the output; to be called once. Throws like ``compress(_:)``.
     func finish() throws -> Data {
-        var tail = begun(try deflate.finish())
+        var tail = withHead(try deflate.finish())
         for word in [checksum.value, length] {
             withUnsafeBytes(of: word.littleEndian) { tail.append(contentsOf: $0) }
         }
         return tail
     }
 
-    private func begun(_ bytes: Data) -> Data {
-        guard !isBegun else { return bytes }
-        isBegun = true
+    private func withHead(_ bytes: Data) -> Data {
+        guard !hasStarted else { return bytes }
+        hasStarted = true
         return Self.head + bytes
     }
 }

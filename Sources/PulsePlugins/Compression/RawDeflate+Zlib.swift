@@ -13,11 +13,11 @@ extension SystemDeflate {
 
 private final class ZlibDeflate: RawDeflate {
     private let stream: OpaquePointer
-    private let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 << 10)
+    private let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 << 10)
 
     init() throws {
         guard let stream = pulse_deflate_new() else {
-            room.deallocate()
+            buffer.deallocate()
             throw PulseError.encodingFailed(underlying: SystemDeflate.Failure())
         }
         self.stream = stream
@@ -25,7 +25,7 @@ private final class ZlibDeflate: RawDeflate {
 
     deinit {
         pulse_deflate_free(stream)
-        room.deallocate()
+        buffer.deallocate()
     }
 
     func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data {
@@ -40,11 +40,11 @@ private final class ZlibDeflate: RawDeflate {
         var output = Data()
         var rest = bytes
         while true {
-            var taken = rest.count
-            var put = room.count
-            let result = pulse_deflate_run(stream, rest.baseAddress, &taken, room.baseAddress, &put, isLast)
-            if put > 0 { output.append(UnsafeBufferPointer(rebasing: room[..<put])) }
-            rest = UnsafeBufferPointer(rebasing: rest[taken...])
+            var consumed = rest.count
+            var produced = buffer.count
+            let result = pulse_deflate_run(stream, rest.baseAddress, &consumed, buffer.baseAddress, &produced, isLast)
+            if produced > 0 { output.append(UnsafeBufferPointer(rebasing: buffer[..<produced])) }
+            rest = UnsafeBufferPointer(rebasing: rest[consumed...])
             switch result {
             case PULSE_DEFLATE_FULL: continue
             case PULSE_DEFLATE_HUNGRY where !isLast, PULSE_DEFLATE_ENDED where isLast: return output

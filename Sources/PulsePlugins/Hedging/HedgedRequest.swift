@@ -45,14 +45,14 @@ final class HedgedRequest: Sendable {
     /// begins nothing.
     func begin() -> Outcome? {
         guard !Task.isCancelled, let task = start() else { return .failure(.cancelled) }
-        return keep(task)
+        return track(task)
     }
 
     /// The first good outcome of what has begun, or the best of the bad ones. A cancellation ends all requests; the
     /// call ends after them.
     func outcome() async -> Outcome {
         await withTaskCancellationHandler {
-            keep(Task { try await self.startCopies() })
+            track(Task { try await self.startCopies() })
             return await withCheckedContinuation { continuation in
                 let outcome = state.withLock { state in
                     if state.outcome == nil { state.continuation = continuation }
@@ -98,7 +98,7 @@ final class HedgedRequest: Sendable {
         // A plugin further in may have made something else of it.
         let isSafe = HTTPMethod(rawValue: context.call.sent?.httpMethod ?? "GET")?.isSafe ?? false
         guard mayStart, isSafe, latencies.withLock({ $0.takeCopy() }), let task = start() else { return false }
-        keep(task)
+        track(task)
         return mayStart
     }
 
@@ -116,7 +116,7 @@ final class HedgedRequest: Sendable {
 
     /// Has a task end with the race; gives the outcome if it is there already.
     @discardableResult
-    private func keep(_ task: Task<Void, any Error>) -> Outcome? {
+    private func track(_ task: Task<Void, any Error>) -> Outcome? {
         let (isDecided, outcome) = state.withLock { state in
             if !state.race.isDecided { state.tasks.append(task) }
             return (state.race.isDecided, state.outcome)
@@ -140,7 +140,7 @@ final class HedgedRequest: Sendable {
         }
         if case .success(let response) = dropped { response.bytes?.cancel() }
         guard let winner else { return }
-        if quality == .good { plugin.noteGoodAnswer(to: context, latencies) }
+        if quality == .good { plugin.recordLatency(of: context, latencies) }
         tasks.forEach { $0.cancel() }
         continuation?.resume(returning: winner)
     }

@@ -9,7 +9,7 @@ extension HedgingPlugin {
         case unsent
         case failed
         /// An answer that a retry would follow, which may say when.
-        case badAnswer
+        case badResponse
         case good
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

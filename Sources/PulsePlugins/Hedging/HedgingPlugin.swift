@@ -59,7 +59,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         guard delay == .observed else { return try await next(request, context: context) }
         let context = context.watchingSends()
         let outcome = await next.result(request, context: context)
-        if Self.quality(of: outcome, in: context) == .good { noteGoodAnswer(to: context, latencies) }
+        if Self.quality(of: outcome, in: context) == .good { recordLatency(of: context, latencies) }
         return try outcome.get()
     }
 
@@ -88,7 +88,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// waiting on this side is not part of it.
     // Not inlined: its temporaries would take room in the frame of each attempt.
     @inline(never)
-    func noteGoodAnswer(to context: PluginContext, _ latencies: Locked<RouteLatencies>) {
+    func recordLatency(of context: PluginContext, _ latencies: Locked<RouteLatencies>) {
         guard delay == .observed, let firstSent = context.sendLog?.first else { return }
         let latency = context.clock.uptime - firstSent
         latencies.withLock { $0.add(latency) }
@@ -108,7 +108,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         switch outcome {
         case .success(let response):
             let accepted = context.call.options.acceptedStatuses ?? .successful
-            return PulseError(validating: response, accepted: accepted)?.isRetryable == true ? .badAnswer : .good
+            return PulseError(validating: response, accepted: accepted)?.isRetryable == true ? .badResponse : .good
         case .failure(.cancelled):
             return .cancelled
         case .failure(let error):

@@ -14,7 +14,7 @@ struct RouteLatencies: Sendable {
     /// In seconds; a ring once there are as many as its capacity.
     private var samples: [Float] = []
     private var oldest = 0
-    private var samplesSinceLook = 0
+    private var samplesSinceUpdate = 0
     private var percentile: TimeInterval?
     /// Calls for which no copy was sent yet.
     private var credit = 0
@@ -43,10 +43,10 @@ struct RouteLatencies: Sendable {
             samples[oldest] = Float(latency)
             oldest = (oldest + 1) % Self.capacity
         }
-        samplesSinceLook += 1
+        samplesSinceUpdate += 1
         // Looking at all of them for each call would cost more than the rest of the plugin.
-        guard samples.count >= Self.calls, percentile == nil || samplesSinceLook >= 16 else { return }
-        samplesSinceLook = 0
+        guard samples.count >= Self.calls, percentile == nil || samplesSinceUpdate >= 16 else { return }
+        samplesSinceUpdate = 0
         let rank = (samples.count * 95 + 99) / 100
         percentile = TimeInterval(least(ofTheLargest: samples.count - rank + 1))
     }
@@ -59,12 +59,12 @@ struct RouteLatencies: Sendable {
         withUnsafeTemporaryAllocation(of: Float.self, capacity: count) { largest in
             largest.initialize(repeating: -1)
             for sample in samples where sample > largest[count - 1] {
-                var place = count - 1
-                while place > 0, largest[place - 1] < sample {
-                    largest[place] = largest[place - 1]
-                    place -= 1
+                var index = count - 1
+                while index > 0, largest[index - 1] < sample {
+                    largest[index] = largest[index - 1]
+                    index -= 1
                 }
-                largest[place] = sample
+                largest[index] = sample
             }
             return largest[count - 1]
         }

@@ -14,7 +14,7 @@ public import PulseCore
 /// wait for it.
 public struct ConcurrencyLimitPlugin: PulsePlugin {
     /// A class for its identity: copies of the plugin share one line.
-    private final class Line: Sendable {
+    private final class Semaphores: Sendable {
         let permits: KeyedSemaphore<LimitKey.Value>
 
         init(limit: Int) {
@@ -22,7 +22,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
         }
     }
 
-    private let line: Line
+    private let semaphores: Semaphores
     private let key: LimitKey
 
     public var identifier: String { "com.pulse.concurrency-limit" }
@@ -32,28 +32,28 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
     /// - Parameter limit: how many; less than 1 counts as 1.
     /// - Parameter key: which calls share a limit; those to one host by default.
     public init(limit: Int, by key: LimitKey = .host) {
-        line = Line(limit: limit)
+        semaphores = Semaphores(limit: limit)
         self.key = key
     }
 
     /// How many keys have requests under way: no others are kept.
-    var keyCount: Int { line.permits.keyCount }
+    var keyCount: Int { semaphores.permits.keyCount }
 
-    func waiterCount(_ key: LimitKey.Value) -> Int { line.permits.waiterCount(key) }
+    func waiterCount(_ key: LimitKey.Value) -> Int { semaphores.permits.waiterCount(key) }
 
-    func activeCount(_ key: LimitKey.Value) -> Int { line.permits.activeCount(key) }
+    func activeCount(_ key: LimitKey.Value) -> Int { semaphores.permits.activeCount(key) }
 
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         // Those who hold the permits may wait for the refresh.
-        guard let key = key.value(request, context), !HeldPermit.covers(key, of: line),
+        guard let key = key.value(request, context), !HeldPermit.covers(key, of: semaphores),
             !WorkScope.isWithin(any: TokenRefresh.self)
         else {
             return try await next(request)
         }
-        if let id = line.permits.enter(key) { try await wait(key, id, for: context) }
-        let permit = HeldPermit(line.permits, of: line, key)
+        if let id = semaphores.permits.enter(key) { try await wait(key, id, for: context) }
+        let permit = HeldPermit(semaphores.permits, of: semaphores, key)
         let result = await HeldPermit.$innermost.withValue(permit) { await next.result(request) }
         if case .success(let response) = result, let stream = response.bytes {
             stream.onEnd { _ in permit.release() }
@@ -68,7 +68,7 @@ extension ConcurrencyLimitPlugin {
     // Not inlined: its temporaries would take room in the frame of each attempt.
     @inline(never)
     private func wait(_ key: LimitKey.Value, _ id: UInt64, for context: PluginContext) async throws {
-        try await line.permits.wait(
+        try await semaphores.permits.wait(
             key, id, priority: context.call.options.priority ?? .normal, context.call.cancellation)
     }
 }

@@ -16,10 +16,10 @@ struct HeldPermit: Sendable {
         let key: LimitKey.Value
         let outer: HeldPermit?
         /// How many keep it; given back at 0.
-        var keepers = 1
+        var holders = 1
 
         /// Whether it still counts: the task may outlive its permit.
-        var isHeld: Bool { keepers > 0 }
+        var isHeld: Bool { holders > 0 }
     }
 
     /// All of it behind the lock, so that a permit is one block of memory: each attempt makes one.
@@ -34,16 +34,16 @@ struct HeldPermit: Sendable {
     /// One keeper lets go of it.
     func release() {
         let last = state.withLock { state -> (permits: KeyedSemaphore<LimitKey.Value>, key: LimitKey.Value)? in
-            state.keepers -= 1
-            return state.keepers == 0 ? (state.permits, state.key) : nil
+            state.holders -= 1
+            return state.holders == 0 ? (state.permits, state.key) : nil
         }
         if let last { last.permits.release(last.key) }
     }
 
-    private func keep() -> Bool {
+    private func retain() -> Bool {
         state.withLock { state in
             guard state.isHeld else { return false }
-            state.keepers += 1
+            state.holders += 1
             return true
         }
     }
@@ -70,7 +70,7 @@ struct HeldPermit: Sendable {
     }
 
     /// Keeps the permits under which the task works; each is to be released.
-    static func keepAll() -> [HeldPermit] {
-        held.filter { $0.keep() }
+    static func retainAll() -> [HeldPermit] {
+        held.filter { $0.retain() }
     }
 }

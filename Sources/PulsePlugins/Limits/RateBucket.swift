@@ -24,7 +24,7 @@ struct Rate: Sendable, Hashable {
 /// tokens need no timer, and every waiter's time is known when it joins. Times are uptimes. It reads no clock and
 /// resumes nobody: its owner acts upon what it returns.
 struct RateBucket<Waiter: Sendable>: Sendable {
-    struct Place: Sendable {
+    struct QueuedWaiter: Sendable {
         let waiter: Waiter
         /// A waiter that cannot go by then does not wait.
         let latest: TimeInterval
@@ -35,45 +35,45 @@ struct RateBucket<Waiter: Sendable>: Sendable {
     private var caughtUp = -TimeInterval.infinity
     /// The server wants no request before this time.
     private var pausedUntil = -TimeInterval.infinity
-    private var line = WaitQueue<Place>()
+    private var queue = WaitQueue<QueuedWaiter>()
 
     init(_ rate: Rate) {
         self.rate = rate
     }
 
-    var waiterCount: Int { line.count }
-    var isWaitedFor: Bool { !line.isEmpty }
+    var waiterCount: Int { queue.count }
+    var hasWaiters: Bool { !queue.isEmpty }
 
     /// When the first in line may go; nil if nobody waits.
     func due(now: TimeInterval) -> TimeInterval? {
-        line.isEmpty ? nil : time(after: 0, now: now)
+        queue.isEmpty ? nil : time(after: 0, now: now)
     }
 
     /// Goes through at once if nobody waits and there is a token.
     ///
     /// - Returns: nil, or when a newcomer could go if it joined the line.
     mutating func enter(now: TimeInterval) -> TimeInterval? {
-        let time = time(after: line.count, now: now)
-        guard line.isEmpty, time <= now + slack(now) else { return time }
+        let time = time(after: queue.count, now: now)
+        guard queue.isEmpty, time <= now + slack(now) else { return time }
         take(now: now)
         return nil
     }
 
     mutating func join(_ waiter: Waiter, id: UInt64, latest: TimeInterval) {
-        line.append(Place(waiter: waiter, latest: latest), id: id)
+        queue.append(QueuedWaiter(waiter: waiter, latest: latest), id: id)
     }
 
     /// Leaves the line, and those behind move up; nil if nobody of that number is in it.
     mutating func leave(id: UInt64) -> Waiter? {
-        line.remove(id: id)?.waiter
+        queue.remove(id: id)?.waiter
     }
 
     /// Those who may go now, in their order; each has its token.
     mutating func admit(now: TimeInterval) -> [Waiter] {
         var admitted: [Waiter] = []
-        while !line.isEmpty, time(after: 0, now: now) <= now + slack(now), let place = line.popFirst() {
+        while !queue.isEmpty, time(after: 0, now: now) <= now + slack(now), let entry = queue.popFirst() {
             take(now: now)
-            admitted.append(place.waiter)
+            admitted.append(entry.waiter)
         }
         return admitted
     }
@@ -86,9 +86,9 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         pausedUntil = time
         var dues: [TimeInterval] = []
         let bucket = self
-        let late = line.removeAll { place, staying in
+        let late = queue.removeAll { entry, staying in
             let due = bucket.time(after: staying, now: now)
-            guard due > place.latest else { return false }
+            guard due > entry.latest else { return false }
             dues.append(due)
             return true
         }

@@ -53,7 +53,7 @@ public struct RateLimitPlugin: PulsePlugin {
     ) async throws -> PulseResponse {
         guard let key = key.value(request, context) else { return try await next(request) }
         do {
-            if let place = try limiter.admit(key, for: context) { try await limiter.wait(key, in: place, for: context) }
+            if let pending = try limiter.admit(key, for: context) { try await limiter.wait(key, pending, for: context) }
         } catch {
             LocalRefusals.note(error, in: context)
             throw error

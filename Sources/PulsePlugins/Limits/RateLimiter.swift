@@ -29,7 +29,7 @@ final class RateLimiter: Sendable {
     }
 
     /// A place in the line for a token that is not there yet.
-    struct Place {
+    struct PendingWait {
         fileprivate let id: UInt64
         /// Since when the call waits, in the clock's uptime.
         fileprivate let start: TimeInterval
@@ -46,7 +46,7 @@ final class RateLimiter: Sendable {
         self.rate = rate
         self.maximumWait = maximumWait
         state = Locked(
-            State(entries: LRUCache(capacity: maximumKeys) { !$0.bucket.isWaitedFor && $0.timer == nil }))
+            State(entries: LRUCache(capacity: maximumKeys) { !$0.bucket.hasWaiters && $0.timer == nil }))
     }
 
     /// How many buckets are kept.
@@ -60,7 +60,7 @@ final class RateLimiter: Sendable {
 
     /// Takes a token and gives nil if there is one; else gives a place to ``wait(_:in:for:)`` in. Throws
     /// ``PulseError/rateLimited(retryAfter:)`` if it is known that there will be none in time.
-    func admit(_ key: LimitKey.Value, for context: PluginContext) throws -> Place? {
+    func admit(_ key: LimitKey.Value, for context: PluginContext) throws -> PendingWait? {
         let now = context.clock.uptime
         let latest = latest(for: context, since: now)
         switch arrive(key, now: now, latest: latest) {
@@ -71,24 +71,24 @@ final class RateLimiter: Sendable {
             throw PulseError.rateLimited(retryAfter: seconds)
         case .wait(let id, let seconds):
             context.emit(.rateLimited(context.summary, retryAfter: seconds))
-            return Place(id: id, start: now, latest: latest)
+            return PendingWait(id: id, start: now, latest: latest)
         }
     }
 
     /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none
     /// in time, and `CancellationError`.
-    func wait(_ key: LimitKey.Value, in place: Place, for context: PluginContext) async throws {
+    func wait(_ key: LimitKey.Value, _ pending: PendingWait, for context: PluginContext) async throws {
         do {
-            try await wait(key, place.id, latest: place.latest, context.clock, context.call.cancellation)
+            try await wait(key, pending.id, latest: pending.latest, context.clock, context.call.cancellation)
         } catch let error as PulseError {
             // Calls that share the work may have joined since, which wait longer.
-            let latest = latest(for: context, since: place.start)
-            guard latest > place.latest else { throw error }
+            let latest = latest(for: context, since: pending.start)
+            guard latest > pending.latest else { throw error }
             switch arrive(key, now: context.clock.uptime, latest: latest) {
             case .through: return
             case .tooLong(let seconds): throw PulseError.rateLimited(retryAfter: seconds)
             case .wait(let id, _):
-                try await wait(key, in: Place(id: id, start: place.start, latest: latest), for: context)
+                try await wait(key, PendingWait(id: id, start: pending.start, latest: latest), for: context)
             }
         }
     }
@@ -176,7 +176,7 @@ final class RateLimiter: Sendable {
 
     /// The timer that is to be cancelled since nobody waits any more.
     private func disarm(_ entry: inout Entry) -> Task<Void, Never>? {
-        guard !entry.bucket.isWaitedFor else { return nil }
+        guard !entry.bucket.hasWaiters else { return nil }
         defer { entry.timer = nil }
         // A wake-up that has begun finds another generation.
         entry.generation += 1

@@ -39,7 +39,7 @@ enum ServerPause {
                 return seconds
             }
         }
-        guard response.headers.tellWhatIsLeft else { return nil }
+        guard response.headers.reportsRemaining else { return nil }
         return RetryAfter.resetOfNone(in: response.headers, now: now())
     }
 }
@@ -53,7 +53,7 @@ extension Result<PulseResponse, PulseError> {
 
 extension HTTPHeaders {
     /// Whether the server says how many requests are left. Few servers do, and every answer is asked.
-    fileprivate var tellWhatIsLeft: Bool {
+    fileprivate var reportsRemaining: Bool {
         contains { field in
             let name = field.name.utf8.count
             guard name == 19 || name == 21 else { return false }

@@ -55,14 +55,14 @@ struct AttemptText {
 
     /// `[0a1b2c3d] POST https://api.example.com/users 200, 512 bytes in 34 ms, 3 requests, 1 redirect`
     func line(for outcome: CallOutcome, seconds: TimeInterval) -> String {
-        let requests = context.onItsWay.wireAttempt - 1
+        let requests = context.forNextRequest.wireAttempt - 1
         let counts =
             (requests > 1 ? ", \(requests) requests" : "")
             + (outcome.hops > 0 ? ", \(LogText.count(outcome.hops, "redirect"))" : "")
         let time = LogText.milliseconds(seconds)
         let (id, method, url) = (LogText.shortID(context.id), method(outcome.request), url(outcome.request))
         switch outcome.end {
-        case .answer(let status, let size):
+        case .response(let status, let size):
             return String(
                 joining: "[", id, "] ", method, " ", url, " ", String(status), ", ", size.text, " in ", time, counts)
         case .failure(_, let message):

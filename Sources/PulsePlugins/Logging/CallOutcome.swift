@@ -9,7 +9,7 @@ struct CallOutcome: Sendable {
     }
 
     enum End: Sendable {
-        case answer(status: Int, body: PulseResponse.BodySize)
+        case response(status: Int, body: PulseResponse.BodySize)
         case failure(PulseError.Kind, String)
     }
 
@@ -22,7 +22,7 @@ struct CallOutcome: Sendable {
         switch result {
         case .success(let response):
             self.request = response.request
-            end = .answer(status: response.statusCode, body: response.bodySize)
+            end = .response(status: response.statusCode, body: response.bodySize)
         case .failure(let error):
             self.request = request
             end = .failure(error.kind, error.description)
@@ -33,7 +33,7 @@ struct CallOutcome: Sendable {
     /// False for a copy of a request that was cancelled because another one was answered first: it tells nothing of the
     /// call.
     func replaces(_ other: CallOutcome) -> Bool {
-        guard case .failure(.cancelled, _) = end, case .answer(let status, _) = other.end else { return true }
+        guard case .failure(.cancelled, _) = end, case .response(let status, _) = other.end else { return true }
         return !(200..<300).contains(status)
     }
 }
@@ -41,13 +41,13 @@ struct CallOutcome: Sendable {
 extension PluginContext {
     /// With the number of the request that comes next: a plugin that repeats may have handed on the context of the
     /// first.
-    var onItsWay: PluginContext { with(attempt: attempt) }
+    var forNextRequest: PluginContext { with(attempt: attempt) }
 }
 
 extension PulseResponse {
     /// What a log says of a body.
     enum BodySize: Sendable {
-        case bytes(Int, isCut: Bool)
+        case bytes(Int, isTruncated: Bool)
         case stream
         /// Where the file was when the answer came: it may be gone by the time of the text.
         case file(text: String)
@@ -55,8 +55,8 @@ extension PulseResponse {
         /// `120 bytes`, `a stream`, `a file of 120 bytes`; never a path.
         var text: String {
             switch self {
-            case .bytes(let count, isCut: false): LogText.count(count, "byte")
-            case .bytes(let count, isCut: true): LogText.count(count, "byte") + ", cut"
+            case .bytes(let count, isTruncated: false): LogText.count(count, "byte")
+            case .bytes(let count, isTruncated: true): LogText.count(count, "byte") + ", cut"
             case .stream: "a stream"
             case .file(let text): text
             }
@@ -66,7 +66,7 @@ extension PulseResponse {
     var bodySize: BodySize {
         if bytes != nil { return .stream }
         if let file { return .file(text: file.sizeText) }
-        return .bytes(data.count, isCut: isTruncated)
+        return .bytes(data.count, isTruncated: isTruncated)
     }
 }
 

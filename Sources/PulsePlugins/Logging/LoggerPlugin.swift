@@ -38,7 +38,7 @@ public struct LoggerPlugin: PulsePlugin {
     ) async throws -> PulseResponse {
         guard options.verbosity != .none else { return try await next(request) }
         let start = context.clock.uptime
-        let context = context.onItsWay
+        let context = context.forNextRequest
         let result = await next.result(request)
         write(result, request, for: context, since: start)
         return try result.get()

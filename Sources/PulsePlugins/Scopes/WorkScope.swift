@@ -29,14 +29,14 @@ final class WorkScope: Sendable {
 
     /// Whether other calls may wait for the running code, which is part of a refresh or a recovery, or holds a permit:
     /// its own calls must not wait for the request of another one, which may be among them.
-    static var isWaitedFor: Bool {
+    static var mayBlockOtherCalls: Bool {
         contains { $0 is Recoverer || $0 is TokenRefresh } || HeldPermit.isWithinAny
     }
 
-    private static func contains(_ isMeant: (any AnyObject & Sendable) -> Bool) -> Bool {
+    private static func contains(_ matches: (any AnyObject & Sendable) -> Bool) -> Bool {
         var scope = nearest
         while let candidate = scope {
-            if isMeant(candidate.owner), candidate.isOpen.withLock({ $0 }) { return true }
+            if matches(candidate.owner), candidate.isOpen.withLock({ $0 }) { return true }
             scope = candidate.outer
         }
         return false

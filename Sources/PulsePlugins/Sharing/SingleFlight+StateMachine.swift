@@ -15,14 +15,14 @@ extension SingleFlight {
     /// Who waits for which run. It decides; the object around it owns the tasks and resumes the callers.
     ///
     /// `Work` is what is kept of a run, `Seat` what is kept of a caller that waits.
-    struct StateMachine<Work: Sendable, Seat: Sendable>: Sendable {
+    struct StateMachine<Work: Sendable, Subscriber: Sendable>: Sendable {
         private struct Run {
             let number: Int
             let work: Work
             /// Whether it goes on even if nobody waits.
-            let isBehind: Bool
+            let isBackground: Bool
             /// By the tickets' numbers.
-            var seats = Members<Seat>()
+            var subscribers = Members<Subscriber>()
         }
 
         /// The runs that callers may still join.
@@ -33,65 +33,70 @@ extension SingleFlight {
 
         /// Runs under way, whether or not somebody waits.
         var runCount: Int { open.count + closed.count }
-        var seatCount: Int {
-            open.values.reduce(0) { $0 + $1.seats.count } + closed.values.reduce(0) { $0 + $1.seats.count }
+        var subscriberCount: Int {
+            open.values.reduce(0) { $0 + $1.subscribers.count } + closed.values.reduce(0) { $0 + $1.subscribers.count }
         }
         /// What is kept of the runs under way.
         var works: [Work] { open.values.map(\.work) + closed.values.map(\.work) }
         /// Room that is taken whether or not there are runs.
-        var reservedPlaces: Int { open.capacity + closed.capacity }
+        var reservedCapacity: Int { open.capacity + closed.capacity }
 
         /// A seat at the run under way, or at one that is to begin if the ticket is its first; nil if there is none for
         /// this caller.
-        mutating func join(_ key: Key, _ newWork: () -> Work, seat: (Ticket, Work) -> Seat?) -> Seat? {
+        mutating func join(_ key: Key, _ newWork: () -> Work, subscriber: (Ticket, Work) -> Subscriber?) -> Subscriber?
+        {
             count += 1
             guard let index = open.index(forKey: key) else {
-                var run = Run(number: count, work: newWork(), isBehind: false)
-                guard let seat = seat(Ticket(number: count, run: count, isFirst: true), run.work) else { return nil }
-                run.seats[count] = seat
+                var run = Run(number: count, work: newWork(), isBackground: false)
+                guard let subscriber = subscriber(Ticket(number: count, run: count, isFirst: true), run.work) else {
+                    return nil
+                }
+                run.subscribers[count] = subscriber
                 open[key] = run
-                return seat
+                return subscriber
             }
             let run = open.values[index]
-            guard let seat = seat(Ticket(number: count, run: run.number, isFirst: false), run.work) else { return nil }
-            open.values[index].seats[count] = seat
-            return seat
+            guard let subscriber = subscriber(Ticket(number: count, run: run.number, isFirst: false), run.work) else {
+                return nil
+            }
+            open.values[index].subscribers[count] = subscriber
+            return subscriber
         }
 
         /// The number of a new run that nobody waits for, and which goes on without anybody; nil if one is under way
         /// that will do as well. Callers may join it.
-        mutating func beginBehind(_ key: Key, _ work: Work, unless willDo: (Key) -> Bool) -> Int? {
+        mutating func startInBackground(_ key: Key, _ work: Work, unless willDo: (Key) -> Bool) -> Int? {
             guard open[key] == nil, !open.keys.contains(where: willDo) else { return nil }
             count += 1
-            open[key] = Run(number: count, work: work, isBehind: true)
+            open[key] = Run(number: count, work: work, isBackground: true)
             return count
         }
 
         /// Gives up a place. Gives the run if it is to be cancelled, since nobody waits for it any more; nobody joins
         /// it then.
         mutating func leave(_ ticket: Ticket, _ key: Key) -> Work? {
-            guard let index = place(of: ticket.run, key) else {
-                guard closed[ticket.run]?.seats.remove(ticket.number) != nil, let run = closed[ticket.run] else {
+            guard let index = index(of: ticket.run, key) else {
+                guard closed[ticket.run]?.subscribers.remove(ticket.number) != nil, let run = closed[ticket.run] else {
                     return nil
                 }
-                return run.isBehind || !run.seats.isEmpty ? nil : run.work
+                return run.isBackground || !run.subscribers.isEmpty ? nil : run.work
             }
-            guard open.values[index].seats.remove(ticket.number) != nil else { return nil }
+            guard open.values[index].subscribers.remove(ticket.number) != nil else { return nil }
             let run = open.values[index]
-            guard !run.isBehind, run.seats.isEmpty else { return nil }
+            guard !run.isBackground, run.subscribers.isEmpty else { return nil }
             removeOpen(at: index)
             closed[run.number] = run
             return run.work
         }
 
         /// Ends a run; gives the seats that get the result.
-        mutating func finish(_ run: Int, _ key: Key) -> Members<Seat> {
-            guard let index = place(of: run, key) else {
+        mutating func finish(_ run: Int, _ key: Key) -> Members<Subscriber> {
+            guard let index = index(of: run, key) else {
                 defer { if closed.isEmpty, closed.capacity > 64 { closed = [:] } }
-                return closed.removeValue(forKey: run)?.seats ?? Members()
+                return closed.removeValue(forKey: run)?.subscribers ?? Members()
             }
             defer { removeOpen(at: index) }
-            return open.values[index].seats
+            return open.values[index].subscribers
         }
 
         /// Lets nobody join these runs any more.
@@ -104,15 +109,15 @@ extension SingleFlight {
 
         /// Lets nobody join the runs that nobody waits for, and gives these.
         mutating func closeUnattended() -> [Work] {
-            for (key, run) in open where run.seats.isEmpty {
+            for (key, run) in open where run.subscribers.isEmpty {
                 open[key] = nil
                 closed[run.number] = run
             }
-            return closed.values.filter(\.seats.isEmpty).map(\.work)
+            return closed.values.filter(\.subscribers.isEmpty).map(\.work)
         }
 
         /// Found once, since looking for a key compares all parts of two requests.
-        private func place(of run: Int, _ key: Key) -> Dictionary<Key, Run>.Index? {
+        private func index(of run: Int, _ key: Key) -> Dictionary<Key, Run>.Index? {
             guard let index = open.index(forKey: key), open.values[index].number == run else { return nil }
             return index
         }

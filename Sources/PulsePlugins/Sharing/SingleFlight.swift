@@ -13,11 +13,11 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     //
     // Unchecked: what changes is reached under the lock of the runs alone, which saves one for each. Its caller reads
     // the outcome without it, but not before it has found it settled, or was resumed since: then it changes no more.
-    final class Share: @unchecked Sendable {
+    final class Subscription: @unchecked Sendable {
         fileprivate let ticket: Ticket
         fileprivate let run: Run
         /// Among those that wait.
-        fileprivate let place: Int
+        fileprivate let member: Int
         fileprivate var waiter: CheckedContinuation<Void, Never>?
         fileprivate private(set) var isSettled = false
         /// Does not change once the caller has this.
@@ -26,7 +26,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         fileprivate init(_ ticket: Ticket, _ run: Run, _ call: Call, cancelled: Outcome) {
             self.ticket = ticket
             self.run = run
-            place = run.waiting.join(call)
+            member = run.calls.join(call)
             outcome = cancelled
         }
 
@@ -50,7 +50,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     // Unchecked: what changes is reached under that lock alone.
     fileprivate final class Run: @unchecked Sendable {
         /// The calls that share it.
-        let waiting: CallGroup
+        let calls: CallGroup
         /// What the work's own chain heeds. Work behind an answer heeds no caller: it goes on without those who join,
         /// and has no deadline of theirs.
         let chain: CallGroup
@@ -58,22 +58,22 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         var isCancelled = false
         var hasEnded = false
         /// Those who wait for its end without a seat.
-        var enders: [CheckedContinuation<Void, Never>] = []
+        var endWaiters: [CheckedContinuation<Void, Never>] = []
 
-        init(isBehind: Bool) {
-            waiting = CallGroup()
-            chain = isBehind ? CallGroup() : waiting
+        init(isBackground: Bool) {
+            calls = CallGroup()
+            chain = isBackground ? CallGroup() : calls
         }
     }
 
     private struct State {
-        var machine = StateMachine<Run, Share>()
+        var machine = StateMachine<Run, Subscription>()
         /// Tests that wait until that many callers wait.
         var watchers: [(waiters: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func takeMetWatchers() -> [CheckedContinuation<Void, Never>] {
             guard !watchers.isEmpty else { return [] }
-            let count = machine.seatCount
+            let count = machine.subscriberCount
             let met = watchers.filter { $0.waiters <= count }
             watchers.removeAll { $0.waiters <= count }
             return met.map(\.continuation)
@@ -88,7 +88,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         self.cancelled = cancelled
     }
 
-    var waiterCount: Int { state.withLock { $0.machine.seatCount } }
+    var waiterCount: Int { state.withLock { $0.machine.subscriberCount } }
     /// Runs under way, including cancelled ones that have not ended yet.
     var runCount: Int { state.withLock { $0.machine.runCount } }
 
@@ -96,7 +96,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     func waitUntil(waiters: Int) async {
         await withCheckedContinuation { continuation in
             let isMet = state.withLock { state in
-                guard state.machine.seatCount < waiters else { return true }
+                guard state.machine.subscriberCount < waiters else { return true }
                 state.watchers.append((waiters, continuation))
                 return false
             }
@@ -114,31 +114,33 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     /// itself.
     // Inlined, as is `begin`: else the work would go through two more asynchronous functions.
     @inline(__always)
-    func share(of key: Key, for call: Call, _ work: @escaping Work) async -> Share? {
+    func join(_ key: Key, for call: Call, _ work: @escaping Work) async -> Subscription? {
         let (joined, watchers) = state.withLock { state in
             // With the place among those who wait, so that nobody else can be the last one to leave meanwhile.
-            let share = state.machine.join(key) {
-                Run(isBehind: false)
-            } seat: {
-                !$0.isFirst && call.isWork(for: $1.chain) ? nil : Share($0, $1, call, cancelled: cancelled)
+            let subscription = state.machine.join(key) {
+                Run(isBackground: false)
+            } subscriber: {
+                !$0.isFirst && call.isWork(for: $1.chain) ? nil : Subscription($0, $1, call, cancelled: cancelled)
             }
-            return (share, state.takeMetWatchers())
+            return (subscription, state.takeMetWatchers())
         }
         watchers.forEach { $0.resume() }
-        guard let share = joined else { return nil }
+        guard let subscription = joined else { return nil }
         // Urgent whichever call was first: others may wait for it, and nothing tells the system that they do.
-        if share.isFirst { begin(share.run, share.ticket.run, key, priority: .userInitiated, work) }
+        if subscription.isFirst {
+            begin(subscription.run, subscription.ticket.run, key, priority: .userInitiated, work)
+        }
         // Work that never waited has its outcome here already.
-        if !state.withLock({ _ in share.isSettled }) { await settled(share, key, for: call) }
-        share.run.waiting.leave(share.place)
-        if share.run.chain !== share.run.waiting { share.run.chain.tellSecrets(to: call) }
-        return share
+        if !state.withLock({ _ in subscription.isSettled }) { await settled(subscription, key, for: call) }
+        subscription.run.calls.leave(subscription.member)
+        if subscription.run.chain !== subscription.run.calls { subscription.run.chain.tellSecrets(to: call) }
+        return subscription
     }
 
     /// Begins work that nobody waits for, unless some is under way that will do as well.
-    func beginBehind(_ key: Key, unless willDo: (Key) -> Bool, _ work: @escaping Work) {
-        let run = Run(isBehind: true)
-        let number = state.withLock { $0.machine.beginBehind(key, run, unless: willDo) }
+    func startInBackground(_ key: Key, unless willDo: (Key) -> Bool, _ work: @escaping Work) {
+        let run = Run(isBackground: true)
+        let number = state.withLock { $0.machine.startInBackground(key, run, unless: willDo) }
         if let number { begin(run, number, key, priority: nil, work) }
     }
 
@@ -175,22 +177,22 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     }
 
     private func finish(_ run: Run, _ number: Int, _ key: Key, _ outcome: Outcome) {
-        let (waiters, enders) = state.withLock { state in
+        let (waiters, endWaiters) = state.withLock { state in
             var waiters: [CheckedContinuation<Void, Never>] = []
-            state.machine.finish(number, key).forEach { share in
-                if let waiter = share.settle(outcome) { waiters.append(waiter) }
+            state.machine.finish(number, key).forEach { subscription in
+                if let waiter = subscription.settle(outcome) { waiters.append(waiter) }
             }
             run.hasEnded = true
-            return (waiters, run.enders)
+            return (waiters, run.endWaiters)
         }
         waiters.forEach { $0.resume() }
-        enders.forEach { $0.resume() }
+        endWaiters.forEach { $0.resume() }
     }
 
     private func end(of run: Run) async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { _ in
-                if !run.hasEnded { run.enders.append(continuation) }
+                if !run.hasEnded { run.endWaiters.append(continuation) }
                 return run.hasEnded
             }
             if hasEnded { continuation.resume() }
@@ -199,25 +201,25 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     // MARK: A caller
 
-    private func settled(_ share: Share, _ key: Key, for call: Call) async {
+    private func settled(_ subscription: Subscription, _ key: Key, for call: Call) async {
         await withCancellation(call.cancellation) {
             await withCheckedContinuation { continuation in
                 let isSettled = state.withLock { _ in
-                    if !share.isSettled { share.waiter = continuation }
-                    return share.isSettled
+                    if !subscription.isSettled { subscription.waiter = continuation }
+                    return subscription.isSettled
                 }
                 if isSettled { continuation.resume() }
             }
         } onCancel: {
-            share.run.waiting.leave(share.place)
-            self.leave(share, key)
+            subscription.run.calls.leave(subscription.member)
+            self.leave(subscription, key)
         }
     }
 
-    private func leave(_ share: Share, _ key: Key) {
+    private func leave(_ subscription: Subscription, _ key: Key) {
         let (waiter, task) = state.withLock { state in
-            let waiter = share.settle(nil)
-            let run = state.machine.leave(share.ticket, key)
+            let waiter = subscription.settle(nil)
+            let run = state.machine.leave(subscription.ticket, key)
             run?.isCancelled = true
             return (waiter, run?.task)
         }

@@ -9,7 +9,7 @@ struct NonceMemory: Sendable {
         case new
         case replayed
         /// The request is of a second whose nonces are already forgotten.
-        case forgotten
+        case evicted
     }
 
     private let capacity: Int
@@ -29,16 +29,16 @@ struct NonceMemory: Sendable {
     /// - Parameter timestamp: of the request, in Unix seconds.
     /// - Parameter oldest: the oldest timestamp that anybody still accepts.
     mutating func admit(_ nonce: String, timestamp: Int64, oldest: Int64) -> Verdict {
-        while let first = order.first, first < oldest { forgetOldest() }
-        guard timestamp >= floor else { return .forgotten }
+        while let first = order.first, first < oldest { evictOldest() }
+        guard timestamp >= floor else { return .evicted }
         if seconds[timestamp] == nil { insert(timestamp) }
         guard seconds[timestamp, default: []].insert(nonce).inserted else { return .replayed }
         count += 1
-        while count > capacity { forgetOldest() }
+        while count > capacity { evictOldest() }
         return .new
     }
 
-    private mutating func forgetOldest() {
+    private mutating func evictOldest() {
         let second = removeFirst()
         count -= seconds.removeValue(forKey: second)?.count ?? 0
         floor = max(floor, second + 1)

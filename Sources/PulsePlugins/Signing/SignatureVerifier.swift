@@ -137,7 +137,7 @@ public struct SignatureVerifier: Sendable {
         switch nonces.withLock({ $0.admit(nonce, timestamp: seconds, oldest: oldest) }) {
         case .new: return .accepted
         case .replayed: return .refused(.replayed)
-        case .forgotten: return .refused(.tooOld)
+        case .evicted: return .refused(.tooOld)
         }
     }
 

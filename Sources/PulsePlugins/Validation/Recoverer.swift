@@ -9,14 +9,14 @@ final class Recoverer: Sendable {
     private enum Ending {
         case done
         /// A shutdown has ended the run, before the caller came: it says nothing to that one.
-        case askAgain
+        case recheck
     }
 
     private struct RunTasks {
         let name: String
         let work: Task<Void, Never>
         /// Nil once it has gone off or the run is cancelled, until somebody waits for the run again.
-        var alarm: Task<Void, Never>?
+        var timer: Task<Void, Never>?
         /// The permits of the call that began it, which may leave: the calls that wait may hold all others, and the run
         /// need one.
         var permits: [HeldPermit]
@@ -25,7 +25,7 @@ final class Recoverer: Sendable {
     }
 
     private struct State {
-        var ledger = RecoveryState<Waiter>()
+        var recoveries = RecoveryState<Waiter>()
         /// By the number of the run.
         var tasks: [UInt64: RunTasks] = [:]
         /// The runs that a shutdown has cancelled.
@@ -46,18 +46,18 @@ final class Recoverer: Sendable {
 
     /// What ``recover(_:sentAt:in:next:)`` needs to know of a request that is about to be sent.
     var time: UInt64 {
-        state.withLock { $0.ledger.time }
+        state.withLock { $0.recoveries.time }
     }
 
     func waiterCount(_ name: String) -> Int {
-        state.withLock { $0.ledger.waiterCount(name) }
+        state.withLock { $0.recoveries.waiterCount(name) }
     }
 
     /// Returns once it has been put right. Throws what the recovery failed with, or `CancellationError`.
     func recover(
         _ recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
     ) async throws {
-        while try await ending(of: recovery, sentAt: time, in: context, next: next) == .askAgain {}
+        while try await ending(of: recovery, sentAt: time, in: context, next: next) == .recheck {}
     }
 
     private func ending(
@@ -73,17 +73,17 @@ final class Recoverer: Sendable {
                 let outcome: Result<Ending, any Error>? = state.withLock { state in
                     // A cancellation before the continuation was there found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
-                    let action = state.ledger.ask(recovery.name, sentAt: time)
+                    let action = state.recoveries.request(recovery.name, sentAt: time)
                     if action == .proceed { return .success(.done) }
-                    _ = state.ledger.join(recovery.name, continuation, id: id)
+                    _ = state.recoveries.join(recovery.name, continuation, id: id)
                     // Under the lock, so that a shutdown either comes before the run or knows its tasks.
                     switch action {
                     case .proceed: break
                     case .start(let run): state.tasks[run] = start(recovery, run, context.clock, next)
                     case .wait(let run):
                         // Work that was given up and goes on: a call that waits for it has a time of its own.
-                        if let tasks = state.tasks[run], tasks.alarm == nil {
-                            state.tasks[run]?.alarm = alarm(recovery.name, run, tasks.work, context.clock)
+                        if let tasks = state.tasks[run], tasks.timer == nil {
+                            state.tasks[run]?.timer = timer(recovery.name, run, tasks.work, context.clock)
                         }
                     }
                     return nil
@@ -91,7 +91,7 @@ final class Recoverer: Sendable {
                 if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
-            let waiter = self.state.withLock { $0.ledger.leave(recovery.name, id: id) }
+            let waiter = self.state.withLock { $0.recoveries.leave(recovery.name, id: id) }
             waiter?.resume(throwing: CancellationError())
         }
     }
@@ -100,13 +100,13 @@ final class Recoverer: Sendable {
     /// one that shuts down.
     func shutdown() async {
         let (tasks, permits) = state.withLock { state in
-            let unattended = state.tasks.filter { state.ledger.waiterCount($0.value.name) == 0 }
+            let unattended = state.tasks.filter { state.recoveries.waiterCount($0.value.name) == 0 }
             for run in unattended.keys {
                 state.cancelled.insert(run)
-                state.tasks[run]?.alarm = nil
+                state.tasks[run]?.timer = nil
                 state.tasks[run]?.permits = []
             }
-            let tasks = unattended.values.flatMap { [$0.work, $0.alarm].compactMap { $0 } }
+            let tasks = unattended.values.flatMap { [$0.work, $0.timer].compactMap { $0 } }
             return (tasks, unattended.values.flatMap(\.permits))
         }
         permits.forEach { $0.release() }
@@ -133,11 +133,11 @@ final class Recoverer: Sendable {
             self.end(recovery.name, run, result)
         }
         return RunTasks(
-            name: recovery.name, work: work, alarm: alarm(recovery.name, run, work, clock),
-            permits: HeldPermit.keepAll())
+            name: recovery.name, work: work, timer: timer(recovery.name, run, work, clock),
+            permits: HeldPermit.retainAll())
     }
 
-    private func alarm(
+    private func timer(
         _ name: String, _ run: UInt64, _ work: Task<Void, Never>, _ clock: any PulseClock
     ) -> Task<Void, Never> {
         Task(priority: .userInitiated) { [timeout] in
@@ -153,17 +153,17 @@ final class Recoverer: Sendable {
     private func giveUp(_ name: String, _ run: UInt64) {
         let (waiters, permits) = state.withLock { state in
             defer {
-                state.tasks[run]?.alarm = nil
+                state.tasks[run]?.timer = nil
                 state.tasks[run]?.permits = []
                 state.tasks[run]?.isGivenUp = true
             }
-            return (state.ledger.leaveAll(name, run: run), state.tasks[run]?.permits ?? [])
+            return (state.recoveries.leaveAll(name, run: run), state.tasks[run]?.permits ?? [])
         }
         permits.forEach { $0.release() }
-        waiters.forEach { $0.resume(throwing: isTooSlow) }
+        waiters.forEach { $0.resume(throwing: timeoutError) }
     }
 
-    private var isTooSlow: PulseError {
+    private var timeoutError: PulseError {
         .transport(.timedOut, underlying: RecoveryTimeout(seconds: timeout))
     }
 
@@ -181,16 +181,16 @@ final class Recoverer: Sendable {
         let isSuccess = (try? result.get()) != nil
         let (waiters, tasks, isShutDown) = state.withLock { state in
             (
-                state.ledger.end(name, run: run, isSuccess: isSuccess), state.tasks.removeValue(forKey: run),
+                state.recoveries.end(name, run: run, isSuccess: isSuccess), state.tasks.removeValue(forKey: run),
                 state.cancelled.remove(run) != nil
             )
         }
-        tasks?.alarm?.cancel()
+        tasks?.timer?.cancel()
         tasks?.permits.forEach { $0.release() }
         let isGivenUp = tasks?.isGivenUp == true
-        let told = result.map { Ending.done }.mapError { isGivenUp ? isTooSlow : Self.asFailure($0, of: name) }
+        let outcome = result.map { Ending.done }.mapError { isGivenUp ? timeoutError : Self.asFailure($0, of: name) }
         // Who waits for a run that a shutdown has cancelled has come since.
-        waiters.forEach { $0.resume(with: isShutDown && !isSuccess ? .success(.askAgain) : told) }
+        waiters.forEach { $0.resume(with: isShutDown && !isSuccess ? .success(.recheck) : outcome) }
     }
 
     /// A recovery that was cancelled from within has failed for the calls that wait: nobody cancelled them.

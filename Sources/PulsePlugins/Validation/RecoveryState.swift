@@ -33,7 +33,7 @@ struct RecoveryState<Waiter: Sendable>: Sendable {
     func waiterCount(_ name: String) -> Int { runs[name]?.waiters.count ?? 0 }
 
     /// What a call does whose request was sent at that ``time``.
-    mutating func ask(_ name: String, sentAt: UInt64) -> Action {
+    mutating func request(_ name: String, sentAt: UInt64) -> Action {
         if let success = successes.peek(name), success > sentAt { return .proceed }
         if let run = runs[name] { return .wait(run: run.number) }
         time += 1

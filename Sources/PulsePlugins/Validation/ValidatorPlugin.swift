@@ -39,10 +39,10 @@ public struct ValidatorPlugin: PulsePlugin {
         guard !recoverer.isWorking else { return try await next(request) }
         let sentAt = recoverer.time
         switch try judge(await next(request), in: context) {
-        case .answer(let response):
+        case .response(let response):
             return response
-        case .again(let wish):
-            return try await resend(wish, sentAt: sentAt, request, in: context, next: next)
+        case .resend(let demand):
+            return try await resend(demand, sentAt: sentAt, request, in: context, next: next)
         }
     }
 
@@ -55,12 +55,12 @@ public struct ValidatorPlugin: PulsePlugin {
     // MARK: Judging
 
     private enum Judgement {
-        case answer(PulseResponse)
-        case again(Wish)
+        case response(PulseResponse)
+        case resend(Resend)
     }
 
     /// What a validator asks for before the request is sent again.
-    private struct Wish {
+    private struct Resend {
         let kind: Kind
         let repeatsUnsafe: Bool
         let otherwise: any Error
@@ -72,7 +72,7 @@ public struct ValidatorPlugin: PulsePlugin {
     }
 
     private func judge(_ response: PulseResponse, in context: PluginContext) throws -> Judgement {
-        guard !context.willFollow(response) else { return .answer(response) }
+        guard !context.willFollow(response) else { return .response(response) }
         var response = response
         do {
             for validator in validators {
@@ -87,17 +87,18 @@ public struct ValidatorPlugin: PulsePlugin {
                     response = other
                 case .retry(let strategy, let repeatsUnsafe, let otherwise):
                     response.bytes?.cancel()
-                    return .again(Wish(kind: .wait(strategy), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
+                    return .resend(Resend(kind: .wait(strategy), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
                 case .recover(let recovery, let repeatsUnsafe, let otherwise):
                     response.bytes?.cancel()
-                    return .again(Wish(kind: .recovery(recovery), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
+                    return .resend(
+                        Resend(kind: .recovery(recovery), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
                 }
             }
         } catch {
             response.bytes?.cancel()
             throw error
         }
-        return .answer(response)
+        return .response(response)
     }
 
     // MARK: Repeating
@@ -105,42 +106,42 @@ public struct ValidatorPlugin: PulsePlugin {
     // Not inlined, as most calls do without it: it would take room in the frame of each.
     @inline(never)
     private func resend(
-        _ wish: Wish, sentAt: UInt64, _ request: URLRequest, in context: PluginContext, next: PluginChain
+        _ demand: Resend, sentAt: UInt64, _ request: URLRequest, in context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        var (wish, sentAt) = (wish, sentAt)
+        var (demand, sentAt) = (demand, sentAt)
         for number in 0..<maxRepeats {
-            guard mayRepeat(request, wish, in: context) else { break }
-            try await prepare(wish, number, sentAt: sentAt, in: context, next: next)
+            guard mayRepeat(request, demand, in: context) else { break }
+            try await prepare(demand, number, sentAt: sentAt, in: context, next: next)
             sentAt = recoverer.time
             let again = context.with(attempt: context.attempt)
             switch try judge(await next(request, context: again), in: again) {
-            case .answer(let response): return response
-            case .again(let another): wish = another
+            case .response(let response): return response
+            case .resend(let another): demand = another
             }
         }
-        throw wish.otherwise
+        throw demand.otherwise
     }
 
     private func prepare(
-        _ wish: Wish, _ number: Int, sentAt: UInt64, in context: PluginContext, next: PluginChain
+        _ demand: Resend, _ number: Int, sentAt: UInt64, in context: PluginContext, next: PluginChain
     ) async throws {
         var delay: TimeInterval = 0
-        if case .wait(let strategy) = wish.kind {
+        if case .wait(let strategy) = demand.kind {
             delay = strategy.delay(beforeRetry: number + 1, randomness: context.randomness)
             let now = context.clock.uptime
             guard now + delay < context.deadline ?? .infinity,
                 context.call.environment.retryBudgets.takeRetry(of: context.host, at: now)
             else {
-                let error = PulseError(wrapping: wish.otherwise)
+                let error = PulseError(wrapping: demand.otherwise)
                 context.emit(.retryGivenUp(context.summary, ErrorSummary(error)))
                 throw error
             }
         }
         context.emit(
             .requestRetrying(
-                context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: wish.otherwise)),
+                context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: demand.otherwise)),
                 attempt: context.attempt))
-        switch wish.kind {
+        switch demand.kind {
         case .wait: if delay > 0 { try await context.call.sleep(delay, for: .backoff) }
         case .recovery(let recovery):
             do {
@@ -154,8 +155,8 @@ public struct ValidatorPlugin: PulsePlugin {
 
     /// The rule of every retry (RFC 9110, section 9.2.2). A validator may lift it, but not for a body that can be sent
     /// only once.
-    private func mayRepeat(_ request: URLRequest, _ wish: Wish, in context: PluginContext) -> Bool {
-        context.body.isReplayable && (context.mayRepeat(request, sent: context.call.sent) || wish.repeatsUnsafe)
+    private func mayRepeat(_ request: URLRequest, _ demand: Resend, in context: PluginContext) -> Bool {
+        context.body.isReplayable && (context.mayRepeat(request, sent: context.call.sent) || demand.repeatsUnsafe)
     }
 }
 

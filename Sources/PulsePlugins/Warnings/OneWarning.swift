@@ -6,7 +6,7 @@ import PulseCore
 /// while nobody listens.
 struct OneWarning: Sendable {
     private let text: String
-    private let isTold = Locked(false)
+    private let hasEmitted = Locked(false)
 
     init(_ text: String) {
         self.text = text
@@ -14,9 +14,9 @@ struct OneWarning: Sendable {
 
     func emit(in context: PluginContext) {
         guard context.call.environment.events?.isActive == true else { return }
-        let isFirst = isTold.withLock { isTold in
-            defer { isTold = true }
-            return !isTold
+        let isFirst = hasEmitted.withLock { hasEmitted in
+            defer { hasEmitted = true }
+            return !hasEmitted
         }
         if isFirst { context.emit(.warning(text)) }
     }

@@ -30,15 +30,15 @@ struct TokenRefreshScheduleTests {
                 let waiter: (id: Int, value: Int)? = pick(8) == 0 ? nil : (step, step)
                 let answer = machine.request(token, seenAt: version, now: model.now, waiter: waiter)
                 let expected = model.request(token, version, waiter?.id)
-                #expect(Model.Answer(answer) == expected, label)
+                #expect(Model.Decision(answer) == expected, label)
                 if waiter != nil, [.begin, .takeOver, .wait].contains(expected) { waiters.insert(step) }
             case 5...6:
-                let asking = model.asked - (pick(4) == 0 ? 1 : 0)
+                let providerCall = model.asked - (pick(4) == 0 ? 1 : 0)
                 let result = Self.result(pick(7), model.current)
                 let current: String? = pick(4) == 0 ? "t\(model.current + 7)" : nil
                 let lifetime: TimeInterval? = pick(3) == 0 ? nil : [-1, 0, 10, 90, 120, 3600][pick(6)]
-                let finish = machine.finish(asking, result, current: current, lifetime: lifetime, now: model.now)
-                let expected = model.finish(asking, result, current, lifetime)
+                let finish = machine.finish(providerCall, result, current: current, lifetime: lifetime, now: model.now)
+                let expected = model.finish(providerCall, result, current, lifetime)
                 #expect(Model.Finish(finish) == expected, label)
                 if case .ended(let ending) = finish {
                     waiters.subtract(ending.waiters + ending.others)
@@ -57,7 +57,7 @@ struct TokenRefreshScheduleTests {
                 #expect(machine.leave(id) == nil, label)
             case 8:
                 let (spared, expected) = (machine.abandon(), model.abandon())
-                #expect(spared?.run == expected?.run && spared?.asking == expected?.asking, label)
+                #expect(spared?.run == expected?.run && spared?.providerCall == expected?.providerCall, label)
             case 9 where pick(3) == 0:
                 // Somebody logs in anew; a call sees the token.
                 model.current += 1
@@ -73,7 +73,7 @@ struct TokenRefreshScheduleTests {
                 guard validity == .ending else { continue }
                 let answer = machine.request(token, seenAt: machine.version, now: model.now, waiter: nil)
                 let expected = model.request(token, model.version, nil)
-                #expect(Model.Answer(answer) == expected, label)
+                #expect(Model.Decision(answer) == expected, label)
                 if expected == .begin { ahead += 1 }
             default:
                 model.now += TimeInterval(pick(40)) / 4
@@ -107,15 +107,15 @@ extension Set<Int> {
 
 /// The rules as they are written down, with everything that ever happened kept in lists.
 private struct Model {
-    enum Answer: Equatable {
-        case begin, takeOver, wait, askAgain, refuse(PulseError.Kind), loop
+    enum Decision: Equatable {
+        case begin, takeOver, wait, recheck, refuse(PulseError.Kind), loop
 
-        init(_ answer: TokenRefresh.StateMachine<Int>.Answer) {
+        init(_ answer: TokenRefresh.StateMachine<Int>.Decision) {
             switch answer {
             case .begin: self = .begin
             case .takeOver: self = .takeOver
             case .wait: self = .wait
-            case .askAgain: self = .askAgain
+            case .recheck: self = .recheck
             case .refuse(let error): self = .refuse(error.kind)
             case .refuseLoop: self = .loop
             }
@@ -149,7 +149,7 @@ private struct Model {
                 let waiters = Waiters(ending)
                 switch ending.outcome {
                 case .token: self = .token(waiters)
-                case .askAgain: self = .superseded(waiters)
+                case .recheck: self = .superseded(waiters)
                 case .failure(let error), .refused(let error):
                     self = ending.endsSession ? .over(waiters) : .failed(waiters, error.kind)
                 }
@@ -187,8 +187,8 @@ private struct Model {
         return false
     }
 
-    mutating func request(_ token: String, _ seen: Int, _ id: Int?) -> Answer {
-        if seen != version { return .askAgain }
+    mutating func request(_ token: String, _ seen: Int, _ id: Int?) -> Decision {
+        if seen != version { return .recheck }
         if hasEnded(token, seen) { return .refuse(.sessionExpired) }
         if let id { brought[id] = token }
         if waiting != nil {
@@ -233,7 +233,7 @@ private struct Model {
     }
 
     /// What somebody waits for goes on.
-    mutating func abandon() -> (run: Int, asking: Int)? {
+    mutating func abandon() -> (run: Int, providerCall: Int)? {
         guard let waiting else { return nil }
         if !waiting.isEmpty { return (runs, asked) }
         self.waiting = nil
@@ -251,9 +251,9 @@ private struct Model {
     }
 
     mutating func finish(
-        _ asking: Int, _ result: Result<String, PulseError>, _ shown: String?, _ lifetime: TimeInterval?
+        _ providerCall: Int, _ result: Result<String, PulseError>, _ shown: String?, _ lifetime: TimeInterval?
     ) -> Finish {
-        guard asking == asked else { return .ignored }
+        guard providerCall == asked else { return .ignored }
         guard let all = waiting else { return finishLate(result, shown, lifetime) }
         if waitsForStraggler, case .failure(.cancelled) = result {
             (waitsForStraggler, token) = (false, wanted)

@@ -78,7 +78,7 @@ struct CacheFlightsWireTests {
             let calls = [TimeInterval(10), 40].map { deadline in
                 Task { try await Self.call(stage, retry: Self.retry, deadline: deadline) }
             }
-            await stage.cache.keeper.flights.waitUntil(waiters: 2)
+            await stage.cache.cache.flights.waitUntil(waiters: 2)
             gate.open()
             // The deadlines' sleeper, and the wait that the server asked for.
             await stage.clock.sleepers(atLeast: 1)
@@ -103,13 +103,13 @@ struct CacheFlightsWireTests {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let call = Task { try await Self.call(stage) }
-            await stage.cache.keeper.flights.waitUntil(waiters: 1)
+            await stage.cache.cache.flights.waitUntil(waiters: 1)
             let refresh = try await WorkScope.run(TokenRefresh(FakeSession())) {
                 let task = Task { try await Self.call(stage) }
                 _ = try await stage.server.requests(atLeast: 2)
                 return task
             }
-            #expect(stage.cache.keeper.flights.waiterCount == 1)
+            #expect(stage.cache.cache.flights.waiterCount == 1)
             for call in [call, refresh] {
                 call.cancel()
                 _ = await call.result
@@ -122,7 +122,7 @@ struct CacheFlightsWireTests {
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = (0..<2).map { _ in Task { try await Self.call(stage, plugins: [Nothing()]) } }
             try await stage.server.requests(atLeast: 2)
-            #expect(stage.cache.keeper.flights.runCount == 0)
+            #expect(stage.cache.cache.flights.runCount == 0)
             for call in calls {
                 call.cancel()
                 _ = await call.result
@@ -142,8 +142,8 @@ struct CacheFlightsWireTests {
                 Task { try await Self.call(stage, nil, RequestOptions().with(\.route, value: "another")) },
             ]
             try await stage.server.requests(atLeast: calls.count)
-            #expect(stage.cache.keeper.flights.waiterCount == calls.count)
-            #expect(stage.cache.keeper.flights.runCount == calls.count)
+            #expect(stage.cache.cache.flights.waiterCount == calls.count)
+            #expect(stage.cache.cache.flights.runCount == calls.count)
             for call in calls {
                 call.cancel()
                 _ = await call.result
@@ -178,10 +178,10 @@ struct CacheFlightsWireTests {
                 return .text("body", headers: ["Cache-Control": "max-age=0", "Date": stage.date()])
             }
             let first = Task { try await stage.text() }
-            await stage.cache.keeper.flights.waitUntil(waiters: 1)
+            await stage.cache.cache.flights.waitUntil(waiters: 1)
             // It takes what is past its lifetime, and is to know that.
             let second = Task { try await stage.text(cache: .staleWhileRevalidate) }
-            await stage.cache.keeper.flights.waitUntil(waiters: 2)
+            await stage.cache.cache.flights.waitUntil(waiters: 2)
             gate.open()
             let texts = try await [first.value, second.value]
             #expect(texts == ["body network", "body stale"])
@@ -267,7 +267,7 @@ struct CacheFlightsWireTests {
                 let response = try await stage.get(tag: tag)
                 #expect(response.origin == .stale)
             }
-            #expect(stage.cache.keeper.flights.runCount == 1)
+            #expect(stage.cache.cache.flights.runCount == 1)
             gate.open()
             try await stage.untilStored(2)
             #expect(stage.sent == 2)
@@ -285,7 +285,7 @@ struct CacheFlightsWireTests {
             let url = stage.server.baseURL.appendingPathComponent("a")
             let change = Task<Void, any Error>.startingNow { await stage.cache.invalidate(url: url) }
             // The change is not over before what it makes invalid can be found, and taken away.
-            #expect(stage.cache.keeper.commits.waiterCount == 1)
+            #expect(stage.cache.cache.pendingStores.waiterCount == 1)
             store.gate.open()
             try await change.value
             #expect(await store.usage().entries == 0)

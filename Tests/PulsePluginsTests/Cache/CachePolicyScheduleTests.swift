@@ -73,7 +73,7 @@ struct CachePolicyScheduleTests {
             plans[verdict.name, default: 0] += 1
             let isDisconnected = random.chance(2)
             let use = policy.select(from: stored, for: request).flatMap {
-                !request.isAnswerable(by: stored[$0])
+                !request.canBeServed(by: stored[$0])
                     ? nil
                     : policy.useAfterFailure(of: stored[$0], request, mode, isDisconnected: isDisconnected, now: now)
             }

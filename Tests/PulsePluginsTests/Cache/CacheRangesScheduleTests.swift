@@ -84,7 +84,7 @@ private final class RangeTrace: Sendable {
                 for wish in wishes { group.addTask { await self.get(wish, number) } }
             }
         }
-        await cache.keeper.flights.waitUntilIdle()
+        await cache.cache.flights.waitUntilIdle()
     }
 
     private func path() -> String { pick(["/a", "/a", "/b", "/large"]) }

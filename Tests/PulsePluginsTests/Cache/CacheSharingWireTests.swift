@@ -95,7 +95,7 @@ struct CacheSharingWireTests {
                 return .text(request.headers["X-API-Key"] ?? "")
             }
             let calls = (0..<2).map { _ in Task { try await stage.get() } }
-            await stage.cache.keeper.flights.waitUntil(waiters: 2)
+            await stage.cache.cache.flights.waitUntil(waiters: 2)
             gate.open()
             var texts: Set<String> = []
             for call in calls {
@@ -183,7 +183,7 @@ struct CacheSharingWireTests {
             let bob = Self.signing("bob", on: stage)
             let answer = try await bob.rawRequest(Request<EmptyResponse>(.get, "/a"))
             #expect(answer.origin == .stale)
-            await stage.cache.keeper.flights.waitUntilIdle()
+            await stage.cache.cache.flights.waitUntilIdle()
             #expect(stage.server.requests.last?.headers["X-Pulse-Key-ID"] == "bob")
             #expect(try await stage.text() == "body 3 network")
             await bob.shutdown()
@@ -233,7 +233,7 @@ struct CacheSharingWireTests {
             #expect(stage.sent == 5)
             // And nobody waits for the next.
             try await stage.get()
-            #expect(stage.cache.keeper.flights.runCount == 0)
+            #expect(stage.cache.cache.flights.runCount == 0)
         }
     }
 
@@ -259,7 +259,7 @@ struct CacheSharingWireTests {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = (0..<3).map { _ in Task { try await stage.get() } }
-            await stage.cache.keeper.flights.waitUntil(waiters: 3)
+            await stage.cache.cache.flights.waitUntil(waiters: 3)
             try await stage.server.requests(atLeast: 1)
             for call in calls.dropLast() {
                 call.cancel()
@@ -435,7 +435,7 @@ extension CacheStage {
         _ count: Int, whenWaiting body: () -> Void, _ call: @escaping @Sendable () async throws -> String
     ) async throws -> [String] {
         let tasks = (0..<count).map { _ in Task { try await call() } }
-        await cache.keeper.flights.waitUntil(waiters: count)
+        await cache.cache.flights.waitUntil(waiters: count)
         body()
         var texts: [String] = []
         for task in tasks { texts.append(try await task.value) }

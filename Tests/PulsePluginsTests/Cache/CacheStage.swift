@@ -48,7 +48,7 @@ final class CacheStage: Sendable {
                 throw error
             }
             await stage.client.shutdown()
-            #expect(cache.keeper.flights.runCount == 0)
+            #expect(cache.cache.flights.runCount == 0)
         }
     }
 

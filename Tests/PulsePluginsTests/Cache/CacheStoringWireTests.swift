@@ -316,7 +316,7 @@ struct CacheStoringWireTests {
             #expect(!stage.raw.contains("hunt"))
         }
         let userInfo = try #require(URL(string: "https://ada:hunter2@example.com:8443/a%20b?c=d#e"))
-        #expect(CacheURL.told(userInfo).absoluteString == "https://example.com:8443/a%20b")
+        #expect(CacheURL.redacted(userInfo).absoluteString == "https://example.com:8443/a%20b")
     }
 
     @Test(arguments: [
@@ -398,7 +398,7 @@ struct CacheStoringWireTests {
             gate.open()
             #expect(try await call.value.data == Data("before".utf8))
             #expect(await stage.cache.statistics.entries == 0)
-            #expect(stage.cache.keeper.flights.runCount == 0)
+            #expect(stage.cache.cache.flights.runCount == 0)
         }
     }
 

@@ -82,7 +82,7 @@ private final class UserTrace: Sendable {
             await get(calls, number)
         }
         // A request behind an answer would meet the next step's clock and changes.
-        await cache.keeper.flights.waitUntilIdle()
+        await cache.cache.flights.waitUntilIdle()
     }
 
     /// Two callers for one request, and one who is served while the server fails.
@@ -92,7 +92,7 @@ private final class UserTrace: Sendable {
         origin.prescribe("max-age=10, stale-if-error=40", gate)
         let wish = Wish(path: "/met", user: "alice", language: "en", mode: .default)
         let opener = Task { [cache] in
-            await cache.keeper.flights.waitUntil(waiters: 2)
+            await cache.cache.flights.waitUntil(waiters: 2)
             gate.open()
         }
         await get([wish, wish], number)

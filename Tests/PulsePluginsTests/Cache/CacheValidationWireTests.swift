@@ -225,9 +225,9 @@ struct CacheValidationWireTests {
             await stage.pass(61)
             #expect(try await stage.text() == "body 1 stale")
             await reached.arrivals(atLeast: 1)
-            #expect(stage.cache.keeper.flights.runCount == 1)
+            #expect(stage.cache.cache.flights.runCount == 1)
             await stage.cache.shutdown()
-            #expect(stage.cache.keeper.flights.runCount == 0)
+            #expect(stage.cache.cache.flights.runCount == 0)
             try await stage.server.connectionsClosedByClient()
             #expect(try await stage.text() == "body 1 stale")
             try await stage.untilStored(2)
@@ -382,7 +382,7 @@ struct CacheValidationWireTests {
             await stage.pass(61)
             let headers = ["Cache-Control": "no-store"]
             #expect(try await stage.text("/a", headers, cache: .staleWhileRevalidate) == "body 1 stale")
-            #expect(stage.cache.keeper.flights.runCount == 0)
+            #expect(stage.cache.cache.flights.runCount == 0)
             #expect(try await stage.text("/b", headers) == "body 2 network")
             #expect(stage.sent == 3)
         }

@@ -149,7 +149,7 @@ extension ReferencePolicy {
         if let fields { head.selectingFields = fields }
         return .confirm(
             chosen, head,
-            keeps: fields != nil && !Self.has("no-store", requestDirectives)
+            mayStore: fields != nil && !Self.has("no-store", requestDirectives)
                 && isStorable(status: head.statusCode, head.headers, isPart: head.parts != nil))
     }
 
@@ -183,7 +183,7 @@ extension ReferencePolicy {
         let fields = selecting(head.headers)
         if let fields { head.selectingFields = fields }
         return .confirm(
-            selected, head, keeps: fields != nil && isStorable(status: head.statusCode, head.headers))
+            selected, head, mayStore: fields != nil && isStorable(status: head.statusCode, head.headers))
     }
 
     /// RFC 9111, section 4.2.4, and RFC 5861, section 4.

@@ -216,7 +216,7 @@ extension ReferencePolicy {
         if let fields { head.selectingFields = fields }
         return .complete(
             rest.index, head,
-            keeps: fields != nil && !Self.has("no-store", requestDirectives)
+            mayStore: fields != nil && !Self.has("no-store", requestDirectives)
                 && isStorable(status: 200, head.headers))
     }
 }

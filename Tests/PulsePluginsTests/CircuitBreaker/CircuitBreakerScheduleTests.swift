@@ -74,7 +74,7 @@ struct CircuitBreakerScheduleTests {
             let isSlow: Bool
             var asked = 0.0
             switch verdict {
-            case .neither:
+            case .ignored:
                 probes.removeAll { $0.number == ticket.number }
                 return
             case .success(let slow): (isGood, isSlow) = (true, slow)
@@ -165,7 +165,7 @@ struct CircuitBreakerScheduleTests {
                 // In any order: many answers come late, some in a later state.
                 let (permit, ticket) = pending.remove(at: Int(random.next() % UInt64(pending.count)))
                 let verdict: CircuitBreaker.Verdict =
-                    if chance(6) { .neither } else if chance(isIll ? 8 : 2) { .success(isSlow: chance(5)) } else {
+                    if chance(6) { .ignored } else if chance(isIll ? 8 : 2) { .success(isSlow: chance(5)) } else {
                         isIll || chance(4) ? .failure(retryAfter: chance(5) ? 45 : nil) : .success(isSlow: false)
                     }
                 let change = breaker.settle(permit, verdict, at: now)

@@ -92,7 +92,7 @@ struct CircuitBreakerTests {
 
     @Test func whatIsNobodysCountsNowhere() throws {
         let breaker = threshold()
-        for verdict in [failure, failure, .neither, .neither, failure] { try breaker.call(verdict) }
+        for verdict in [failure, failure, .ignored, .ignored, failure] { try breaker.call(verdict) }
         guard case .open = breaker.state else {
             Issue.record("\(breaker.state)")
             return
@@ -121,7 +121,7 @@ struct CircuitBreakerTests {
     @Test func aProbeThatSaysNothingGivesItsPermitBack() throws {
         let breaker = threshold()
         let probe = try breaker.halfOpen()
-        #expect(breaker.settle(probe, .neither, at: 31) == nil)
+        #expect(breaker.settle(probe, .ignored, at: 31) == nil)
         // A trap: a cancelled probe closes it.
         #expect(breaker.state == .halfOpen)
         let next = try breaker.permit(at: 31)

@@ -163,7 +163,7 @@ struct CoalescingPluginTests {
             plugins: [plugin, plugin], transport: transport, events: PulseEventBus())
         for _ in 0..<2 { #expect(try await client.rawRequest(Plain()).statusCode == 200) }
         #expect(transport.requests.count == 2)
-        #expect(coalescing.runCount + cache.keeper.flights.runCount == 0)
+        #expect(coalescing.runCount + cache.cache.flights.runCount == 0)
     }
 
     /// Those who hold up the other request may wait for the refresh.

@@ -13,7 +13,7 @@ struct HedgingRaceScheduleTests {
     private typealias Quality = HedgingPlugin.Quality
 
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
-    private static let qualities: [Quality] = [.cancelled, .unsent, .failed, .badAnswer, .good]
+    private static let qualities: [Quality] = [.cancelled, .unsent, .failed, .badResponse, .good]
 
     /// What happened in one race, in order.
     private struct Model {

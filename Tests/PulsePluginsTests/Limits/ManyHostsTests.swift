@@ -72,7 +72,7 @@ struct ManyHostsTests {
         typealias Runs = SingleFlight<String, Never>
         var machine = Runs.StateMachine<Void, Runs.Ticket>()
         let growth = await Self.growth { host in
-            guard let ticket = machine.join(host, {}, seat: { ticket, _ in ticket }) else { return }
+            guard let ticket = machine.join(host, {}, subscriber: { ticket, _ in ticket }) else { return }
             if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) }
             _ = machine.finish(ticket.run, host)
         }
@@ -95,7 +95,7 @@ struct ManyHostsTests {
     @Test func recoveriesKeepTheirBound() async {
         var ledger = RecoveryState<Int>()
         let growth = await Self.growth { name in
-            guard case .start(let run) = ledger.ask(name, sentAt: 0) else { return }
+            guard case .start(let run) = ledger.request(name, sentAt: 0) else { return }
             _ = ledger.join(name, 1, id: 1)
             _ = ledger.end(name, run: run, isSuccess: run % 2 == 0)
         }

@@ -21,7 +21,7 @@ struct RateBucketScheduleTests {
         var now: TimeInterval = 0
         var tokens = burst
         var pausedUntil: TimeInterval = 0
-        var line: [(id: UInt64, latest: TimeInterval)] = []
+        var queue: [(id: UInt64, latest: TimeInterval)] = []
 
         mutating func move(to time: TimeInterval) {
             tokens = min(Self.burst, tokens + (time - now) / Self.interval)
@@ -36,9 +36,9 @@ struct RateBucketScheduleTests {
 
         mutating func admit() -> [UInt64] {
             var admitted: [UInt64] = []
-            while let first = line.first, take() {
+            while let first = queue.first, take() {
                 admitted.append(first.id)
-                line.removeFirst()
+                queue.removeFirst()
             }
             return admitted
         }
@@ -58,10 +58,10 @@ struct RateBucketScheduleTests {
             guard time > max(now, pausedUntil) else { return [] }
             pausedUntil = time
             var (stay, late): ([(id: UInt64, latest: TimeInterval)], [UInt64]) = ([], [])
-            for waiter in line {
+            for waiter in queue {
                 if due(behind: stay.count) <= waiter.latest { stay.append(waiter) } else { late.append(waiter.id) }
             }
-            line = stay
+            queue = stay
             return late
         }
     }
@@ -77,17 +77,17 @@ struct RateBucketScheduleTests {
             switch below(12) {
             case 0...4:
                 let due = bucket.enter(now: model.now)
-                if model.line.isEmpty, model.take() {
+                if model.queue.isEmpty, model.take() {
                     #expect(due == nil, place)
                 } else {
-                    let expected = model.due(behind: model.line.count)
+                    let expected = model.due(behind: model.queue.count)
                     #expect(due == expected, place)
                     let latest = expected + Double(below(16)) * Self.tick
-                    model.line.append((UInt64(step), latest))
+                    model.queue.append((UInt64(step), latest))
                     bucket.join(UInt64(step), id: UInt64(step), latest: latest)
                 }
-            case 5...6 where !model.line.isEmpty:
-                let id = model.line.remove(at: below(UInt64(model.line.count))).id
+            case 5...6 where !model.queue.isEmpty:
+                let id = model.queue.remove(at: below(UInt64(model.queue.count))).id
                 #expect(bucket.leave(id: id) == id, place)
                 #expect(bucket.leave(id: id) == nil, place)
             case 7:
@@ -100,8 +100,8 @@ struct RateBucketScheduleTests {
                 model.move(to: model.now + Double(below(8)) * Self.tick)
             }
             #expect(bucket.admit(now: model.now) == model.admit(), place)
-            #expect(bucket.waiterCount == model.line.count, place)
-            #expect(bucket.due(now: model.now) == (model.line.isEmpty ? nil : model.due(behind: 0)), place)
+            #expect(bucket.waiterCount == model.queue.count, place)
+            #expect(bucket.due(now: model.now) == (model.queue.isEmpty ? nil : model.due(behind: 0)), place)
         }
     }
 }

@@ -19,13 +19,13 @@ struct SingleFlightScheduleTests {
     private struct Run {
         let key: Int
         let work: Int
-        let isBehind: Bool
+        let isBackground: Bool
         var isOpen = true
         /// By their numbers, what each has brought.
-        var seats: [Int: Int] = [:]
+        var subscribers: [Int: Int] = [:]
     }
 
-    private struct Seat: Sendable {
+    private struct Subscriber: Sendable {
         let ticket: Runs.Ticket
         let work: Int
         let brought: Int
@@ -34,7 +34,7 @@ struct SingleFlightScheduleTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     @HeavyWork func agreesWithAPlainModel(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
-        var machine = Runs.StateMachine<Int, Seat>()
+        var machine = Runs.StateMachine<Int, Subscriber>()
         var model: [Int: Run] = [:]
         var tickets: [Runs.Ticket] = []
         var hasBeenClosed = 0
@@ -45,12 +45,12 @@ struct SingleFlightScheduleTests {
             let open = model.first { $0.value.key == key && $0.value.isOpen }
             switch pick(20) {
             case 0..<8:
-                let seat = machine.join(key) {
+                let subscriber = machine.join(key) {
                     step
-                } seat: {
-                    Seat(ticket: $0, work: $1, brought: step)
+                } subscriber: {
+                    Subscriber(ticket: $0, work: $1, brought: step)
                 }
-                guard let (ticket, work) = seat.map({ ($0.ticket, $0.work) }) else {
+                guard let (ticket, work) = subscriber.map({ ($0.ticket, $0.work) }) else {
                     Issue.record(label)
                     return
                 }
@@ -59,45 +59,47 @@ struct SingleFlightScheduleTests {
                 // What the first brought is everybody's.
                 #expect(work == open?.value.work ?? step, label)
                 #expect(!tickets.contains { $0.number == ticket.number }, label)
-                model[ticket.run, default: Run(key: key, work: step, isBehind: false)].seats[ticket.number] = step
+                model[ticket.run, default: Run(key: key, work: step, isBackground: false)].subscribers[ticket.number] =
+                    step
                 tickets.append(ticket)
             case 8..<10:
                 // The keys below will do for those above.
-                let number = machine.beginBehind(key, step) { $0 + 2 == key }
+                let number = machine.startInBackground(key, step) { $0 + 2 == key }
                 let willDo = model.values.contains { $0.isOpen && $0.key + 2 == key }
                 #expect((number == nil) == (open != nil || willDo), label)
                 if let number {
                     #expect(model[number] == nil, label)
-                    model[number] = Run(key: key, work: step, isBehind: true)
+                    model[number] = Run(key: key, work: step, isBackground: true)
                 }
             case 10..<16 where !tickets.isEmpty:
                 let ticket = tickets.remove(at: pick(tickets.count))
                 let run = model[ticket.run]
-                let isLast = run?.seats.count == 1 && run?.seats[ticket.number] != nil && run?.isBehind == false
+                let isLast =
+                    run?.subscribers.count == 1 && run?.subscribers[ticket.number] != nil && run?.isBackground == false
                 // One whose run has ended leaves nothing.
                 #expect(machine.leave(ticket, run?.key ?? key) == (isLast ? run?.work : nil), label)
-                model[ticket.run]?.seats[ticket.number] = nil
+                model[ticket.run]?.subscribers[ticket.number] = nil
                 if isLast { model[ticket.run]?.isOpen = false }
                 #expect(machine.leave(ticket, run?.key ?? key) == nil, label)
             case 16..<18 where !model.isEmpty:
                 let number = model.keys.sorted()[pick(model.count)]
                 guard let run = model.removeValue(forKey: number) else { continue }
-                var seats: [Int] = []
-                machine.finish(number, run.key).forEach { seats.append($0.brought) }
-                #expect(seats.sorted() == run.seats.values.sorted(), label)
+                var subscribers: [Int] = []
+                machine.finish(number, run.key).forEach { subscribers.append($0.brought) }
+                #expect(subscribers.sorted() == run.subscribers.values.sorted(), label)
                 #expect(machine.finish(number, run.key).isEmpty, label)
             case 18:
                 machine.close { $0 == key }
                 if let open { model[open.key]?.isOpen = false }
                 hasBeenClosed += open == nil ? 0 : 1
             case 19 where pick(20) == 0:
-                let unattended = model.filter(\.value.seats.isEmpty)
+                let unattended = model.filter(\.value.subscribers.isEmpty)
                 #expect(machine.closeUnattended().sorted() == unattended.values.map(\.work).sorted(), label)
                 for number in unattended.keys { model[number]?.isOpen = false }
             default: break
             }
             #expect(machine.runCount == model.count, label)
-            #expect(machine.seatCount == model.values.reduce(0) { $0 + $1.seats.count }, label)
+            #expect(machine.subscriberCount == model.values.reduce(0) { $0 + $1.subscribers.count }, label)
             #expect(machine.works.sorted() == model.values.map(\.work).sorted(), label)
         }
         #expect(hasBeenClosed > 0)
@@ -107,7 +109,7 @@ struct SingleFlightScheduleTests {
         var machine = Runs.StateMachine<Void, Runs.Ticket>()
         var tickets: [(key: Int, ticket: Runs.Ticket)] = []
         for key in 0..<1_000_000 {
-            if let ticket = machine.join(key, {}, seat: { ticket, _ in ticket }) { tickets.append((key, ticket)) }
+            if let ticket = machine.join(key, {}, subscriber: { ticket, _ in ticket }) { tickets.append((key, ticket)) }
             guard tickets.count == 1_000 else { continue }
             for (key, ticket) in tickets {
                 if key % 2 == 0 { _ = machine.leave(ticket, key) }
@@ -115,7 +117,7 @@ struct SingleFlightScheduleTests {
             }
             tickets = []
             #expect(machine.runCount == 0)
-            #expect(machine.reservedPlaces <= 128)
+            #expect(machine.reservedCapacity <= 128)
         }
     }
 }

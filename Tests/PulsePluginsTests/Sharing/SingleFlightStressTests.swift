@@ -14,14 +14,14 @@ struct SingleFlightStressTests {
     private func outcome(of key: String, deadline: TimeInterval? = nil, _ work: @escaping @Sendable () async -> String)
         async -> String
     {
-        await runs.share(of: key, for: PluginContext.mock(deadline: deadline).call) { _ in await work() }?.outcome
+        await runs.join(key, for: PluginContext.mock(deadline: deadline).call) { _ in await work() }?.outcome
             ?? "none"
     }
 
     @Test func workBehindTheCallsHasNoDeadlineOfThose() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let seen = Locked<CallGroup?>(nil)
-        runs.beginBehind("/", unless: { _ in false }) { waiting in
+        runs.startInBackground("/", unless: { _ in false }) { waiting in
             seen.withLock { $0 = waiting }
             for await _ in held {}
             return "new"
@@ -37,7 +37,7 @@ struct SingleFlightStressTests {
     @Test func workBehindGoesOnWhenThoseWhoJoinedItHaveLeft() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let isCancelled = Locked(false)
-        runs.beginBehind("/", unless: { _ in false }) { _ in
+        runs.startInBackground("/", unless: { _ in false }) { _ in
             for await _ in held {}
             isCancelled.withLock { $0 = Task.isCancelled }
             return "new"
@@ -55,7 +55,7 @@ struct SingleFlightStressTests {
     @Test func whoJoinsWorkBehindLearnsWhatItSent() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let sent = URLRequest.mock(.get, "/sent")
-        runs.beginBehind("/", unless: { _ in false }) { waiting in
+        runs.startInBackground("/", unless: { _ in false }) { waiting in
             let call = PluginContext.mock().call.detached(for: waiting)
             call.noteSent(sent)
             call.markSecret(header: "X-Marked")
@@ -64,7 +64,7 @@ struct SingleFlightStressTests {
         }
         let call = PluginContext.mock().call
         let share = Task<URLRequest?, any Error>.startingNow {
-            await runs.share(of: "/", for: call) { _ in "another" }?.sent
+            await runs.join("/", for: call) { _ in "another" }?.sent
         }
         #expect(runs.waiterCount == 1)
         end.finish()
@@ -83,7 +83,7 @@ struct SingleFlightStressTests {
             wasCancelled.withLock { $0[key] = Task.isCancelled }
             return key
         }
-        runs.beginBehind("behind", unless: { _ in false }) { _ in await work("behind", until: held) }
+        runs.startInBackground("behind", unless: { _ in false }) { _ in await work("behind", until: held) }
         let waiting = ["closed", "open"].map { key in
             Task<String, any Error>.startingNow { await outcome(of: key) { await work(key, until: awaited) } }
         }
@@ -133,7 +133,7 @@ struct SingleFlightStressTests {
                 }
                 if random.next() % 5 == 0 { group.addTask { runs.close { _ in true } } }
                 if random.next() % 6 == 0 {
-                    group.addTask { runs.beginBehind("/0", unless: { _ in false }) { _ in "/0" } }
+                    group.addTask { runs.startInBackground("/0", unless: { _ in false }) { _ in "/0" } }
                 }
                 if random.next() % 8 == 0 { group.addTask { await runs.shutdown() } }
             }

@@ -35,7 +35,7 @@ struct NonceMemoryScheduleTests {
                 #expect(timestamp >= floor, "seed \(seed), step \(step): of a forgotten second")
             case .replayed:
                 #expect(accepted.contains(request), "seed \(seed), step \(step): never seen")
-            case .forgotten:
+            case .evicted:
                 floor = max(floor, timestamp + 1)
             }
             #expect(memory.count <= capacity, "seed \(seed), step \(step)")
@@ -84,7 +84,7 @@ private struct PlainMemory {
 
     mutating func admit(_ nonce: String, timestamp: Int64, oldest: Int64) -> NonceMemory.Verdict {
         forget { $0 < oldest }
-        guard timestamp >= floor else { return .forgotten }
+        guard timestamp >= floor else { return .evicted }
         guard !kept.contains(where: { $0.second == timestamp && $0.nonce == nonce }) else { return .replayed }
         kept.append((second: timestamp, nonce: nonce))
         while kept.count > capacity, let first = kept.map({ $0.second }).min() { forget { $0 == first } }

@@ -21,7 +21,7 @@ struct NonceMemoryTests {
         #expect(memory.admit("b", timestamp: 20, oldest: 10) == .new)
         #expect(memory.count == 1)
         // The clock was set back.
-        #expect(memory.admit("a", timestamp: 5, oldest: 0) == .forgotten)
+        #expect(memory.admit("a", timestamp: 5, oldest: 0) == .evicted)
     }
 
     @Test @HeavyWork func aFullMemoryShortensTheWindow() {
@@ -30,7 +30,7 @@ struct NonceMemoryTests {
         #expect(memory.admit("b", timestamp: 6, oldest: 0) == .new)
         #expect(memory.admit("c", timestamp: 7, oldest: 0) == .new)
         #expect(memory.count == 2)
-        #expect(memory.admit("a", timestamp: 5, oldest: 0) == .forgotten)
+        #expect(memory.admit("a", timestamp: 5, oldest: 0) == .evicted)
         #expect(memory.admit("b", timestamp: 6, oldest: 0) == .replayed)
     }
 
@@ -42,7 +42,7 @@ struct NonceMemoryTests {
             if verdict != .new { Issue.record("second \(second) is \(verdict)") }
         }
         #expect(memory.count == 100_000)
-        #expect(memory.admit("a", timestamp: 99_999, oldest: 0) == .forgotten)
+        #expect(memory.admit("a", timestamp: 99_999, oldest: 0) == .evicted)
         #expect(memory.admit("a", timestamp: 100_000, oldest: 0) == .replayed)
         #expect(memory.admit("a", timestamp: 200_000, oldest: 200_000) == .new)
         #expect(memory.count == 1)

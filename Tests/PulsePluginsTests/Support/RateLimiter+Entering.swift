@@ -7,6 +7,6 @@ import PulseCore
 extension RateLimiter {
     /// As the plugin goes through.
     func enter(_ key: LimitKey.Value, for context: PluginContext) async throws {
-        if let place = try admit(key, for: context) { try await wait(key, in: place, for: context) }
+        if let pending = try admit(key, for: context) { try await wait(key, pending, for: context) }
     }
 }

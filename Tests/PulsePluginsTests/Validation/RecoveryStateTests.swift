@@ -10,13 +10,13 @@ import Testing
 struct RecoveryStateTests {
     @Test func onlyTheFirstStartsARunAndItsEndWakesAllWhoWait() {
         var ledger = RecoveryState<Int>()
-        guard case .start(let run) = ledger.ask("login", sentAt: ledger.time) else {
+        guard case .start(let run) = ledger.request("login", sentAt: ledger.time) else {
             Issue.record("not started")
             return
         }
         let joined = (1...3).map { ledger.join("login", $0, id: UInt64($0)) }
         #expect(joined == [true, true, true])
-        #expect(ledger.ask("login", sentAt: ledger.time) == .wait(run: run))
+        #expect(ledger.request("login", sentAt: ledger.time) == .wait(run: run))
         #expect(ledger.leave("login", id: 2) == 2)
         #expect(ledger.leave("login", id: 2) == nil)
         #expect(ledger.end("login", run: run, isSuccess: true) == [1, 3])
@@ -28,16 +28,16 @@ struct RecoveryStateTests {
     @Test func whoWasSentBeforeTheLastSuccessGoesOnAndWhoWasSentAfterItStartsAnew() {
         var ledger = RecoveryState<Int>()
         let before = ledger.time
-        guard case .start(let run) = ledger.ask("login", sentAt: before) else {
+        guard case .start(let run) = ledger.request("login", sentAt: before) else {
             Issue.record("not started")
             return
         }
         let meanwhile = ledger.time
         _ = ledger.end("login", run: run, isSuccess: true)
-        #expect(ledger.ask("login", sentAt: before) == .proceed)
-        #expect(ledger.ask("login", sentAt: meanwhile) == .proceed)
-        #expect(ledger.ask("other", sentAt: before) != .proceed)
-        guard case .start = ledger.ask("login", sentAt: ledger.time) else {
+        #expect(ledger.request("login", sentAt: before) == .proceed)
+        #expect(ledger.request("login", sentAt: meanwhile) == .proceed)
+        #expect(ledger.request("other", sentAt: before) != .proceed)
+        guard case .start = ledger.request("login", sentAt: ledger.time) else {
             Issue.record("not started")
             return
         }
@@ -46,12 +46,12 @@ struct RecoveryStateTests {
     @Test func aFailureLetsTheNextStartAnew() {
         var ledger = RecoveryState<Int>()
         let time = ledger.time
-        guard case .start(let run) = ledger.ask("login", sentAt: time) else {
+        guard case .start(let run) = ledger.request("login", sentAt: time) else {
             Issue.record("not started")
             return
         }
         _ = ledger.end("login", run: run, isSuccess: false)
-        guard case .start(let second) = ledger.ask("login", sentAt: time) else {
+        guard case .start(let second) = ledger.request("login", sentAt: time) else {
             Issue.record("not started")
             return
         }
@@ -64,14 +64,14 @@ struct RecoveryStateTests {
 
     @Test func aRunThatWasGivenUpStaysTheOneOfItsNameUntilItEnds() {
         var ledger = RecoveryState<Int>()
-        guard case .start(let run) = ledger.ask("login", sentAt: ledger.time) else {
+        guard case .start(let run) = ledger.request("login", sentAt: ledger.time) else {
             Issue.record("not started")
             return
         }
         _ = ledger.join("login", 1, id: 1)
         #expect(ledger.leaveAll("login", run: run + 1) == [])
         #expect(ledger.leaveAll("login", run: run) == [1])
-        #expect(ledger.ask("login", sentAt: ledger.time) == .wait(run: run))
+        #expect(ledger.request("login", sentAt: ledger.time) == .wait(run: run))
         _ = ledger.join("login", 2, id: 2)
         #expect(ledger.end("login", run: run, isSuccess: true) == [2])
     }
@@ -80,10 +80,10 @@ struct RecoveryStateTests {
         var ledger = RecoveryState<Int>(maximumNames: 2)
         let time = ledger.time
         for name in ["a", "b", "c"] {
-            guard case .start(let run) = ledger.ask(name, sentAt: time) else { continue }
+            guard case .start(let run) = ledger.request(name, sentAt: time) else { continue }
             _ = ledger.end(name, run: run, isSuccess: true)
         }
-        #expect(ledger.ask("c", sentAt: time) == .proceed)
-        #expect(ledger.ask("a", sentAt: time) != .proceed)
+        #expect(ledger.request("c", sentAt: time) == .proceed)
+        #expect(ledger.request("a", sentAt: time) != .proceed)
     }
 }
