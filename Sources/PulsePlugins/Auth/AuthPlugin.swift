@@ -2,25 +2,25 @@
 
 public import PulseCore
 
-/// Sends the provider's token with every call (RFC 6750, section 2.1). When the server refuses it, the plugin has it
-/// refreshed, once for all calls that need it, and sends each of them once more.
+/// Sends the provider's token with every call (RFC 6750, section 2.1). When the server rejects the token, the plugin
+/// has it refreshed, once for all calls that need it, and resends each of them once.
 ///
-/// - A 401 that the call does not accept leads to a refresh. A second one, after the refresh, is
-///   ``PulseError/unauthorized(_:)``, as is a 401 to a call that went out without a token.
-/// - A failed refresh fails all calls that wait for it with the same error; the next one is tried 1 s later at the
-///   earliest, then 2 s, up to 30 s. A session that cannot be refreshed any more is ``PulseError/sessionExpired``, at
-///   once for later calls too, until the provider shows another token.
-/// - A call that is cancelled, or whose deadline passes, waits no longer; the refresh goes on.
-/// - Tokens go to the client's home origins only. A call elsewhere passes untouched, or fails with
-///   ``PulseError/invalidRequest(reason:)`` if its ``RequestOptions/auth`` is ``RequestOptions/Auth/required``. A
-///   required token that is not there is ``PulseError/unauthorized(_:)``; nothing is sent.
-/// - A call with an `Authorization` of its own, or ``RequestOptions/Auth/anonymous``, passes untouched. So does one
+/// - A 401 that the call does not accept leads to a refresh. A second 401, after the refresh, is
+///   ``PulseError/unauthorized(_:)``, as is a 401 to a call that was sent without a token.
+/// - A failed refresh fails all waiting calls with the same error. The next refresh is tried after 1 s at the earliest,
+///   then 2 s, up to 30 s. A session that cannot be refreshed any more is ``PulseError/sessionExpired``. Later calls
+///   fail with that error at once, until the provider returns another token.
+/// - A call that is cancelled, or whose deadline passes, stops waiting; the refresh continues.
+/// - Tokens are sent to the client's home origins only. A call to another origin passes unchanged. If its
+///   ``RequestOptions/auth`` is ``RequestOptions/Auth/required``, it fails with ``PulseError/invalidRequest(reason:)``.
+///   A missing required token is ``PulseError/unauthorized(_:)``; nothing is sent.
+/// - A call with its own `Authorization`, or with ``RequestOptions/Auth/anonymous``, passes unchanged. So does a call
 ///   made within the provider's `refreshToken()`.
-/// - A body that can be sent once only is not sent again: its 401 is the outcome, and the refresh is for later calls.
+/// - A call with a one-shot body is not resent: its 401 is the outcome, and the refresh serves later calls.
 public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     private enum Source: Sendable {
         case provider(any TokenProvider, TokenRefresh)
-        /// Nothing can be refreshed, and no account is known.
+        /// Cannot refresh, and knows no account.
         case closure(@Sendable () async -> String?)
     }
 
@@ -31,16 +31,16 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     public var identifier: String { "com.pulse.auth" }
     public var scope: PluginScope { .call }
 
-    /// Sends the tokens of a provider, and has the provider refresh them.
+    /// Sends the tokens of a provider, which also refreshes them.
     ///
-    /// - Parameter scheme: what stands before the token in `Authorization`; `Bearer` by default.
+    /// - Parameter scheme: the scheme before the token in `Authorization`; `Bearer` by default.
     public init(tokenProvider: any TokenProvider, scheme: String = "Bearer") {
         source = .provider(tokenProvider, TokenRefresh(tokenProvider))
         self.scheme = scheme
     }
 
-    /// Sends tokens from a closure, which refreshes nothing: a 401 is ``PulseError/unauthorized(_:)``. The closure is
-    /// asked at each call, concurrently; nil, or an empty text, is no token.
+    /// Sends tokens from a closure. They are never refreshed: a 401 is ``PulseError/unauthorized(_:)``. The closure
+    /// runs for each call, concurrently; nil or an empty string means no token.
     public init(scheme: String = "Bearer", _ token: @escaping @Sendable () async -> String?) {
         source = .closure(token)
         self.scheme = scheme
@@ -67,7 +67,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         }
     }
 
-    // Not inlined: its temporaries would take room in the frame of a call whose token comes from a closure.
+    // Not inlined: its temporaries would enlarge the frame of a call whose token comes from a closure.
     @inline(never)
     private func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain, _ provider: any TokenProvider,
@@ -95,8 +95,8 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         return try await outcome(after: response, to: request, credential, provider, refresh, in: context, next)
     }
 
-    /// Ends a refresh that no call waits for. One that calls wait for, perhaps another client's, goes on. The plugin
-    /// stays usable.
+    /// Ends a refresh that no call waits for. If calls wait, perhaps of another client, the refresh continues. The
+    /// plugin stays usable.
     public func shutdown() async {
         if case .provider(_, let refresh) = source { await refresh.shutdown() }
     }
@@ -104,7 +104,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     private func authorized(_ request: URLRequest, _ token: String) throws -> URLRequest {
         let value = String(joining: scheme, " ", token)
         guard value.isHTTPFieldValue else {
-            throw PulseError.invalidRequest(reason: "the access token, or its scheme, holds a line break")
+            throw PulseError.invalidRequest(reason: "the access token or its scheme contains a line break")
         }
         var request = request
         request.setHeader("Authorization", to: value)
@@ -120,14 +120,14 @@ extension AuthPlugin {
         var account: String?
     }
 
-    /// What the call goes out with, noted in its store.
+    /// The token and account for the call. The account is recorded in the call's store.
     private func credential(
         for context: PluginContext, _ expected: String?, _ provider: any TokenProvider, _ refresh: TokenRefresh
     ) async throws -> Credential {
         let version = refresh.version
         var credential = try await current(provider)
         if let expected, credential.account != expected { throw PulseError.custom(AccountMismatch()) }
-        // Another hop, or an answer that is asked for anew, is not for whoever has logged in meanwhile.
+        // A later hop or a resend must not use the account of another user who has logged in meanwhile.
         if let earlier = context.store[AccountID.self], let account = credential.account, account != earlier {
             throw PulseError.custom(AccountMismatch())
         }
@@ -143,7 +143,7 @@ extension AuthPlugin {
         case .good: break
         case .ending: refresh.refreshAhead(of: token, seenAt: version, in: context)
         case .ended:
-            // Nothing is sent that the server would refuse, unless there is no other way to find out.
+            // An expired token is not sent, unless only the server can decide.
             switch await refresh.outcome(of: token, seenAt: version, in: context) {
             case .token(let new): credential.token = new
             case .failure(let error):
@@ -157,10 +157,10 @@ extension AuthPlugin {
         return credential
     }
 
-    /// Token and account of the same moment: between the two questions one user may log out and another log in.
+    /// The token and account at one moment. Between the two reads, one user may log out and another log in.
     private func current(_ provider: any TokenProvider) async throws -> Credential {
         for _ in 0..<8 {
-            // Asked here and not through a function, since every call passes here.
+            // Not in a function of its own: every call passes here.
             let account = await provider.accountID
             let token = await provider.accessToken()
             if let account, !account.isEmpty, await provider.accountID != account { continue }
@@ -183,16 +183,16 @@ extension AuthPlugin {
         }
     }
 
-    /// Notes that accounts were asked about, and that this call has none or needs none.
+    /// Records that accounts were queried, and that this call has none or needs none.
     private func noteNoAccount(in context: PluginContext) {
         if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
     }
 }
 
-// MARK: - A token that is refused
+// MARK: - A rejected token
 
 extension AuthPlugin {
-    // Not inlined, as most calls do without it: it would take room in the frame of each.
+    // Not inlined: most calls do not need it, and it would enlarge their frames.
     @inline(never)
     private func outcome(
         after refusal: PulseResponse, to request: URLRequest, _ sent: Credential, _ provider: any TokenProvider,
@@ -200,17 +200,17 @@ extension AuthPlugin {
     ) async throws -> PulseResponse {
         guard let token = sent.token else { return refusal }
         guard context.body.isReplayable else {
-            // The next call finds a new token.
+            // The refresh is for later calls.
             let version = refresh.version
             if await provider.accessToken() == token { refresh.refreshAhead(of: token, seenAt: version, in: context) }
             return refusal
         }
-        // What the error of a deadline that strikes meanwhile names.
+        // The error that a deadline during the refresh reports as the last failure.
         context.call.lastFailure = .unauthorized(refusal)
         do {
             guard let new = try await refresh.replacement(for: token, in: context) else { return refusal }
             try await check(sent.account, provider)
-            // Overcome: no later deadline is due to it.
+            // The 401 is handled: a later deadline error must not report it.
             context.call.lastFailure = nil
             refusal.bytes?.cancel()
             return try await next(renewed(request, new, in: context))
@@ -220,7 +220,7 @@ extension AuthPlugin {
         }
     }
 
-    /// The request with the token of a refresh. One that makes no header is the refresh's failure.
+    /// The request with the refreshed token. A token that is no valid header value is a failure of the refresh.
     private func renewed(_ request: URLRequest, _ token: String, in context: PluginContext) throws -> URLRequest {
         do {
             return try authorized(request, token)
@@ -245,7 +245,7 @@ extension AuthPlugin: AsksForAccount {
 }
 
 extension TokenProvider {
-    /// An empty account is no account: all who are not known would share it.
+    /// An empty account counts as none: otherwise all unknown users would share it.
     fileprivate var knownAccount: String? {
         get async {
             guard let account = await accountID, !account.isEmpty else { return nil }
@@ -255,7 +255,7 @@ extension TokenProvider {
 }
 
 extension AuthPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The scheme, and nothing of the provider, which holds the tokens.
+    /// The scheme only: the provider holds the tokens.
     public var description: String { "AuthPlugin(\(scheme))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["scheme": scheme]) }

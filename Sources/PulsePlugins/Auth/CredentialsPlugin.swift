@@ -4,9 +4,9 @@ public import PulseCore
 
 /// Sends the same credentials with every call: a name and a password, or an API key.
 ///
-/// They go to the client's home origins only, and not with a call that has the header already or whose
-/// ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call that requires them and goes elsewhere fails
-/// with ``PulseError/invalidRequest(reason:)`` before it is sent. A 401 is the call's outcome.
+/// Credentials are sent to the client's home origins only. They are not sent with a call that has the header already,
+/// or whose ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call to another origin that requires them
+/// fails with ``PulseError/invalidRequest(reason:)`` before it is sent. A 401 is the call's outcome.
 public struct CredentialsPlugin: PulsePlugin {
     private let header: String
     private let value: String
@@ -23,10 +23,11 @@ public struct CredentialsPlugin: PulsePlugin {
         let field = HTTPHeaders.Field.authorization(username: username, password: password)
         self.init(
             field.name, field.value,
-            fault: username.utf8.contains(UInt8(ascii: ":")) ? "a user name of Basic authentication has no colon" : nil)
+            fault: username.utf8.contains(UInt8(ascii: ":"))
+                ? "a user name for Basic authentication must not contain a colon" : nil)
     }
 
-    /// Sends an API key in a header of its own, `X-API-Key` by default, which counts as a secret whatever its name.
+    /// Sends an API key in a header, `X-API-Key` by default. The header counts as secret, whatever its name.
     public init(apiKey: String, header: String = "X-API-Key") {
         self.init(header, apiKey, fault: nil)
     }
@@ -34,9 +35,9 @@ public struct CredentialsPlugin: PulsePlugin {
     private init(_ header: String, _ value: String, fault: String?) {
         self.header = header
         self.value = value
-        // Foundation would leave such a header out, and the call would go without credentials and without an error.
+        // Foundation would drop an invalid header, and the call would be sent without credentials and without an error.
         let isField = header.isHTTPToken && value.isHTTPFieldValue
-        self.fault = fault ?? (isField ? nil : "the credentials make no header field")
+        self.fault = fault ?? (isField ? nil : "the credentials are not a valid header field")
         mustBeMarked = !Redaction.standard.isSecret(header)
     }
 

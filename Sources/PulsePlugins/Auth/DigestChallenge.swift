@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A server's challenge for digest authentication (RFC 7616, section 3.3), as far as it can be answered here.
+/// A server's challenge for digest authentication (RFC 7616, section 3.3), as far as it is supported.
 struct DigestChallenge: Sendable, Equatable {
     enum Hash: Sendable {
         case md5, sha256
@@ -12,17 +12,17 @@ struct DigestChallenge: Sendable, Equatable {
     var nonce: String
     let opaque: String?
     let hash: Hash
-    /// The algorithm as the server spells it, nil if it names none.
+    /// The algorithm as the server spells it; nil if it names none.
     let algorithm: String?
-    /// Name and password are hashed once more with the first nonce: `-sess`.
+    /// Whether name and password are hashed again with the first nonce: `-sess`.
     let isSession: Bool
-    /// The answer covers a count and a nonce of the client's; without it is the form of RFC 2069.
+    /// Whether the response covers a count and a client nonce. False is the form of RFC 2069.
     let hasQuality: Bool
     let hashesUsername: Bool
-    /// Name and password were right, the nonce was too old.
+    /// Whether name and password were correct, but the nonce was too old.
     let isStale: Bool
 
-    /// The first challenge that can be answered: servers list what they prefer first (RFC 7616, section 3.7).
+    /// The first supported challenge: servers list the preferred ones first (RFC 7616, section 3.7).
     static func first(in headers: HTTPHeaders) -> DigestChallenge? {
         for value in headers.values(for: "WWW-Authenticate") {
             for (scheme, parameters) in AuthenticationField.challenges(in: value)
@@ -43,7 +43,7 @@ struct DigestChallenge: Sendable, Equatable {
         case "sha-256-sess": (hash, isSession) = (.sha256, true)
         default: return nil
         }
-        // A list; `auth-int`, which covers the body too, is not supported.
+        // A list. `auth-int`, which also covers the body, is not supported.
         let qualities = parameters["qop"]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         if let qualities, !qualities.contains(where: { $0.equalsIgnoringASCIICase("auth") }) { return nil }
         hasQuality = qualities != nil
@@ -56,9 +56,9 @@ struct DigestChallenge: Sendable, Equatable {
     }
 }
 
-/// The fields of authentication: challenges, and lists of parameters (RFC 9110, section 11).
+/// Parses authentication fields: challenges and parameter lists (RFC 9110, section 11).
 enum AuthenticationField {
-    /// The challenges in their order, their parameters under names in lower case. What cannot be read is left out.
+    /// The challenges in order, with lower-case parameter names. Unreadable parts are skipped.
     static func challenges(in value: String) -> [(scheme: String, parameters: [String: String])] {
         var challenges: [(scheme: String, parameters: [String: String])] = []
         var scanner = Scanner(value)
@@ -83,14 +83,14 @@ enum AuthenticationField {
         return parameters
     }
 
-    /// A text as a quoted string (RFC 9110, section 5.6.4).
+    /// A string as a quoted string (RFC 9110, section 5.6.4).
     static func quoted(_ text: String) -> String {
-        // By scalars: a combining mark behind a quote makes one character of both.
+        // By scalars: a quote and a combining mark would form one character.
         "\"" + text.unicodeScalars.map { $0 == "\\" || $0 == "\"" ? "\\\($0)" : "\($0)" }.joined() + "\""
     }
 
-    /// Reads words, and words with a value. A lone word is a scheme; behind it may stand a `token68`, which looks like
-    /// either and means nothing here.
+    /// Reads tokens with or without a value. A token without a value is a scheme. A `token68` after a scheme looks like
+    /// either and is ignored.
     private struct Scanner {
         private var rest: Substring.UTF8View
 
@@ -102,7 +102,7 @@ enum AuthenticationField {
             while let byte = rest.first {
                 let name = takeWord()
                 guard !name.isEmpty else {
-                    // A separator, or what belongs to nothing.
+                    // A separator, or text that belongs to nothing.
                     if byte == UInt8(ascii: "\"") { _ = takeQuoted() } else { rest = rest.dropFirst() }
                     continue
                 }
@@ -125,7 +125,7 @@ enum AuthenticationField {
             return String(Substring(word))
         }
 
-        /// Without its quotes; one that does not end goes up to the end.
+        /// Without its quotes. An unterminated string extends to the end.
         private mutating func takeQuoted() -> String {
             rest = rest.dropFirst()
             var bytes: [UInt8] = []

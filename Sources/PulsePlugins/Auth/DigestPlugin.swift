@@ -2,24 +2,25 @@
 
 public import PulseCore
 
-/// Digest authentication with a name and a password, which do not go over the wire (RFC 7616).
+/// Digest authentication with a name and a password, which are never sent themselves (RFC 7616).
 ///
-/// A server's challenge, a 401 that the call does not accept, is answered with one more request. Later calls to that
-/// origin answer it beforehand, until the server wants another nonce. The name is the account under which a cache and
-/// the offline queue keep things.
+/// After a server's challenge, a 401 that the call does not accept, the request is resent once with a digest. Later
+/// calls to that origin carry a digest from the start, until the server demands another nonce. The name is the account
+/// for the cache and the offline queue.
 ///
-/// SHA-256, MD5, their `-sess` forms and the form of RFC 2069 are supported, `auth-int` is not. Over plain HTTP it
-/// protects the password alone, and with MD5 not well: use TLS.
+/// SHA-256, MD5, their `-sess` forms and the form of RFC 2069 are supported; `auth-int` is not. Over plain HTTP it
+/// protects only the password, and with MD5 only weakly: use TLS.
 ///
-/// Name and password are for the client's home origins only, and not for a call that has an `Authorization` already or
-/// whose ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call that requires them and goes elsewhere
-/// fails with ``PulseError/invalidRequest(reason:)`` before it is sent. A body that can be sent only once is not sent
-/// again: its 401 is the outcome. So is a second 401. Without the system's hash function the challenge is the outcome.
+/// Digests are sent to the client's home origins only. They are not sent with a call that has an `Authorization`
+/// already, or whose ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call to another origin that
+/// requires them fails with ``PulseError/invalidRequest(reason:)`` before it is sent. A call with a one-shot body is
+/// not resent: its 401 is the outcome. So is a second 401. Without the system's hash function, the challenge is the
+/// outcome.
 public struct DigestPlugin: PulsePlugin {
     private let username: String
     private let password: String
     private let gate = CredentialGate()
-    /// One for each origin; few, as only home origins have one.
+    /// One for each origin. There are few, since only home origins have one.
     private let sessions = Locked<[Origin: DigestSession]>([:])
 
     public var identifier: String { "com.pulse.auth" }
@@ -27,8 +28,8 @@ public struct DigestPlugin: PulsePlugin {
 
     /// Digest authentication with a name and a password.
     ///
-    /// - Parameter username: without a colon or a line break, which digest authentication cannot express: with one,
-    ///   every call fails with ``PulseError/invalidRequest(reason:)``.
+    /// - Parameter username: without a colon or a line break, which digest authentication cannot express. With one of
+    ///   them, every call fails with ``PulseError/invalidRequest(reason:)``.
     public init(username: String, password: String) {
         self.username = username
         self.password = password
@@ -47,7 +48,8 @@ public struct DigestPlugin: PulsePlugin {
             let origin = request.url.flatMap(Origin.init)
         else { return try await next(request) }
         guard username.isHTTPFieldValue, !username.utf8.contains(UInt8(ascii: ":")) else {
-            throw PulseError.invalidRequest(reason: "a user name of digest authentication has no colon or line break")
+            throw PulseError.invalidRequest(
+                reason: "a user name for digest authentication must not contain a colon or line break")
         }
         context.store[AccountID.self] = username
         gate.noteHandled(in: context)
@@ -57,23 +59,23 @@ public struct DigestPlugin: PulsePlugin {
         adoptNextNonce(from: response, at: origin)
         guard gate.isRefusal(response, in: context), let challenge = DigestChallenge.first(in: response.headers)
         else { return response }
-        // A request that was sent twice on the way has used a nonce count twice, which a server may refuse for that
+        // A request that an inner plugin sent twice has used a nonce count twice. A server may reject it for that
         // alone.
         let isSentTwice = context.call.sentCount > sentBefore + 1
         guard nonce == nil || challenge.isStale || challenge.nonce != nonce || isSentTwice else { return response }
         begin(challenge, at: origin, context)
         guard context.body.isReplayable, let second = authorized(request, at: origin).request else { return response }
         response.bytes?.cancel()
-        // The challenge is answered: no later deadline is due to it.
+        // The challenge is handled: a later deadline error must not report it.
         context.call.lastFailure = nil
         let outcome = try await next(second)
         adoptNextNonce(from: outcome, at: origin)
-        // Name or password is wrong: the next call does not begin with them.
+        // Name or password is wrong: the next call starts without a digest.
         if gate.isRefusal(outcome, in: context) { sessions.withLock { $0[origin] = nil } }
         return outcome
     }
 
-    /// The request with an answer to its server's last challenge, and the nonce of that.
+    /// The request with a digest for its server's last challenge, and the nonce used.
     private func authorized(_ request: URLRequest, at origin: Origin) -> (request: URLRequest?, nonce: String?) {
         guard let target = request.url?.requestTarget else { return (nil, nil) }
         let method = request.httpMethod ?? "GET"
@@ -90,7 +92,7 @@ public struct DigestPlugin: PulsePlugin {
         let clientNonce = (0..<2).map { _ in String(context.randomness.next(), radix: 16) }.joined()
         let session = DigestSession(challenge, username: username, password: password, clientNonce: clientNonce)
         sessions.withLock { sessions in
-            // Calls that are challenged at the same time share one count.
+            // Calls that are challenged at the same time share one nonce count.
             if !challenge.isStale, sessions[origin]?.nonce == challenge.nonce { return }
             sessions[origin] = session
         }
@@ -115,7 +117,7 @@ extension DigestPlugin: AsksForAccount {
 extension DigestPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension DigestPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type's name; neither name nor password.
+    /// The type's name, without name and password.
     public var description: String { "DigestPlugin" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -129,7 +131,7 @@ extension PulsePlugin where Self == DigestPlugin {
 }
 
 extension URL {
-    /// Path and query as they go out (RFC 9112, section 3.2.1).
+    /// Path and query as sent (RFC 9112, section 3.2.1).
     fileprivate var requestTarget: String {
         let text = absoluteString.prefix { $0 != "#" }
         guard let scheme = text.range(of: "://") else { return String(text) }

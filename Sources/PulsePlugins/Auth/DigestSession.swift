@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// A server's nonce and how often it was used (RFC 7616, section 3.4): a pure value, apart from the system's hashes.
+/// A server's nonce and its use count (RFC 7616, section 3.4). A pure value, apart from the system's hash functions.
 struct DigestSession: Sendable {
     private(set) var challenge: DigestChallenge
     private let username: String
@@ -14,7 +14,7 @@ struct DigestSession: Sendable {
 
     var nonce: String { challenge.nonce }
 
-    /// Nil without the hash function that the challenge asks for.
+    /// Nil if the system lacks the challenge's hash function.
     init?(_ challenge: DigestChallenge, username: String, password: String, clientNonce: String) {
         let username = username.precomposedStringWithCanonicalMapping
         let account = "\(username):\(challenge.realm)"
@@ -35,7 +35,7 @@ struct DigestSession: Sendable {
         self.secret = secret
     }
 
-    /// The server has named the nonce of the next request (RFC 7616, section 3.5).
+    /// Replaces the nonce by the server's next one (RFC 7616, section 3.5).
     mutating func adopt(_ nonce: String) {
         guard nonce != challenge.nonce else { return }
         challenge.nonce = nonce
@@ -44,7 +44,7 @@ struct DigestSession: Sendable {
 
     /// The `Authorization` of one request. Each call counts as a use of the nonce.
     ///
-    /// - Parameter target: the request's path and query, as they go out.
+    /// - Parameter target: the request's path and query, as sent.
     mutating func authorization(method: String, target: String) -> String? {
         count &+= 1
         let uses = String(count, radix: 16)
@@ -77,7 +77,7 @@ extension CharacterSet {
 }
 
 extension DigestChallenge.Hash {
-    /// The hash in lower-case digits; nil where the system has no such function, such as MD5 where it is forbidden.
+    /// The hash in lower-case digits; nil if the system lacks the function, as where MD5 is forbidden.
     fileprivate func hex(_ text: String) -> String? {
         switch self {
         case .md5: SystemHashes.library?.md5(text)

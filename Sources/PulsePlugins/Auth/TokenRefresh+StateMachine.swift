@@ -3,46 +3,46 @@
 import PulseCore
 
 extension TokenRefresh {
-    /// Decides whether to refresh, who waits for it, and what its end means for later calls.
+    /// Decides whether to refresh, which calls wait for it, and what its outcome means for later calls.
     ///
-    /// Time is the clock's uptime. Only the provider knows the current token: a call that asks for a refresh says which
-    /// token failed, and which ``version`` it saw before it asked the provider for it.
+    /// Times are the clock's uptime. Only the provider knows the current token. A call that requests a refresh states
+    /// which token failed, and the ``version`` it saw before it read the token.
     struct StateMachine<Waiter: Sendable>: Sendable {
-        /// What to do for a call that wants a new token.
+        /// What to do for a call that needs a new token.
         enum Decision {
-            /// No refresh is under way: ask the provider, and set the timer, under that number. The caller waits.
+            /// No refresh is running: call the provider and start the timer, under this number. The caller waits.
             case begin(run: Int)
-            /// The provider is still busy with a refresh that was given up, and is asked once at a time: that result
-            /// will do. Set a timer under that number. The caller waits.
+            /// The provider is still busy with a refresh that timed out or was abandoned, and only one may run at a
+            /// time. Its result will be used. Start a timer under this number. The caller waits.
             case takeOver(run: Int)
-            /// A refresh is under way; the caller waits for it.
+            /// A refresh is running; the caller waits for it.
             case wait
-            /// A refresh has ended meanwhile: the provider may have another token by now.
+            /// A refresh has ended meanwhile: the provider may have another token now.
             case recheck
             case refuse(PulseError)
-            /// Tokens are refused as fast as they come.
+            /// Tokens are rejected as fast as they are refreshed.
             case refuseLoop(isFirst: Bool)
         }
 
-        /// What to do with the provider's answer.
+        /// What to do with the provider's result.
         enum Finish {
             case ended(Ending)
-            /// It was cancelled before somebody took it over: ask the provider again, under that number.
+            /// It was cancelled before another run took it over: call the provider again, under this number.
             case again(providerCall: Int)
-            /// Nobody waited any more.
+            /// No call waited any more.
             case late(endsSession: Bool)
-            /// It counts nowhere.
+            /// The result has no effect.
             case ignored
         }
 
-        /// What the end of a refresh means.
+        /// The consequences of a finished refresh.
         struct Ending {
-            /// Whose timer is of no use any more.
+            /// The run whose timer is obsolete.
             let run: Int
             let waiters: [Waiter]
-            /// For the waiters.
+            /// The outcome for the waiters.
             let outcome: Outcome
-            /// Waiters that wanted to replace another token, perhaps another user's: they ask again.
+            /// Waiters that wanted to replace another token, perhaps of another user: they check again.
             let others: [Waiter]
             let endsSession: Bool
 
@@ -57,7 +57,7 @@ extension TokenRefresh {
 
         enum Validity {
             case good
-            /// Good still, and to be refreshed now.
+            /// Still valid, but due for a refresh.
             case ending
             case ended
         }
@@ -66,45 +66,45 @@ extension TokenRefresh {
             let number: Int
             /// The token that the provider was asked to replace.
             var token: String
-            /// The number under which it was asked.
+            /// The number of the call to the provider.
             var providerCall: Int
-            /// Set if the provider was asked for another run, which was given up: the token that this run wants to
-            /// replace.
+            /// The token that this run wants to replace, if it took over the provider call of an earlier run.
             var wanted: String?
             var waiters: [Int: (value: Waiter, token: String)] = [:]
         }
 
-        /// A question to the provider whose run was given up, and which it has not answered yet.
+        /// A provider call that has not returned yet and whose run timed out or was abandoned.
         private struct Straggler {
             let providerCall: Int
             let token: String
-            /// Whether a shutdown gave it up: what it brings counts nowhere.
+            /// Whether a shutdown abandoned it: its result has no effect.
             let isAbandoned: Bool
         }
 
-        /// How many refreshes have brought a token or ended the session: after each the provider may have another
-        /// token.
+        /// The number of refreshes that returned a token or ended the session. After each, the provider may have
+        /// another token.
         private(set) var version = 0
         private var run: Run?
         private var straggler: Straggler?
         private var runCount = 0
-        /// The token whose session has ended: another token is needed, not another try.
+        /// The token whose session has ended: only another token helps, not another refresh.
         private var endedToken: String?
-        /// The last refresh's error, the token that it was to replace, and until when no other is tried for it.
+        /// The last refresh's error, the token that it should have replaced, and the time until which that token is not
+        /// refreshed again.
         private var failure: (error: PulseError, token: String, until: TimeInterval)?
         private var cooldown: TimeInterval = 0
-        /// When the refreshes of the last half minute began.
+        /// The start times of the refreshes in the last half minute.
         private var starts: [TimeInterval] = []
         private var hasTrippedGuard = false
-        /// The token of the last refresh, and how long before its end it is refreshed ahead; nil for never.
+        /// The last refreshed token, and how long before its expiry it is refreshed ahead; nil for never.
         private var latest: (token: String, margin: TimeInterval?)?
 
         var isRefreshing: Bool { run != nil }
 
-        /// Nobody is logged in any more, as far as this has been told.
+        /// Whether the session has ended, as far as is known.
         var isEnded: Bool { endedToken != nil }
 
-        /// Whether that token's session has ended. Another token that was asked for since shows that a new one has
+        /// Whether this token's session has ended. Another token that was read since shows that a new session has
         /// begun.
         mutating func hasEnded(_ token: String, seenAt version: Int) -> Bool {
             guard let endedToken else { return false }
@@ -113,7 +113,7 @@ extension TokenRefresh {
             return false
         }
 
-        /// - Parameter waiter: nil for a refresh ahead, which nobody waits for.
+        /// - Parameter waiter: nil for a refresh ahead of time, which no call waits for.
         mutating func request(
             _ token: String, seenAt version: Int, now: TimeInterval, waiter: (id: Int, value: Waiter)?
         ) -> Decision {
@@ -131,7 +131,7 @@ extension TokenRefresh {
             }
             starts.removeAll { now - $0 >= RefreshLimits.loopWindow }
             guard starts.count < RefreshLimits.loopCount else {
-                // Told once, and to a call that waits: a refresh ahead that does not happen is no news.
+                // Reported once, and to a waiting call. A refresh ahead that does not run is not worth a report.
                 defer { hasTrippedGuard = hasTrippedGuard || waiter != nil }
                 return .refuseLoop(isFirst: !hasTrippedGuard)
             }
@@ -151,16 +151,17 @@ extension TokenRefresh {
             if let waiter { run?.waiters[waiter.id] = (waiter.value, token) }
         }
 
-        /// A waiter leaves; the refresh goes on even without one, since the server may have replaced the token already.
+        /// Removes a waiter. The refresh continues even without waiters, since the server may have replaced the token
+        /// already.
         mutating func leave(_ id: Int) -> Waiter? {
             run?.waiters.removeValue(forKey: id)?.value
         }
 
-        /// The provider has answered.
+        /// Handles the provider's result.
         ///
-        /// - Parameter asking: the number under which it was asked.
+        /// - Parameter providerCall: the number of the call to the provider.
         /// - Parameter current: the provider's token now, if the refresh has failed.
-        /// - Parameter lifetime: seconds that the new token has left, if that is known.
+        /// - Parameter lifetime: the remaining seconds of the new token, if known.
         mutating func finish(
             _ providerCall: Int, _ result: Result<String, PulseError>, current: String? = nil,
             lifetime: TimeInterval? = nil,
@@ -191,17 +192,17 @@ extension TokenRefresh {
             }
         }
 
-        /// The refresh of that number has taken too long. Nil if it is not the current one.
+        /// Ends a refresh that has taken too long. Nil if it is not the current one.
         mutating func expire(_ number: Int, _ error: PulseError, now: TimeInterval) -> (Ending, providerCall: Int)? {
             guard var run, run.number == number else { return nil }
             self.run = nil
             straggler = Straggler(providerCall: run.providerCall, token: run.token, isAbandoned: false)
-            // Without an answer the run that has taken it over has none either.
+            // The run that has taken over the provider call fails for its own token.
             run.token = run.wanted ?? run.token
             return (fail(run, error, now: now), run.providerCall)
         }
 
-        /// Gives up the current refresh unless somebody waits for it; gives the numbers of one that goes on.
+        /// Abandons the current refresh unless calls wait for it. Returns the numbers of a refresh that continues.
         mutating func abandon() -> (run: Int, providerCall: Int)? {
             guard let run else { return nil }
             guard run.waiters.isEmpty else { return (run.number, run.providerCall) }
@@ -223,7 +224,7 @@ extension TokenRefresh {
             case .failure(let error) where error.endsSession:
                 return .late(endsSession: end(straggler.token, current))
             case .failure:
-                // Its failure was told when it was given up.
+                // The failure was reported when the run timed out.
                 return .ignored
             }
         }
@@ -235,8 +236,8 @@ extension TokenRefresh {
             latest = (token, Self.margin(ofTokenWith: lifetime))
         }
 
-        /// Whether a session has ended with that token: not if the provider shows another one, of a session that has
-        /// begun meanwhile.
+        /// Ends the session of a token, unless the provider now has another token, of a newer session. Returns whether
+        /// it ended.
         private mutating func end(_ token: String, _ current: String?) -> Bool {
             version += 1
             if let current, !current.isEmpty, current != token { return false }
@@ -257,7 +258,7 @@ extension TokenRefresh {
             return remaining > 0 ? .ending : .ended
         }
 
-        /// A token that lives for less than two margins would be refreshed all the time. A new one that has expired
+        /// A token that lives for less than two margins would be refreshed all the time. A new token that is expired
         /// already shows that this device's clock is wrong: then the server decides.
         private static func margin(ofTokenWith lifetime: TimeInterval?) -> TimeInterval? {
             guard let lifetime else { return RefreshLimits.margin }
@@ -277,12 +278,13 @@ enum RefreshLimits {
 }
 
 extension PulseError {
-    /// A refresh that was cancelled from within has failed for the calls that wait: nobody cancelled them.
+    /// The error for waiting calls: a refresh that was cancelled from within has failed, but the calls were not
+    /// cancelled.
     fileprivate var asFailureOfRefresh: PulseError {
         kind == .cancelled ? .custom(RefreshCancelled()) : self
     }
 
-    /// Whether, as the failure of a refresh, it says that no further refresh can succeed.
+    /// Whether this failure of a refresh means that no further refresh can succeed.
     fileprivate var endsSession: Bool {
         switch self {
         case .unauthorized, .sessionExpired: true
@@ -293,7 +295,7 @@ extension PulseError {
     }
 }
 
-/// The failure of a refresh that was cancelled, and not by the plugin.
+/// The failure of a refresh that was cancelled, but not by the plugin.
 struct RefreshCancelled: Error, CustomStringConvertible {
     var description: String { "the token provider's refresh was cancelled" }
 }

@@ -4,28 +4,28 @@ import PulseCore
 
 /// Refreshes a provider's tokens, one refresh at a time, for all calls that need it.
 ///
-/// A refresh runs in a task of this object. A call that waits for it may leave at any time; ``shutdown()`` ends one
-/// that nobody waits for.
+/// A refresh runs in a task of this object. A waiting call may leave at any time; ``shutdown()`` ends a refresh without
+/// waiters.
 final class TokenRefresh: Sendable {
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    /// What a waiter gets.
+    /// The outcome for a waiter.
     enum Outcome: Sendable {
         case token(String)
-        /// The provider may have another token by now.
+        /// The provider may have another token now.
         case recheck
         case failure(PulseError)
-        /// No refresh was begun, for that reason.
+        /// No refresh was started, for this reason.
         case refused(PulseError)
     }
 
     private struct State {
         var machine = StateMachine<Waiter>()
-        /// The tasks that ask the provider, each under its number. One runs at a time.
+        /// The tasks that call the provider, by the number of the call. One runs at a time.
         var workers: [Int: Task<Void, Never>] = [:]
-        /// By the numbers of the refreshes.
+        /// By the numbers of the runs.
         var timers: [Int: Task<Void, Never>] = [:]
-        /// The context of the call that began the current refresh.
+        /// The context of the call that started the current refresh.
         var context: PluginContext?
         var waiterCount = 0
     }
@@ -37,7 +37,7 @@ final class TokenRefresh: Sendable {
         self.provider = provider
     }
 
-    /// To be read before the provider is asked for a token.
+    /// Read it before the provider's token.
     var version: Int {
         state.withLock { $0.machine.version }
     }
@@ -54,14 +54,13 @@ final class TokenRefresh: Sendable {
         state.withLock { $0.machine.validity(of: token, remaining: expiry.timeIntervalSince(now)) }
     }
 
-    /// The token to use in place of a refused one: at once if the provider has a newer one, else the token of a
-    /// refresh. Nil if the provider has none any more. Throws ``PulseError``; a caller that is cancelled leaves at
-    /// once.
+    /// The token to use in place of a rejected one: at once if the provider has a newer one, otherwise after a refresh.
+    /// Nil if the provider has no token any more. Throws ``PulseError``; a cancelled caller leaves at once.
     func replacement(for token: String, in context: PluginContext) async throws -> String? {
         while true {
             let version = version
             guard let current = await provider.accessToken(), !current.isEmpty else {
-                // A call that comes late learns what the others learned.
+                // A late call gets the same error as the earlier ones.
                 if isEnded { throw PulseError.sessionExpired }
                 return nil
             }
@@ -79,12 +78,12 @@ final class TokenRefresh: Sendable {
         }
     }
 
-    /// Refreshes a token that is still good; nobody waits.
+    /// Refreshes a token that is still valid; no call waits.
     func refreshAhead(of token: String, seenAt version: Int, in context: PluginContext) {
         _ = state.withLock { request(token, seenAt: version, in: context, waiter: nil, &$0) }
     }
 
-    /// Waits for the refresh of a token, which begins unless it is under way.
+    /// Waits for the refresh of a token, and starts it unless it is running.
     func outcome(of token: String, seenAt version: Int, in context: PluginContext) async -> Outcome {
         let id = state.withLock { state in
             state.waiterCount += 1
@@ -93,7 +92,7 @@ final class TokenRefresh: Sendable {
         return await withCancellation(context.call.cancellation) {
             await withCheckedContinuation { continuation in
                 let decision = state.withLock { state -> StateMachine<Waiter>.Decision in
-                    // A cancellation before this line found no waiter for the handler below to let go.
+                    // A cancellation before this line found no waiter to resume.
                     if context.call.isCancelled { return .refuse(.cancelled) }
                     return request(token, seenAt: version, in: context, waiter: (id, continuation), &state)
                 }
@@ -111,7 +110,7 @@ final class TokenRefresh: Sendable {
         }
     }
 
-    /// Ends the current refresh unless calls wait for it: they may be another client's than the one that shuts down.
+    /// Ends the current refresh unless calls wait for it: they may belong to another client.
     func shutdown() async {
         let (context, tasks) = state.withLock { state -> (PluginContext?, [Task<Void, Never>]) in
             let kept = state.machine.abandon()
@@ -125,7 +124,7 @@ final class TokenRefresh: Sendable {
         }
         if let context { context.emit(.authRefreshFailed(context.summary, ErrorSummary(.cancelled))) }
         tasks.forEach { $0.cancel() }
-        // The provider may shut a client down from within its refresh, and would wait for itself.
+        // The provider may shut down a client within its refresh. It would wait for itself.
         guard !WorkScope.isWithin(self) else { return }
         for task in tasks { await task.value }
     }
@@ -137,7 +136,7 @@ final class TokenRefresh: Sendable {
         _ state: inout State
     ) -> StateMachine<Waiter>.Decision {
         let decision = state.machine.request(token, seenAt: version, now: context.clock.uptime, waiter: waiter)
-        // Under the lock, so that a shutdown finds the tasks: they begin to run on threads of their own.
+        // Under the lock, so that a shutdown finds the tasks. They start on threads of their own.
         switch decision {
         case .begin(let number):
             state.context = context
@@ -152,7 +151,7 @@ final class TokenRefresh: Sendable {
     }
 
     private func worker(_ number: Int, for context: PluginContext) -> Task<Void, Never> {
-        // Urgent whichever call was first to ask, since others may wait for it.
+        // High priority, whichever call was first, since others may wait.
         Task(priority: .userInitiated) {
             context.emit(.authRefreshStarted(context.summary))
             await WorkScope.run(self) { await self.refresh(number, for: context) }
@@ -174,7 +173,7 @@ final class TokenRefresh: Sendable {
             let token = try await provider.refreshToken()
             result =
                 token.isEmpty
-                ? .failure(.invalidRequest(reason: "the token provider's refresh gave an empty token"))
+                ? .failure(.invalidRequest(reason: "the token provider's refresh returned an empty token"))
                 : .success(token)
         } catch {
             result = .failure(PulseError(wrapping: error))
@@ -183,13 +182,13 @@ final class TokenRefresh: Sendable {
         if (try? result.get()) != nil {
             lifetime = await provider.tokenExpiry?.timeIntervalSince(context.clock.now)
         } else {
-            // Somebody may have logged in again while the old session was found to be over.
+            // A user may have logged in again while the old session was found to be over.
             current = await provider.accessToken()
         }
         if finish(number, result, current, lifetime, for: context) { await provider.handleAuthenticationFailure() }
     }
 
-    /// Ends a run; tells whether the session is over. A result that counts nowhere changes nothing.
+    /// Ends a run; returns whether the session is over. An ignored result changes nothing.
     private func finish(
         _ number: Int, _ result: Result<String, PulseError>, _ current: String?, _ lifetime: TimeInterval?,
         for context: PluginContext
@@ -224,7 +223,7 @@ final class TokenRefresh: Sendable {
         }
     }
 
-    /// The provider is told to give up. Until it does, nobody asks it again.
+    /// Cancels the provider's refresh. The provider is not called again until it returns.
     private func expire(_ number: Int, for context: PluginContext) {
         let now = context.clock.uptime
         let (ending, worker) = state.withLock { state -> (StateMachine<Waiter>.Ending?, Task<Void, Never>?) in
@@ -236,7 +235,7 @@ final class TokenRefresh: Sendable {
         }
         guard let ending else { return }
         context.emit(.authRefreshFailed(context.summary, ErrorSummary(.refreshTimeout)))
-        // Before anybody is told: the next call that asks must find it cancelled.
+        // Before the waiters resume: the next call must find the refresh cancelled.
         worker?.cancel()
         ending.resumeWaiters()
     }
@@ -244,7 +243,7 @@ final class TokenRefresh: Sendable {
     private func warnOfLoop(in context: PluginContext) {
         context.emit(
             .warning(
-                "the server refuses tokens as fast as they are refreshed: more than \(RefreshLimits.loopCount) times in "
+                "the server rejects tokens as fast as they are refreshed: more than \(RefreshLimits.loopCount) times in "
                     + "\(Int(RefreshLimits.loopWindow)) s; calls fail with sessionExpired until that is over"))
     }
 }

@@ -2,16 +2,16 @@
 
 import PulseCore
 
-/// One range of a `Range` field (RFC 9110, section 14.1.2). Numbers beyond an `Int` count as the largest one.
+/// One range of a `Range` field (RFC 9110, section 14.1.2). Numbers beyond `Int` are clamped.
 enum ByteRange: Sendable, Equatable {
-    /// From the first byte to the last, which is included.
+    /// From the first byte to the last, inclusive.
     case closed(first: Int, last: Int)
-    /// From that byte to the end.
+    /// From the given byte to the end.
     case from(Int)
-    /// That many bytes at the end.
+    /// The last bytes, as many as given.
     case suffix(Int)
 
-    /// Nil for anything but a range of bytes.
+    /// Nil if the text is not a byte range.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
@@ -30,7 +30,7 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
-    /// The bytes of a representation of that length; nil if it has none of them (RFC 9110, section 14.1.2).
+    /// The bytes of a representation of the given length; nil if none of them exist (RFC 9110, section 14.1.2).
     func resolved(in length: Int) -> Range<Int>? {
         switch self {
         case .closed(let first, let last): first < length ? first..<min(last + 1, length) : nil
@@ -39,7 +39,7 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
-    /// The bytes of a representation whose length is not known; nil if they depend on it.
+    /// The bytes of a representation of unknown length; nil if they depend on the length.
     var resolvedWithoutLength: Range<Int>? {
         if case .closed(let first, let last) = self { first..<(last + 1) } else { nil }
     }
@@ -47,10 +47,10 @@ enum ByteRange: Sendable, Equatable {
 
 /// The `Range` field of a request.
 enum RangeField: Sendable, Equatable {
-    /// Everything: there is no field, or one that is invalid and counts for nothing (RFC 9110, section 14.2).
+    /// The whole representation: there is no field, or an invalid one, which is ignored (RFC 9110, section 14.2).
     case whole
     case one(ByteRange)
-    /// Several ranges, or another unit than bytes: the server alone can answer.
+    /// Several ranges, or a unit other than bytes. Only the server can serve these.
     case foreign
 
     init(_ value: String) {
@@ -66,7 +66,7 @@ enum RangeField: Sendable, Equatable {
         let members = parts[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }
         let ranges = members.compactMap { ByteRange($0) }
-        // One that is invalid makes the whole field so.
+        // One invalid range invalidates the whole field.
         switch ranges.count == members.count ? ranges.count : 0 {
         case 0: self = .whole
         case 1: self = .one(ranges[0])
@@ -78,14 +78,14 @@ enum RangeField: Sendable, Equatable {
 /// The `Content-Range` field of a 206 (RFC 9110, section 14.4).
 struct ContentRange: Sendable, Equatable {
     let range: Range<Int>
-    /// The length of the whole representation; nil if the server does not tell.
+    /// The length of the whole representation; nil if the server does not state it.
     let length: Int?
 
     init(range: Range<Int>, length: Int?) {
         (self.range, self.length) = (range, length)
     }
 
-    /// Nil for anything but one range of bytes that lies within the length.
+    /// Nil unless the value is one byte range within the length.
     init?(_ value: String) {
         let words = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard words.count == 2, String(words[0]).equalsIgnoringASCIICase("bytes") else { return nil }
@@ -108,9 +108,9 @@ struct ContentRange: Sendable, Equatable {
     }
 }
 
-/// Digits and nothing else.
+/// A number made of digits only.
 private enum ByteNumber {
-    /// The byte behind it has a number as well.
+    /// Leaves room for the index after the last byte.
     private static let most = Int.max - 1
 
     static func exact(_ text: some StringProtocol) -> Int? {

@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// What the cache asks the server about what it has: whether a stored response still holds (RFC 9111, section 4.3.1),
-/// or for the rest of one that is not whole (RFC 9111, section 3.4).
+/// The conditions that the cache adds to a request: to validate stored responses (RFC 9111, section 4.3.1), or to
+/// complete a partial one (RFC 9111, section 3.4).
 struct CacheConditions: Sendable, Equatable {
-    /// For `If-None-Match`: those of every stored response that could answer the request.
+    /// For `If-None-Match`: the tags of all stored responses that could serve the request.
     let entityTags: [String]
-    /// For `If-Modified-Since`: of the response that matches the request.
+    /// For `If-Modified-Since`: the date of the stored response that matches the request.
     let lastModified: String?
     let rest: CacheRest?
 
@@ -17,7 +17,7 @@ struct CacheConditions: Sendable, Equatable {
         self.rest = rest
     }
 
-    /// The fields to send. Entity tags of the caller's own are asked about together with those of the cache.
+    /// The fields to send. The caller's own entity tags are merged with those of the cache.
     func fields(with own: CallerConditions?) -> [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         let known = own?.ifNoneMatch
@@ -35,14 +35,15 @@ struct CacheConditions: Sendable, Equatable {
     }
 }
 
-/// The bytes that a stored partial response lacks.
+/// The missing bytes of a stored partial response.
 struct CacheRest: Sendable, Equatable {
-    /// Of the stored response.
+    /// The index of the stored response.
     let index: Int
     let start: Int
-    /// Behind the last byte; nil if the length is not known.
+    /// The end, exclusive; nil if the length is unknown.
     let end: Int?
-    /// Of the stored bytes. If the server has others by now it sends a whole response (RFC 9110, section 13.1.5).
+    /// The validator of the stored bytes. If the representation has changed, the server sends it whole (RFC 9110,
+    /// section 13.1.5).
     let validator: StrongValidator
 
     var fields: [(name: String, value: String)] {

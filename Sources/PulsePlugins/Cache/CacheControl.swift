@@ -2,15 +2,15 @@
 
 import PulseCore
 
-/// The directives of `Cache-Control` that a private cache acts on (RFC 9111, section 5.2). Others are ignored, and so
-/// are `s-maxage` and `proxy-revalidate`, which are for shared caches.
+/// The `Cache-Control` directives that a private cache obeys (RFC 9111, section 5.2). Others are ignored, including
+/// `s-maxage` and `proxy-revalidate`, which are for shared caches.
 struct CacheControl: Sendable, Equatable {
     /// The argument of a directive that takes seconds.
     enum Seconds: Sendable, Equatable {
         case value(Int)
-        /// No argument, which only `max-stale` may go without.
+        /// No argument. Only `max-stale` allows this.
         case missing
-        /// Not a number of seconds, or two that differ.
+        /// Not a number of seconds, or two different numbers.
         case invalid
     }
 
@@ -29,7 +29,7 @@ struct CacheControl: Sendable, Equatable {
 
     init() {}
 
-    /// The directives of all lines together.
+    /// The directives of all field lines together.
     init(_ lines: some Sequence<String>) {
         for var line in lines {
             line.withUTF8 { bytes in
@@ -48,13 +48,13 @@ struct CacheControl: Sendable, Equatable {
         }
     }
 
-    /// The parts between the commas outside quotes (RFC 9110, sections 5.6.1 and 5.6.4). A quote that never closes is
-    /// an ordinary character: else it would hide a `no-store` behind it.
+    /// The parts between commas outside quotes (RFC 9110, sections 5.6.1 and 5.6.4). An unterminated quote is an
+    /// ordinary character, so that it cannot hide a `no-store`.
     static func members(_ bytes: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
         var members: [Range<Int>] = []
         var start = 0
         var index = 0
-        // After a quote that never closes no other quote closes: any later one was escaped.
+        // After an unterminated quote, every later quote was escaped.
         var hasOpenQuote = false
         while index < bytes.count {
             if bytes[index] == UInt8(ascii: ",") {
@@ -78,17 +78,17 @@ struct CacheControl: Sendable, Equatable {
         return nil
     }
 
-    /// One directive. What follows a name that allows no argument is ignored: `no-cache="Set-Cookie"` counts as the
-    /// whole answer, which is stricter (RFC 9111, section 5.2.2.4).
+    /// Reads one directive. An argument that the directive does not allow is ignored: `no-cache="Set-Cookie"` applies
+    /// to the whole response, which is stricter (RFC 9111, section 5.2.2.4).
     private mutating func read(_ bytes: UnsafeBufferPointer<UInt8>, _ member: Range<Int>) {
         let member = Self.trimmed(bytes, member)
         let equals = member.first { bytes[$0] == UInt8(ascii: "=") }
-        // White space before the sign is not valid; still it is clear which directive was meant.
+        // White space before the equals sign is invalid, but the directive is clear.
         let name = Self.trimmed(bytes, member.lowerBound..<(equals ?? member.upperBound))
         func isNamed(_ text: StaticString) -> Bool { Self.matches(bytes, name, text) }
         func add(_ seconds: inout Seconds?) {
             let next = equals.map { Self.seconds(bytes, ($0 + 1)..<member.upperBound) } ?? .missing
-            // Of two that differ neither can be relied on (RFC 9111, section 4.2.1).
+            // Two different values make the directive invalid (RFC 9111, section 4.2.1).
             seconds = seconds == nil || seconds == next ? next : .invalid
         }
         switch name.count {
@@ -108,8 +108,7 @@ struct CacheControl: Sendable, Equatable {
         }
     }
 
-    /// `delta-seconds` (RFC 9111, section 1.2.2), as a token or quoted; a number that is too large counts as the
-    /// largest.
+    /// Parses `delta-seconds` (RFC 9111, section 1.2.2), as a token or a quoted string. Too large a number is clamped.
     private static func seconds(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Seconds {
         var range = range
         if range.count >= 2, bytes[range.lowerBound] == UInt8(ascii: "\""),
@@ -138,18 +137,18 @@ struct CacheControl: Sendable, Equatable {
 }
 
 extension UInt8 {
-    /// `OWS` of RFC 9110, section 5.6.3.
+    /// `OWS` (RFC 9110, section 5.6.3).
     var isOptionalWhiteSpace: Bool { self == 0x20 || self == 0x09 }
 }
 
-/// A number of seconds as header fields write it: digits and nothing else (RFC 9111, section 1.2.2).
+/// A number of seconds in a header field: digits only (RFC 9111, section 1.2.2).
 enum DeltaSeconds {
-    /// What any larger number counts as: 68 years.
+    /// The largest value, 68 years. Larger numbers are clamped.
     static let most = Int(Int32.max)
 
     static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !bytes.isEmpty else { return nil }
-        // Where an Int has 32 bits it cannot hold what is to be clamped.
+        // A 32-bit `Int` could overflow before the value is clamped.
         var value: Int64 = 0
         for byte in bytes {
             guard byte.isASCIIDigit else { return nil }

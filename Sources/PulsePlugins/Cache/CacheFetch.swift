@@ -3,16 +3,16 @@
 import PulseCore
 import PulseStorage
 
-/// What came of asking the server.
-// Indirect, as it passes through asynchronous functions: in each of their frames it takes one word.
+/// The outcome of a request to the server.
+// Indirect: it takes one word in the frame of each asynchronous function.
 indirect enum CacheOutcome: Sendable {
-    /// The server's own answer, and what was stored of it.
+    /// The server's response, and the entry that was stored from it.
     case received(PulseResponse, stored: CachedResponse?)
-    /// The stored answer that the server confirmed, under its new head; `isKept` if others may use it.
+    /// The stored response that the server confirmed, with its updated head; `isStored` if other calls may use it.
     case confirmed(CachedResponse, isStored: Bool)
-    /// The stored parts and the rest together, as a stream.
+    /// The stored parts and the rest, joined into one stream.
     case completed(PulseResponse)
-    /// The server failed, and the stored answer of that index may stand in.
+    /// The server failed, and the stored response at this index may be served instead.
     case fallback(Int, CacheUse, PulseResponse)
     case failed(PulseError)
 
@@ -21,17 +21,17 @@ indirect enum CacheOutcome: Sendable {
     }
 }
 
-/// Asks the server for one exchange, and changes the store as its answer says.
+/// Sends one request to the server, and updates the store from the response.
 struct CacheFetch: Sendable {
     let lookup: CacheLookup
     let stored: [CachedResponse]
     let conditions: CacheConditions?
     let cache: HTTPCache
     private let sendTime: Locked<CacheSendTime.Sending>
-    /// Whether it runs after an answer was served, so that nobody else reads its outcome.
+    /// Whether the fetch runs after a response was served. No call reads its outcome then.
     private let isBackground: Bool
 
-    /// To be made before a chain is detached for it, so that what is noted in the call's store goes along.
+    /// Create it before the chain is detached: the detached chain copies the call's store, with the send time in it.
     init(
         lookup: CacheLookup, stored: [CachedResponse], conditions: CacheConditions?, cache: HTTPCache,
         isBackground: Bool = false
@@ -46,10 +46,9 @@ struct CacheFetch: Sendable {
     }
 
     /// - Parameter next: the rest of the chain, of this call or detached from it.
-    /// - Parameter waiting: the calls for which it was detached.
+    /// - Parameter waiting: the calls for which the chain was detached.
     func outcome(of next: PluginChain, for waiting: CallGroup? = nil) async -> CacheOutcome {
-        // Here and not in the function below: most answers change nothing in the store, and it would be one more
-        // asynchronous call.
+        // Inlined here: most responses change nothing in the store, and another asynchronous call would cost time.
         noteSending()
         switch await next.result(lookup.request(with: conditions)) {
         case .failure(let error):
@@ -65,7 +64,7 @@ struct CacheFetch: Sendable {
         by verdict: CacheVerdict, _ response: PulseResponse, of next: PluginChain, for waiting: CallGroup?
     ) async -> CacheOutcome {
         if let outcome = await perform(verdict, response) { return outcome }
-        // The server speaks of none of the responses that it was asked about: without conditions it cannot do so again.
+        // The 304 names none of the conditional responses. A request without conditions cannot get a 304 again.
         await cache.remove(.key(lookup.key), in: lookup.context)
         noteSending()
         switch await next.result(lookup.request(with: nil)) {
@@ -73,11 +72,11 @@ struct CacheFetch: Sendable {
             return .failed(error)
         case .success(let response):
             return await perform(judged(response, nil, for: waiting), response)
-                ?? .failed(.invalidRequest(reason: "the server answers 304 to a request without conditions"))
+                ?? .failed(.invalidRequest(reason: "the server responds with 304 to a request without conditions"))
         }
     }
 
-    /// Notes the time of a request that is answered further in and that no `willSend` sees.
+    /// Records the send time of a request that an inner plugin may serve, without a call to `willSend`.
     private func noteSending() {
         let now = lookup.context.clock.now
         sendTime.withLock { $0 = CacheSendTime.Sending(now) }
@@ -86,8 +85,8 @@ struct CacheFetch: Sendable {
     private func judged(
         _ response: PulseResponse, _ conditions: CacheConditions?, for waiting: CallGroup?
     ) -> CacheVerdict {
-        // Headers that were marked as secret further in tell whose answer it is. A call that has left meanwhile, or
-        // does not wait, has not been told of them.
+        // Headers that inner plugins marked as secret tell whose response it is. A call that has left, or does not
+        // wait, has not received the marks yet.
         waiting?.tellSecrets(to: lookup.context.call)
         let origin = OriginResponse(
             statusCode: response.statusCode, headers: response.headers,
@@ -97,8 +96,7 @@ struct CacheFetch: Sendable {
             on: origin, to: lookup.rules, mode: lookup.mode, stored: stored.map(\.head), conditions: conditions)
     }
 
-    /// Performs a verdict; nil for a response that fits none of the stored ones, so that the request has to go out as
-    /// it came.
+    /// Performs a verdict. Nil for a response that fits no stored one: the request must be resent without conditions.
     private func perform(_ verdict: CacheVerdict, _ response: PulseResponse) async -> CacheOutcome? {
         switch verdict {
         case .pass:

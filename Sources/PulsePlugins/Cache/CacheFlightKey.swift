@@ -3,26 +3,27 @@
 import PulseCore
 import PulseStorage
 
-/// What calls must have in common to wait for one request: they want its answer in the same form and under the same
-/// tag, and neither when it leaves nor its failure depends on which call sends it.
+/// What calls must have in common to share one request. They want the response in the same form and under the same tag;
+/// send time and failures must not depend on which call sends it.
 struct CacheFlightKey: Hashable, Sendable {
-    /// What plugins further in and the transport act on.
+    /// The inputs that inner plugins and the transport act on.
     struct Terms: Hashable, Sendable {
-        /// Clients that share the plugin differ in what stands behind it.
+        /// Clients that share the plugin differ in their inner plugins and transport.
         let client: ObjectIdentifier
-        /// On a hop away from home fewer headers go out.
+        /// Fewer headers are sent on a hop to a foreign origin.
         let isAway: Bool
         let options: SharedOptions
     }
 
     let key: CacheKey
     let delivery: TransportRequest.Delivery
-    /// Nil for a request that no other call may wait for.
+    /// Nil for a request that no other call may share.
     let terms: Terms?
 }
 
 extension CacheLookup {
-    /// Calls may wait for each other if they ask for nothing of their own and their answers are bytes.
+    /// Calls may share a request if they have no conditions, ranges or directives of their own, and want a buffered
+    /// response.
     var mayBeShared: Bool {
         guard !isStreamed, rules.isPlain, rules.method != .head, rules.directives == CacheControl() else {
             return false
@@ -33,7 +34,7 @@ extension CacheLookup {
         }
     }
 
-    /// - Parameter isOwn: whether nobody else may wait for the request.
+    /// - Parameter isOwn: whether no other call may share the request.
     func flightKey(isOwn: Bool = false) -> CacheFlightKey {
         let options = isOwn ? nil : SharedOptions(of: context, cache: nil)
         let terms = options.map {

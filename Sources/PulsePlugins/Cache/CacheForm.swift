@@ -3,24 +3,23 @@
 import PulseCore
 import PulseStorage
 
-/// The form in which a stored response answers a request.
+/// The form in which a stored response is served.
 enum CacheForm: Sendable, Equatable {
     case whole
-    /// A 206 with that range of the representation.
+    /// A 206 with this range of the representation.
     case part(ContentRange)
-    /// A 416: the representation has none of the bytes (RFC 9110, section 15.5.17).
+    /// A 416: the representation has none of the requested bytes (RFC 9110, section 15.5.17).
     case unsatisfiable(length: Int)
     /// A 304 to the caller's own condition.
     case notModified
 }
 
 extension CachedRequest {
-    /// The form of a stored response to this request; nil if it lacks bytes that the request asks for.
+    /// The form in which a stored response serves this request; nil if it lacks requested bytes.
     ///
-    /// - Parameter bodyLength: of the stored body; heeded only if that is whole.
+    /// - Parameter bodyLength: the length of the stored body; used only if the body is whole.
     func form(of head: CachedHead, bodyLength: Int) -> CacheForm? {
-        // A field about a range or a condition concerns a response that would be a success (RFC 9110, sections 13.2.1
-        // and 14.2).
+        // Ranges and conditions apply only to a response that would be a success (RFC 9110, sections 13.2.1 and 14.2).
         guard !isPlain, head.statusCode == 200 || head.parts != nil else { return head.parts == nil ? .whole : nil }
         if let conditions, !conditions.areMet(by: head) { return .notModified }
         guard case .one(let range) = range, ifRangeHolds(for: head) else { return head.parts == nil ? .whole : nil }
@@ -29,7 +28,7 @@ extension CachedRequest {
             return range.flatMap { head.parts?.place(of: $0) == nil ? nil : .part(.init(range: $0, length: nil)) }
         }
         guard let bytes = range.resolved(in: length) else {
-            // The end of nothing is all of it, which no `Content-Range` can tell.
+            // A suffix of an empty representation is the whole of it. `Content-Range` cannot express that.
             if length == 0, case .suffix(1...) = range { return .whole }
             return .unsatisfiable(length: length)
         }
@@ -37,12 +36,13 @@ extension CachedRequest {
         return parts.place(of: bytes) == nil ? nil : .part(.init(range: bytes, length: length))
     }
 
-    /// Whether the stored response has all that the request asks for.
+    /// Whether the stored response has all bytes that the request asks for.
     func canBeServed(by head: CachedHead) -> Bool {
         head.parts == nil || form(of: head, bodyLength: 0) != nil
     }
 
-    /// RFC 9110, section 13.1.5: the same strong validator, by an entity tag or by the date of the last change.
+    /// Whether `If-Range` has the same strong validator (RFC 9110, section 13.1.5): an entity tag or a modification
+    /// date.
     private func ifRangeHolds(for head: CachedHead) -> Bool {
         guard let ifRange else { return true }
         if let tag = EntityTag(ifRange.trimmingCharacters(in: .whitespaces)) {
@@ -53,12 +53,12 @@ extension CachedRequest {
     }
 }
 
-/// The conditions of a caller that a cache may judge (RFC 9111, section 4.3.2).
+/// The caller's conditions that a cache may evaluate (RFC 9111, section 4.3.2).
 struct CallerConditions: Sendable, Equatable {
     let ifNoneMatch: String?
     let ifModifiedSince: String?
 
-    /// Whether the whole response is wanted: nothing the caller has is the stored one.
+    /// Whether the caller needs the whole response: its own copy is not the stored one.
     func areMet(by head: CachedHead) -> Bool {
         if let ifNoneMatch {
             if ifNoneMatch.trimmingCharacters(in: .whitespaces) == "*" { return false }
@@ -66,18 +66,18 @@ struct CallerConditions: Sendable, Equatable {
             return !entityTags.contains { $0.names(tag) }
         }
         guard let since = ifModifiedSince.flatMap({ HTTPDate.parse($0, now: head.responseTime) }) else { return true }
-        // Without the date of the last change that of the response stands for it.
+        // Without `Last-Modified`, the date of the response is used.
         let changed = ["Last-Modified", "Date"].lazy.compactMap { name in
             head.headers[name].flatMap { HTTPDate.parse($0, now: head.responseTime) }
         }
         return changed.first ?? head.responseTime > since
     }
 
-    /// Those of `If-None-Match`.
+    /// The tags of `If-None-Match`.
     var entityTags: [EntityTag] {
         guard var value = ifNoneMatch else { return [] }
         return value.withUTF8 { bytes in
-            // An opaque tag may have a comma in it.
+            // An opaque tag may contain a comma.
             CacheControl.members(bytes).compactMap { member in
                 EntityTag(String(decoding: bytes[CacheControl.trimmed(bytes, member)], as: UTF8.self))
             }

@@ -3,13 +3,13 @@
 import PulseCore
 import PulseStorage
 
-/// How long a stored answer may be used, and how old it is (RFC 9111, section 4.2). In seconds.
+/// The freshness lifetime and age of a stored response (RFC 9111, section 4.2), in seconds.
 struct CacheFreshness: Sendable, Equatable {
-    /// What the answer itself says, as far as the policy heeds it.
+    /// The response's own directives, as far as the policy obeys them.
     let control: CacheControl
     let lifetime: TimeInterval
     let age: TimeInterval
-    /// Whether the wall clock is before the moment at which the answer came, so that its age cannot be told.
+    /// Whether the wall clock is earlier than the response time, so that the age is unknown.
     let isAgeUnknown: Bool
 
     init(of head: CachedHead, by policy: CachePolicy, now: Date) {
@@ -28,40 +28,40 @@ struct CacheFreshness: Sendable, Equatable {
         }
     }
 
-    /// A clock that was set back makes no answer younger: it counts as stale.
+    /// After the clock was set back, the response counts as stale.
     var isFresh: Bool { lifetime > age && !isAgeUnknown }
 
-    /// Seconds past the lifetime; infinite if nobody can tell.
+    /// Seconds past the lifetime; infinite if the age is unknown.
     var staleness: TimeInterval { isAgeUnknown ? .infinity : max(0, age - lifetime) }
 
-    /// Whether the server forbids stale use even without a connection (RFC 9111, sections 4.2.4, 5.2.2.2 and 5.2.2.4).
+    /// Whether the server forbids stale use, even without a connection (RFC 9111, sections 4.2.4, 5.2.2.2 and 5.2.2.4).
     var mustNotBeStale: Bool { control.mustRevalidate || control.noCache }
 
-    /// For the `Age` field (RFC 9111, section 5.1).
+    /// The value of the `Age` field (RFC 9111, section 5.1).
     var ageInSeconds: Int { Int(min(max(0, age), TimeInterval(DeltaSeconds.most))) }
 
     // MARK: RFC 9111
 
-    /// The `Date` field; without a valid one the answer counts as made when it came (RFC 9110, section 6.6.1).
+    /// The `Date` field, or the response time if there is no valid one (RFC 9110, section 6.6.1).
     private static func date(of head: CachedHead) -> Date {
         head.headers["Date"].flatMap { HTTPDate.parse($0, now: head.responseTime) } ?? head.responseTime
     }
 
-    /// RFC 9111, section 4.2.1: the first that is there counts, also if it is invalid.
+    /// RFC 9111, section 4.2.1: the first field present decides, even if it is invalid.
     private static func lifetime(of head: CachedHead, _ control: CacheControl, _ date: Date) -> TimeInterval {
         if let maxAge = control.maxAge {
             guard case .value(let seconds) = maxAge else { return 0 }
             return TimeInterval(seconds)
         }
         if let expires = head.headers["Expires"] {
-            // RFC 9111, section 5.3: what is no date, "0" above all, lies in the past.
+            // RFC 9111, section 5.3: an invalid date, such as "0", is in the past.
             guard let expires = HTTPDate.parse(expires, now: head.responseTime) else { return 0 }
             return expires.timeIntervalSince(date)
         }
         return heuristicLifetime(of: head, control, date)
     }
 
-    /// RFC 9111, section 4.2.2: a tenth of the time since the last change, a day at most.
+    /// RFC 9111, section 4.2.2: a tenth of the time since the last modification, at most a day.
     private static func heuristicLifetime(
         of head: CachedHead, _ control: CacheControl, _ date: Date
     ) -> TimeInterval {
@@ -79,7 +79,7 @@ struct CacheFreshness: Sendable, Equatable {
         return max(apparentAge, ageField(of: head.headers) + responseDelay)
     }
 
-    /// RFC 9111, section 5.1: of a list the first member; anything but a number is ignored.
+    /// RFC 9111, section 5.1: the first member of a list; anything but a number is ignored.
     private static func ageField(of headers: HTTPHeaders) -> TimeInterval {
         guard let value = headers["Age"], let first = value.split(separator: ",", maxSplits: 1).first else { return 0 }
         return TimeInterval(DeltaSeconds.parse(first.trimmingCharacters(in: .whitespaces)) ?? 0)

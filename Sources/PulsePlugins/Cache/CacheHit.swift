@@ -3,24 +3,24 @@
 import PulseCore
 import PulseStorage
 
-/// A stored answer on its way to a caller.
+/// A stored response to be served to a call.
 struct CacheHit: Sendable {
-    /// Bytes of an error's body in a stream, as transports cut it.
+    /// The most bytes of an error body in a streamed call, as in transports.
     private static let errorBodyLimit = 64 << 10
 
     private let stored: CachedResponse
     private let origin: PulseResponse.Origin
     private let age: Int?
 
-    /// - Parameter age: in seconds; nil for an answer that the server has just confirmed, which has none (RFC 9111,
-    ///   section 5.1).
+    /// - Parameter age: in seconds; nil for a response that the server has just confirmed, which has no `Age` (RFC
+    ///   9111, section 5.1).
     init(_ stored: CachedResponse, _ origin: PulseResponse.Origin, age: Int?) {
         self.stored = stored
         self.origin = origin
         self.age = age
     }
 
-    /// The answer in the form that the call wants, with the call's own request; nil if the body is damaged. Throws
+    /// The response in the form that the call wants, with the call's own request; nil if the body is damaged. Throws
     /// ``PulseError/responseTooLarge(limit:)`` as a transport would.
     func response(to lookup: CacheLookup) async throws -> PulseResponse? {
         guard let form = lookup.rules.form(of: stored.head, bodyLength: stored.body.count) else { return nil }
@@ -75,9 +75,9 @@ struct CacheHit: Sendable {
 }
 
 extension HTTPHeaders {
-    /// Makes the fields of a whole response those of a part of it.
+    /// Turns the fields of a whole response into those of a part.
     fileprivate mutating func describe(_ part: ContentRange) {
-        // They tell of the bytes of the message that was stored (RFC 9530, RFC 1864).
+        // These digests cover the stored message, not the part (RFC 9530, RFC 1864).
         for name in ["Content-Digest", "Content-MD5"] { remove(name) }
         self["Content-Range"] = part.text
         self["Content-Length"] = String(part.range.count)

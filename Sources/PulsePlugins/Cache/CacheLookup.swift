@@ -3,8 +3,8 @@
 import PulseCore
 import PulseStorage
 
-/// One request on its way through the cache, with what the cache needs to know of it.
-// A class, as it is handed on through asynchronous functions: in each of their frames it takes one word.
+/// One request to the cache, with all that the cache needs to know about it.
+// A class: it takes one word in the frame of each asynchronous function.
 final class CacheLookup: Sendable {
     let request: URLRequest
     let headers: [String: String]
@@ -12,10 +12,10 @@ final class CacheLookup: Sendable {
     let mode: RequestOptions.Cache
     let key: CacheKey
     let context: PluginContext
-    /// The plugin's count of invalidations: what was stored or under way before a later one does not count.
+    /// The invalidation sequence at the start. A later invalidation voids what this request stores.
     let sequence: Int
 
-    /// Nil for a request that the cache neither answers nor stores.
+    /// Nil for a request that the cache neither serves nor stores.
     init?(
         _ request: URLRequest, _ method: HTTPMethod, for context: PluginContext, by policy: CachePolicy, sequence: Int
     ) {
@@ -28,7 +28,7 @@ final class CacheLookup: Sendable {
         let headers = request.allHTTPHeaderFields ?? [:]
         var digest: String?
         if method == .query {
-            // Without a hash function there is no key for it.
+            // Without a hash function, the body has no key.
             guard let known = Self.digest(of: request.httpBody ?? Data(), headers) else { return nil }
             digest = known
         } else if request.httpBody?.isEmpty == false {
@@ -54,7 +54,7 @@ final class CacheLookup: Sendable {
         mode = context.options.cache ?? .default
     }
 
-    /// The digest of a QUERY's body: of its bytes, and of how they are to be read.
+    /// The digest of a QUERY's body: its bytes and the fields that describe them.
     private static func digest(of body: Data, _ headers: [String: String]) -> String? {
         let kind = ["Content-Type", "Content-Encoding", "Content-Language"].map { headers.header($0) ?? "" }
         return CacheDigest.hex(Data((kind.joined(separator: "\n") + "\n").utf8) + body)
@@ -64,7 +64,7 @@ final class CacheLookup: Sendable {
         context.call.isCredential(header: name)
     }
 
-    /// The first credential that the sent request has and this one has not, in words.
+    /// A description of the first credential that the sent request has and this one does not.
     func unseenCredential(in sent: URLRequest?) -> String? {
         sent.flatMap {
             CachePartition.unseenCredential(in: $0, seen: headers, at: request.url, isSecret: isCredential)
@@ -77,15 +77,15 @@ final class CacheLookup: Sendable {
         if case .streamed = context.delivery { true } else { false }
     }
 
-    /// The request as it goes to the server: with the conditions, and where the call's options bypass this cache, with
-    /// a directive to bypass those on the way.
+    /// The request for the server, with the conditions. If the call bypasses this cache, a directive bypasses shared
+    /// caches too.
     func request(with conditions: CacheConditions?) -> URLRequest {
         var request = request
         for (name, value) in conditions?.fields(with: rules.conditions) ?? [] {
             request.setValue(value, forHTTPHeaderField: name)
         }
         if rules.asksForRange || conditions?.rest != nil, headers.header("Accept-Encoding") == nil {
-            // A part of a coded body could not be decoded, nor be joined with what has been.
+            // A part of a coded body cannot be decoded, or joined with other parts.
             request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
         guard headers.header("Cache-Control") == nil else { return request }

@@ -3,12 +3,12 @@
 import PulseCore
 import PulseStorage
 
-/// Keeps the answers of users apart: nobody is ever given what was stored for somebody else.
+/// Separates the stored responses of different users: no call gets a response stored for another user.
 enum CachePartition {
-    /// The partition of a request as the cache sees it: of the account if one is known, since its tokens change, else
-    /// of the credentials that the request carries; empty for a request without any.
+    /// The partition of a request: of its account if known, since tokens change; otherwise of its credentials. Empty
+    /// for a request without credentials.
     ///
-    /// Without a hash function the credentials themselves are the name: such a partition is for memory alone.
+    /// Without a hash function, the credentials themselves are the name. Such a partition is for memory only.
     static func name(account: String?, _ headers: [String: String], isSecret: (String) -> Bool) -> String {
         if let account { return name(account: account) }
         var credentials: [(name: String, value: String)] = []
@@ -26,11 +26,11 @@ enum CachePartition {
 
     private static let prefix = "credentials"
 
-    /// The name for the credentials seen last, which are mostly those of the next call too. A fingerprint stands for
-    /// them, since they would stay in memory after a logout.
+    /// The name for the latest credentials, which the next call mostly has too. A fingerprint replaces the credentials,
+    /// which would otherwise stay in memory after a logout.
     private static let last = Locked<(fingerprint: Fingerprint, name: String)?>(nil)
 
-    /// 128 bits that nobody outside this process can make collide.
+    /// 128 bits. Collisions cannot be forced from outside this process.
     private struct Fingerprint: Equatable {
         let high: Int
         let low: Int
@@ -40,8 +40,8 @@ enum CachePartition {
             second.combine(1 as UInt8)
             for (name, value) in credentials {
                 for var text in [name, value] {
-                    // As bytes, since two texts that Swift calls equal may be two credentials. With their length, which
-                    // tells where each ends.
+                    // Compares bytes: strings that Swift calls equal may be different credentials. The length marks
+                    // where each text ends.
                     text.withUTF8 { bytes in
                         first.combine(bytes.count)
                         first.combine(bytes: UnsafeRawBufferPointer(bytes))
@@ -58,14 +58,15 @@ enum CachePartition {
         "account" + byBytes(account)
     }
 
-    /// By bytes where they matter: Swift compares texts by characters, and would take two such accounts for one.
+    /// Encodes non-ASCII names as bytes: Swift compares characters, and would take two different accounts for one.
     private static func byBytes(_ text: String) -> String {
         text.utf8.allSatisfy { $0 < 0x80 }
             ? ":" + text : " bytes:" + text.utf8.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    /// The first credential of the sent request that the cache did not see, in words: the answer would be stored where
-    /// others find it. Signatures are for one request only and tell no users apart.
+    /// A description of the first credential of the sent request that the cache has not seen; nil without one.
+    /// Otherwise the response would be stored for all users. Signatures belong to one request and do not identify a
+    /// user.
     static func unseenCredential(
         in sent: URLRequest, seen: [String: String], at url: URL?, isSecret: (String) -> Bool
     ) -> String? {
@@ -73,7 +74,7 @@ enum CachePartition {
             isSecret(name) && !isSignature(name) && seen.header(name) != value
         }
         if let header { return "header \(header.key.asciiLowercased)" }
-        // A plugin further in may have put it into the URL.
+        // An inner plugin may have added a credential to the URL.
         guard let target = sent.url, target != url else { return nil }
         let (then, now) = (
             url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) },

@@ -26,7 +26,7 @@ extension CachePlugin {
             for: lookup.rules, mode: lookup.mode, stored: stored.map(\.head), now: lookup.context.clock.now)
     }
 
-    // Not inlined: its temporaries would take room in the frame of a call that finds nothing in the store.
+    // Not inlined: its temporaries would enlarge the frame of a call that misses.
     @inline(never)
     private func respond(
         _ lookup: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain
@@ -51,12 +51,12 @@ extension CachePlugin {
     package var hooks: PluginHooks { .willSend }
 
     public func willSend(_ request: URLRequest, for context: PluginContext) async {
-        // The answer of the last attempt is stored, and its age counts from that attempt's start.
+        // The response of the last attempt is stored. Its age counts from the start of that attempt.
         let now = context.clock.now
         context.store[CacheSendTime.self]?.withLock { $0.note(attempt: context.attempt, at: now) }
     }
 
-    /// Passes on a request that the cache does not answer, and invalidates what it changes.
+    /// Forwards a request that the cache does not serve, and invalidates what it changes.
     private func pass(
         _ request: URLRequest, _ method: HTTPMethod, _ context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
@@ -80,9 +80,8 @@ extension CachePlugin {
 
     // MARK: From the store
 
-    /// The answer to a hit; nil if the stored body is damaged.
-    // It takes an index, since the element would take room in the frame of each call, and most find nothing in the
-    // store.
+    /// The response for a hit; nil if the stored body is damaged.
+    // Takes an index: the element would enlarge the frame of each call, and most calls miss.
     private func hit(
         _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ lookup: CacheLookup
     ) async throws -> PulseResponse? {
@@ -95,7 +94,7 @@ extension CachePlugin {
         return response
     }
 
-    /// Asks the network in place of a stored answer that cannot be read, if the call allows it.
+    /// Removes an entry that cannot be read, and sends the request to the server if the call allows it.
     private func fetchAfterDamage(_ lookup: CacheLookup, _ next: PluginChain) async throws -> PulseResponse {
         await cache.remove(.key(lookup.key), in: lookup.context)
         let plan = plan(for: lookup, [])
@@ -103,7 +102,7 @@ extension CachePlugin {
         return try await fetch(lookup, [], nil, next)
     }
 
-    /// The outcome of a call that wants only what is stored, and finds nothing.
+    /// The outcome of a call that accepts only stored responses and misses.
     private func refuse(_ plan: CachePlan, _ lookup: CacheLookup) throws -> PulseResponse {
         cache.counters.withLock { $0.misses += 1 }
         lookup.context.emit(.cacheMiss(lookup.context.summary))
@@ -120,7 +119,7 @@ extension CachePlugin {
         guard lookup.mayBeShared, !next.holdsPluginsOfTheEndpoint, !WorkScope.mayBlockOtherCalls,
             !cache.isUnshareable(lookup.key), case let key = lookup.flightKey(), key.terms != nil
         else { return try await fetchUnshared(fetch, next) }
-        // A call that has ended while it waited further out begins nothing.
+        // A call that ended while it waited in an outer plugin sends nothing.
         try lookup.context.call.checkCancellation()
         let subscription = await cache.flights.join(key, for: lookup.context.call) {
             let outcome = await fetch.outcome(of: next.detached(for: $0), for: $0)
@@ -131,14 +130,14 @@ extension CachePlugin {
         try lookup.context.call.checkCancellation()
         if !subscription.outcome.isCancelled {
             if subscription.isFirst { return try await finish(subscription.outcome, fetch, next) }
-            // Nobody gets the outcome of another's credential, not even a failure.
+            // A call never gets an outcome of another user's credential, not even a failure.
             if lookup.unseenCredential(in: subscription.sent) == nil,
-                let response = try await follow(subscription.outcome, fetch, next)
+                let response = try await serveShared(subscription.outcome, fetch, next)
             {
                 return response
             }
         }
-        // What came is for another request alone, or was cancelled by nobody who waited.
+        // The shared outcome does not fit this request, or it was cancelled although this call was not.
         return try await finish(await fetch.outcome(of: next), fetch, next)
     }
 
@@ -156,7 +155,7 @@ extension CachePlugin {
         return response
     }
 
-    /// Makes an answer of what came of this call's own request.
+    /// The response from the outcome of the call's own request.
     private func finish(
         _ outcome: CacheOutcome, _ fetch: CacheFetch, _ next: PluginChain
     ) async throws -> PulseResponse {
@@ -186,8 +185,8 @@ extension CachePlugin {
         }
     }
 
-    /// Makes an answer of what came of another call's request; nil if this one has to ask for itself.
-    private func follow(
+    /// The response from the outcome of another call's request; nil if this call must send its own.
+    private func serveShared(
         _ outcome: CacheOutcome, _ fetch: CacheFetch, _ next: PluginChain
     ) async throws -> PulseResponse? {
         let lookup = fetch.lookup
@@ -196,14 +195,14 @@ extension CachePlugin {
         case .received(_, let stored?): shared = stored
         case .confirmed(let confirmed, isStored: true): shared = confirmed
         case .failed(let error): return try await fallback(for: error, fetch)
-        // The server would tell each of them the same, and it has trouble enough.
+        // The server is failing already, and would respond to each call in the same way.
         case .fallback: return try await ownFallback(fetch, isDisconnected: false)
         case .received, .confirmed, .completed: return nil
         }
         let plan = cache.policy.plan(
             for: lookup.rules, mode: lookup.mode, stored: [shared.head], now: lookup.context.clock.now)
         guard case .serve(_, let use) = plan else { return nil }
-        // It may be past its lifetime, if this caller allows that, and the caller is to see that it is stale.
+        // The response may be stale if this caller allows it. Its origin must then say so.
         guard use.origin != .stale else { return try await hit([shared], 0, use, lookup) }
         let response = try await CacheHit(shared, .coalesced, age: use.age).response(to: lookup)
         guard let response else { return nil }
@@ -212,7 +211,7 @@ extension CachePlugin {
         return response
     }
 
-    /// A stored answer in place of an error, where that is allowed; else the error.
+    /// A stored response in place of an error, if that is allowed; otherwise throws the error.
     private func fallback(for error: PulseError, _ fetch: CacheFetch) async throws -> PulseResponse {
         if error.meansServerUnavailable,
             let response = try await ownFallback(fetch, isDisconnected: error.meansNoConnection)
@@ -224,7 +223,7 @@ extension CachePlugin {
         throw error
     }
 
-    /// The call's own stored answer that may stand in for a server that failed; nil without one.
+    /// The call's own stored response to serve when the server fails; nil without one.
     private func ownFallback(_ fetch: CacheFetch, isDisconnected: Bool) async throws -> PulseResponse? {
         let (lookup, heads) = (fetch.lookup, fetch.stored.map(\.head))
         guard let index = cache.policy.select(from: heads, for: lookup.rules),
@@ -236,7 +235,7 @@ extension CachePlugin {
         return try await hit(fetch.stored, index, use, lookup)
     }
 
-    /// Asks the server after an answer was served past its lifetime.
+    /// Validates a stale response after it was served.
     private func validateInBackground(_ lookup: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain) {
         guard lookup.rules.method != .head else { return }
         let plan = cache.policy.plan(
@@ -244,7 +243,7 @@ extension CachePlugin {
         guard case .forward(let conditions) = plan else { return }
         let fetch = CacheFetch(
             lookup: lookup, stored: stored, conditions: conditions, cache: cache, isBackground: true)
-        // One for each answer, on whatever terms.
+        // One validation for each entry, whatever the options of the calls.
         let key = lookup.flightKey(isOwn: next.holdsPluginsOfTheEndpoint)
         cache.flights.startInBackground(key, unless: { $0.key == lookup.key }) {
             await fetch.outcome(of: next.detached(for: $0), for: $0)

@@ -3,78 +3,77 @@
 public import PulseCore
 public import PulseStorage
 
-/// Keeps answers and uses them for later calls, as far as servers allow.
+/// Stores responses and serves them to later calls, as far as servers allow.
 ///
-/// It stands once around all attempts of a call, and belongs behind the plugin that authenticates: so answers are kept
-/// apart by account (`TokenProvider.accountID`), else by the credentials that the request carries. A hit touches no
-/// plugin further in. Several clients may share a cache, and every method may be called from any thread.
+/// It runs once around all attempts of a call. Put it after the plugin that authenticates: responses are then stored
+/// separately for each account (`TokenProvider.accountID`), or for the credentials of the request. A hit runs no inner
+/// plugin. Several clients may share a cache, and every method may be called from any thread.
 ///
-/// Calls that miss the same answer at the same time wait for one request. A call's options may override the rules, see
-/// ``RequestOptions/Cache``. Where the rules speak of the request, they mean its header fields, such as `Cache-Control:
-/// no-store`.
+/// Concurrent calls that miss the same response share one request. A call's options may override the rules, see
+/// ``RequestOptions/Cache``. Rules about the request refer to its header fields, such as `Cache-Control: no-store`.
 public final class CachePlugin: PulsePlugin {
     let cache: HTTPCache
 
     public var identifier: String { "com.pulse.cache" }
     public var scope: PluginScope { .call }
 
-    /// Keeps answers of status 200 to GET in memory, fresh for `ttl` seconds whatever the server says, except
+    /// Stores responses of status 200 to GET in memory, fresh for `ttl` seconds whatever the server says, except
     /// `no-store`.
     ///
-    /// - Parameter ttl: seconds, 300 by default; zero or less keeps nothing fresh.
-    /// - Parameter maxMemoryItems: answers at most, 200 by default; the least recently used go first. All together take
-    ///   32 MiB at most.
+    /// - Parameter ttl: seconds, 300 by default; with zero or less, nothing is fresh.
+    /// - Parameter maxMemoryItems: the most responses, 200 by default; the least recently used are evicted first. They
+    ///   take at most 32 MiB in total.
     public convenience init(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) {
         self.init(policy: .timeToLive(ttl), storage: MemoryCacheStorage(maximumEntries: maxMemoryItems))
     }
 
-    /// Keeps answers as the policy says.
+    /// Stores responses by the rules of the policy.
     ///
-    /// - Parameter storage: where answers are kept, in memory by default. It belongs to this plugin: two that share one
-    ///   would not see each other's invalidations in time.
+    /// - Parameter storage: where responses are stored, in memory by default. It belongs to this plugin: two plugins
+    ///   that share a storage would not see each other's invalidations in time.
     public init(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) {
         cache = HTTPCache(policy: policy, storage: storage)
     }
 
-    /// Ends the requests that the cache itself has under way. Those that calls still wait for, perhaps another
-    /// client's, go on. The plugin stays usable.
+    /// Ends the requests that the cache itself has started. Requests that calls still wait for continue; those calls
+    /// may belong to another client. The plugin stays usable.
     public func shutdown() async {
         await cache.flights.shutdown()
     }
 
     // MARK: Invalidation
 
-    /// Forgets every answer for a URL, of all users. The URL's fragment does not count.
+    /// Removes every response for a URL, of all users. The URL's fragment is ignored.
     ///
-    /// An answer to a request that is under way is not stored either; the same holds for the other ways to forget. If
-    /// the store cannot be written, what is left in it may be served until it can; a ``NetworkEvent/warning(_:)`` says
-    /// so.
+    /// The response to a request in flight is not stored either. The same holds for the other ways to remove responses.
+    /// If the store cannot be written, remaining entries may be served until it can; a ``NetworkEvent/warning(_:)``
+    /// reports that.
     public func invalidate(url: URL) async {
         await cache.invalidateOrWarn(.url(CacheURL.normalized(url)), url)
     }
 
-    /// Forgets every answer for a URL with that beginning: `https://api.example.com/users/`.
+    /// Removes every response whose URL has this prefix: `https://api.example.com/users/`.
     public func invalidate(prefix: URL) async {
         await cache.invalidateOrWarn(.prefix(CacheURL.normalized(prefix)), prefix)
     }
 
-    /// Forgets every answer that a call with that ``RequestOptions/tag`` has fetched, or had the server confirm. A call
-    /// that was served from the store leaves its tag nowhere.
+    /// Removes every response that a call with this ``RequestOptions/tag`` has fetched or validated. A call that was
+    /// served from the store adds its tag to no entry.
     public func invalidate(tag: String) async {
         await cache.invalidateOrWarn(.tag(tag))
     }
 
-    /// Forgets every answer for an account, as `TokenProvider.accountID` names it: at logout.
+    /// Removes every response for an account, as named by `TokenProvider.accountID`: at logout.
     public func clearAll(account: String) async {
         await cache.invalidateOrWarn(.partition(CachePartition.name(account: account)))
     }
 
-    /// Forgets every answer.
+    /// Removes every response.
     public func clearAll() async {
         await cache.invalidateOrWarn(.all)
     }
 
-    /// What the cache has done since it was made, and what its store holds now.
+    /// Counters since the cache was created, and the current size of its store.
     public var statistics: CacheStatistics {
         get async {
             let usage = await cache.storage.usage()
@@ -88,14 +87,14 @@ public final class CachePlugin: PulsePlugin {
 }
 
 extension CachePlugin: EndsWithItsCall, TellsItsHooks {
-    /// False for a foreign store: it may wait for anything, and only its task's cancellation ends that.
+    /// False for a custom store: it may wait for anything, and only cancelling its task ends that.
     package var endsWithItsCall: Bool {
         (cache.storage as? any EndsWithItsCall)?.endsWithItsCall == true
     }
 }
 
 extension PulsePlugin where Self == CachePlugin {
-    /// A ``CachePlugin`` that keeps answers for a fixed time: ``CachePlugin/init(ttl:maxMemoryItems:)``.
+    /// A ``CachePlugin`` that stores responses for a fixed time: ``CachePlugin/init(ttl:maxMemoryItems:)``.
     public static func cache(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) -> CachePlugin {
         CachePlugin(ttl: ttl, maxMemoryItems: maxMemoryItems)
     }

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension CachePolicy {
-    /// The URLs whose stored answers become invalid: that of an unsafe request that was not refused, and those that its
-    /// answer's `Location` and `Content-Location` name at the same origin (RFC 9111, section 4.4).
+    /// The URLs whose stored responses become invalid (RFC 9111, section 4.4): that of a successful unsafe request, and
+    /// those in `Location` and `Content-Location` at the same origin.
     static func invalidated(byStatus status: Int, _ headers: HTTPHeaders, to method: HTTPMethod, _ url: URL) -> [URL] {
         guard !method.isSafe, (200..<400).contains(status) else { return [] }
         var urls = [url]
@@ -19,8 +19,8 @@ extension CachePolicy {
 }
 
 extension PluginChain {
-    /// The outcome of a request with an unsafe method, and the URLs of which it may have changed something. One whose
-    /// answer was lost on the way, or refused here, may have changed what it was to change.
+    /// The outcome of an unsafe request, and the URLs that it may have changed. A request whose response was lost, or
+    /// rejected by the client, may still have changed its target.
     func outcome(
         ofChange request: URLRequest, _ method: HTTPMethod, at url: URL, in call: Call
     ) async -> (result: Result<PulseResponse, PulseError>, changed: [URL]) {

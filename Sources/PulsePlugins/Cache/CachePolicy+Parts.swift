@@ -3,25 +3,25 @@
 import PulseCore
 import PulseStorage
 
-/// Where a part goes that is to be stored.
+/// Where a new part is stored.
 enum PartPlacement: Sendable, Equatable {
-    /// In the place of what is stored, if anything is.
+    /// Replaces the stored response, if there is one.
     case alone
-    /// Together with the stored parts of that index, under this head.
+    /// Joins the stored parts at this index, under this head.
     indirect case joined(Int, CachedHead)
-    /// The stored whole response of that index holds, and gets this head.
+    /// Confirms the stored whole response at this index, which gets this head.
     indirect case confirms(Int, CachedHead)
-    /// A whole response has its place, and nothing says that it is past.
+    /// Is discarded: a whole response is stored, and nothing shows that it is outdated.
     case discarded
 }
 
-// RFC 9111, sections 3.3 and 3.4. Bytes are joined only if both have the same strong validator: so an entry is always
-// made of one version.
+// RFC 9111, sections 3.3 and 3.4. Bytes are joined only under the same strong validator, so that an entry always holds
+// one version.
 extension CachePolicy {
-    // MARK: Asking for the rest
+    // MARK: Completing a partial response
 
-    /// The rest of a stored partial response, for a request for all of it; nil if the server can only be asked for
-    /// everything.
+    /// The missing bytes of a stored partial response, for a request for the whole; nil if only the whole can be
+    /// requested.
     func rest(for request: CachedRequest, of head: CachedHead, _ index: Int) -> CacheRest? {
         guard request.isPlain, let parts = head.parts, let validator = StrongValidator(of: head) else { return nil }
         let missing = parts.missing
@@ -29,7 +29,7 @@ extension CachePolicy {
         return CacheRest(index: index, start: missing.start, end: missing.end, validator: validator)
     }
 
-    /// What to do with a 206 to the request for the rest; nil if it is not the rest of what is stored.
+    /// The verdict on a 206 to a request for the missing bytes; nil if it does not complete the stored parts.
     func completion(
         by response: OriginResponse, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
     ) -> CacheVerdict? {
@@ -50,21 +50,21 @@ extension CachePolicy {
 
     // MARK: Storing a part
 
-    /// What to do with a 206 to a request for a range of the caller's own.
+    /// The verdict on a 206 to a request with a range of the caller's own.
     func partVerdict(on response: OriginResponse, to request: CachedRequest, _ selected: CachedHead?) -> CacheVerdict {
         guard case .one = request.range, let range = Self.contentRange(of: response),
             let part = partHead(of: response, range, for: request)
         else { return .pass }
         if !request.directives.noStore, isStorable(206, response.headers, isPart: true) { return .store(part) }
-        // What may not be kept is a newer version.
+        // A part that may not be stored shows that the stored version is outdated.
         guard let selected, !request.directives.noStore, Self.contradicts(part, selected, bodyLength: nil) else {
             return .pass
         }
         return .replace
     }
 
-    /// Where a part goes, given what is stored under its key when it has come. Others may have changed that since it
-    /// was asked for.
+    /// Where to store a part, given the entries under its key at the time it arrives. Other calls may have changed them
+    /// since the request.
     func placement(of part: CachedHead, among stored: [(head: CachedHead, bodyLength: Int)]) -> PartPlacement {
         guard let own = part.parts, let range = own.ranges.first,
             let index = stored.firstIndex(where: { $0.head.selectingFields == part.selectingFields })
@@ -99,8 +99,8 @@ extension CachePolicy {
         return new != old
     }
 
-    /// A stored head with the fields of a newer part (RFC 9111, section 3.4). Of two parts that passed each other on
-    /// the way the later request tells.
+    /// A stored head with the fields of a newer part (RFC 9111, section 3.4). The part with the later request time is
+    /// the newer one.
     private static func joined(_ stored: CachedHead, _ part: CachedHead) -> CachedHead {
         var head = stored
         head.tags.formUnion(part.tags)
@@ -112,7 +112,7 @@ extension CachePolicy {
 
     // MARK: The head of a part
 
-    /// The range that a 206 has; nil if it has none, several, or other bytes than it says.
+    /// The range of a 206; nil if it has none, several, or a body of another length.
     private static func contentRange(of response: OriginResponse) -> ContentRange? {
         guard let range = response.headers["Content-Range"].flatMap({ ContentRange($0) }),
             response.bodyLength ?? range.range.count == range.range.count
@@ -120,11 +120,11 @@ extension CachePolicy {
         return range
     }
 
-    /// Fields that describe the bytes of one message and not the representation (RFC 9530, RFC 1864).
+    /// Fields that describe the bytes of one message, not the representation (RFC 9530, RFC 1864).
     private static let describesMessage = ["Content-Range", "Content-Length", "Content-Digest", "Content-MD5"]
 
-    /// The head under which a 206 is stored; that of a whole response, if it is one. Nil if nothing could ever match
-    /// it.
+    /// The head under which a 206 is stored; that of a whole response if the part is complete. Nil if no request could
+    /// ever match it.
     private func partHead(
         of response: OriginResponse, _ range: ContentRange, for request: CachedRequest
     ) -> CachedHead? {

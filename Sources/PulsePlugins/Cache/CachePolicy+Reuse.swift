@@ -4,7 +4,7 @@ import PulseCore
 import PulseStorage
 
 extension CachePolicy {
-    /// What to do for a request, given what is stored under its key.
+    /// The plan for a request, given the entries stored under its key.
     func plan(
         for request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead], now: Date
     ) -> CachePlan {
@@ -21,10 +21,10 @@ extension CachePolicy {
         return .forward(conditions(for: request, mode, stored, selected))
     }
 
-    /// Whether a stored answer could answer the request at all.
+    /// Whether a stored response could serve the request at all.
     func canServe(_ request: CachedRequest) -> Bool {
         guard !request.isForServerAlone else { return false }
-        // A condition on anything but a reading of the resource is not one that a cache can judge.
+        // A cache cannot evaluate a condition on a request that is not a plain read.
         if request.conditions != nil, !answersConditionalRequests || request.method == .query { return false }
         switch request.method {
         case .get: return true
@@ -33,8 +33,8 @@ extension CachePolicy {
         }
     }
 
-    /// The most recent of the answers that match, by their `Date` and then by when they came (RFC 9111, section 4). One
-    /// without `Vary` matches every request, and gives way to those that were chosen for such a one (section 4.1).
+    /// The most recent of the matching responses, by `Date` and then by response time (RFC 9111, section 4). A response
+    /// without `Vary` matches every request, but yields to one with matching fields (section 4.1).
     func select(from stored: [CachedHead], for request: CachedRequest) -> Int? {
         var matching = stored.indices.filter { matches(stored[$0], request) }
         guard matching.count > 1 else { return matching.first }
@@ -46,7 +46,7 @@ extension CachePolicy {
         }
     }
 
-    /// Whether every field that `Vary` named has the value that it had (RFC 9111, section 4.1). A `*` never matches.
+    /// Whether every field named by `Vary` has the stored value (RFC 9111, section 4.1). A `*` never matches.
     func matches(_ head: CachedHead, _ request: CachedRequest) -> Bool {
         head.selectingFields.allSatisfy { $0.name != "*" && $0 == request.selectingField($0.name) }
     }
@@ -55,27 +55,27 @@ extension CachePolicy {
         head.headers["Date"].flatMap { HTTPDate.parse($0, now: head.responseTime) } ?? head.responseTime
     }
 
-    // MARK: Use without asking
+    // MARK: Use without validation
 
-    /// How a matching answer may be used without asking the server, if it may (RFC 9111, section 4).
+    /// How a matching response may be used without validation; nil if it may not (RFC 9111, section 4).
     private func use(
         _ freshness: CacheFreshness, for request: CachedRequest, _ mode: RequestOptions.Cache
     ) -> CacheUse? {
         let isFresh = freshness.isFresh
-        // RFC 9111, section 5.2.2.4: never used without asking.
+        // RFC 9111, section 5.2.2.4: never used without validation.
         guard !freshness.control.noCache else { return nil }
         let unvalidated = CacheUse(origin: isFresh ? .cache : .stale, age: freshness.ageInSeconds)
         switch mode {
         case .reload:
             return nil
         case .revalidate:
-            // RFC 8246, section 2: nothing to ask about while it is fresh.
+            // RFC 8246, section 2: no validation while it is fresh.
             return isFresh && freshness.control.immutable ? unvalidated : nil
         case .cacheElseNetwork, .onlyIfCached:
             return isFresh || !freshness.mustNotBeStale ? unvalidated : nil
         case .staleWhileRevalidate:
             guard !isFresh else { return unvalidated }
-            // Of a request with `no-store` nothing would be kept behind it.
+            // For a request with `no-store`, a validation could store nothing.
             let revalidates = !request.directives.noStore
             return freshness.mustNotBeStale
                 ? nil : CacheUse(origin: .stale, age: freshness.ageInSeconds, revalidates: revalidates)
@@ -85,12 +85,13 @@ extension CachePolicy {
         }
     }
 
-    /// Whether the request's own directives and the answer's lifetime allow it (RFC 9111, sections 4.2 and 5.2.1).
+    /// Whether the request's directives and the response's lifetime allow the use (RFC 9111, sections 4.2 and 5.2.1).
     private func isAcceptable(_ freshness: CacheFreshness, to directives: CacheControl) -> Bool {
         // Section 5.2.1.4.
         guard !directives.noCache else { return false }
         if freshness.isFresh, isAsYoung(freshness, as: directives) { return true }
-        // Section 5.2.1.2: stale, or older than the request's own `max-age`, by that much at most.
+        // Section 5.2.1.2: `max-stale` allows a response this much past its lifetime, or past the request's own
+        // `max-age`.
         guard let maxStale = directives.maxStale, !freshness.mustNotBeStale, !freshness.isAgeUnknown else {
             return false
         }
@@ -103,10 +104,10 @@ extension CachePolicy {
         }
     }
 
-    /// Whether it is as young, and stays fresh for as long, as the request asks (RFC 9111, sections 5.2.1.1 and
-    /// 5.2.1.3).
+    /// Whether the response is as young, and stays fresh as long, as the request demands (RFC 9111, sections 5.2.1.1
+    /// and 5.2.1.3).
     func isAsYoung(_ freshness: CacheFreshness, as directives: CacheControl) -> Bool {
-        // An answer that stays the same while fresh is as good as a new one (RFC 8246).
+        // An immutable response is as good as a new one while it is fresh (RFC 8246).
         let isYoungEnough =
             freshness.age <= Self.seconds(directives.maxAge, absent: .infinity)
             || freshness.control.immutable && freshness.isFresh
@@ -114,7 +115,7 @@ extension CachePolicy {
         return freshness.age + Self.seconds(minFresh, missing: .infinity) <= freshness.lifetime
     }
 
-    /// RFC 5861, section 3: stale for a while, with a validation behind it, unless the request asks for better.
+    /// RFC 5861, section 3: stale use for a while with a background validation, unless the request demands better.
     private func useWhileRevalidating(_ freshness: CacheFreshness, for directives: CacheControl) -> CacheUse? {
         guard case .value(let window)? = freshness.control.staleWhileRevalidate, !freshness.mustNotBeStale,
             !directives.noCache, !directives.noStore, directives.maxAge == nil, directives.minFresh == nil,
@@ -123,7 +124,7 @@ extension CachePolicy {
         return CacheUse(origin: .stale, age: freshness.ageInSeconds, revalidates: true)
     }
 
-    /// The argument in seconds; one that is not a number counts as the strictest.
+    /// The argument in seconds; an invalid argument counts as the strictest value.
     private static func seconds(
         _ seconds: CacheControl.Seconds?, absent: TimeInterval = 0, missing: TimeInterval = 0
     ) -> TimeInterval {
@@ -134,14 +135,14 @@ extension CachePolicy {
         }
     }
 
-    // MARK: Asking
+    // MARK: Validation
 
-    /// RFC 9111, section 4.3.1: the entity tag of every stored answer that could be used, and the date of the one that
-    /// matches. One that lacks bytes cannot be used: a 304 would not bring them.
+    /// RFC 9111, section 4.3.1: the entity tags of all usable stored responses, and the date of the matching one. A
+    /// partial response that lacks requested bytes is not usable: a 304 would not supply them.
     private func conditions(
         for request: CachedRequest, _ mode: RequestOptions.Cache, _ stored: [CachedHead], _ selected: Int?
     ) -> CacheConditions? {
-        // An answer to HEAD is never a body, and what must not be stored cannot be put together with what is.
+        // A response to HEAD has no body, and a response that must not be stored cannot be combined with stored ones.
         guard mode != .reload, request.method != .head, !request.directives.noStore else { return nil }
         if let selected, !request.canBeServed(by: stored[selected]) {
             return rest(for: request, of: stored[selected], selected).map {
@@ -153,7 +154,7 @@ extension CachePolicy {
             guard let tag = EntityTag(of: head.headers)?.text, !tags.contains(tag) else { continue }
             tags.append(tag)
         }
-        // Beside tags of the caller's a date would count for nothing.
+        // The server ignores a date next to the caller's own tags.
         let lastModified =
             request.conditions?.ifNoneMatch == nil ? selected.flatMap { Self.lastModified(of: stored[$0]) } : nil
         return tags.isEmpty && lastModified == nil ? nil : CacheConditions(entityTags: tags, lastModified: lastModified)

@@ -3,22 +3,22 @@
 import PulseCore
 import PulseStorage
 
-/// An answer of the server, as the rules of caching see it.
+/// A response of the server, as the caching rules see it.
 struct OriginResponse: Sendable {
     let statusCode: Int
     let headers: HTTPHeaders
-    /// The bytes of its body; nil while they are still to come.
+    /// The length of the body in bytes; nil while it is streamed.
     var bodyLength: Int?
-    /// When its request left, by the wall clock.
+    /// When the request was sent, by the wall clock.
     let requestTime: Date
-    /// When it came, by the wall clock.
+    /// When the response arrived, by the wall clock.
     let responseTime: Date
 }
 
 extension CachePolicy {
-    /// What to do with the server's answer.
+    /// The verdict on a response of the server.
     ///
-    /// - Parameter conditions: those that the request carried; nil if it carried none.
+    /// - Parameter conditions: the conditions that the request carried, or nil.
     func verdict(
         on response: OriginResponse, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
         conditions: CacheConditions?
@@ -43,8 +43,8 @@ extension CachePolicy {
             return partVerdict(on: response, to: request, selected.map { stored[$0] })
         }
         if mayStore(response, to: request), let head = head(of: response, for: request) { return .store(head) }
-        // The new answer may not be kept, so the stored one is outdated. Not if only this request forbids storing, or
-        // if the server merely cannot or will not answer now.
+        // The new response may not be stored, so the stored one is outdated. Exceptions: only this request forbids
+        // storing, or the server is temporarily unable to respond.
         let isVerdict =
             response.statusCode < 500 && ![304, 408, 425, 429].contains(response.statusCode)
             && !Self.isAuthenticationChallenge(response.statusCode) && !Self.isAboutRange(response.statusCode, request)
@@ -53,7 +53,7 @@ extension CachePolicy {
 
     // MARK: What may be stored
 
-    /// Whether the answer may be stored (RFC 9111, section 3).
+    /// Whether the response may be stored (RFC 9111, section 3).
     func mayStore(_ response: OriginResponse, to request: CachedRequest) -> Bool {
         guard !request.directives.noStore, request.method == .get || request.method == .query,
             !Self.isAboutRange(response.statusCode, request)
@@ -61,31 +61,31 @@ extension CachePolicy {
         return isStorable(response.statusCode, response.headers)
     }
 
-    /// Whether a response may speak of the range that was asked for, and not of the whole.
+    /// Whether a response may concern the requested range, not the whole representation.
     private static func isAboutRange(_ status: Int, _ request: CachedRequest) -> Bool {
         request.asksForRange && (status == 400 || status == 416)
     }
 
-    /// The same, as far as the answer alone decides.
+    /// Whether the response may be stored, as far as it decides alone.
     ///
-    /// - Parameter isPart: whether a 206 is one that can be stored.
+    /// - Parameter isPart: whether a 206 has a storable part.
     func isStorable(_ status: Int, _ headers: HTTPHeaders, isPart: Bool = false) -> Bool {
         let control = CacheControl(of: headers)
         if case .timeToLive = rules { return status == 200 && !control.noStore && !headers.varyOnEverything }
-        // A final answer; a 304 is none by itself. With any status but 206 and 416 a `Content-Range` has no meaning,
-        // and is stored like any other field (RFC 9110, section 14.4).
+        // Only final responses are stored, and a 304 is not one by itself. Except for 206 and 416, a `Content-Range`
+        // has no meaning and is stored like any other field (RFC 9110, section 14.4).
         guard (200...599).contains(status), status != 206 || isPart, status != 304 else { return false }
-        // Such an answer is about the credential, which an account's entries outlive: the next token would be refused
-        // unasked.
+        // Such a response concerns the credential. An account's entries outlive it, so the next token would be refused
+        // without a request.
         guard !Self.isAuthenticationChallenge(status) else { return false }
-        // Section 5.2.2.3: for a status that is understood `must-understand` is more than `no-store`, for any other
-        // less.
+        // Section 5.2.2.3: `must-understand` overrides `no-store` for an understood status, and forbids storing any
+        // other.
         let isUnderstood = Self.understands(status)
         if control.mustUnderstand ? !isUnderstood : control.noStore { return false }
-        // It could never be used again (section 4.1).
+        // No request could ever match it (section 4.1).
         guard !headers.varyOnEverything else { return false }
-        // A bare `private`, which many servers send with everything, would let a failure stand where an answer was: it
-        // permits a private cache to store, and says nothing of whether that is of any use.
+        // Many servers add a bare `private` to everything, so it does not suffice here: a stored failure could hide
+        // later successes.
         return control.isPublic || control.maxAge != nil || headers.contains("Expires")
             || Self.isHeuristicallyCacheable(status)
     }
@@ -102,7 +102,7 @@ extension CachePolicy {
         }
     }
 
-    /// Whether RFC 9110 defines the status: these rules are then enough to store it, except for 304.
+    /// Whether RFC 9110 defines the status. These rules then suffice to store it, except for 304.
     private static func understands(_ status: Int) -> Bool {
         switch status {
         case 200...206, 300...303, 305, 307, 308, 400...417, 421, 422, 426, 500...505: true
@@ -110,9 +110,9 @@ extension CachePolicy {
         }
     }
 
-    // MARK: What is stored of it
+    // MARK: The stored head
 
-    /// The head under which an answer is stored; nil if nothing could ever match it.
+    /// The head under which a response is stored; nil if no request could ever match it.
     func head(of response: OriginResponse, for request: CachedRequest) -> CachedHead? {
         let headers = Self.dated(Self.endToEnd(response.headers), response)
         guard let fields = Self.selectingFields(headers, of: request) else { return nil }
@@ -121,14 +121,14 @@ extension CachePolicy {
             responseTime: response.responseTime, selectingFields: fields)
     }
 
-    /// RFC 9111, section 4.1; nil for a `*`.
+    /// The selecting fields (RFC 9111, section 4.1); nil for a `*`.
     static func selectingFields(_ headers: HTTPHeaders, of request: CachedRequest) -> [CachedHead.SelectingField]? {
         let names = Set(headers.listMembers(of: "Vary"))
         guard !names.contains("*") else { return nil }
         return names.sorted().map { request.selectingField($0) }
     }
 
-    /// RFC 9111, section 3.1: without what belongs to the connection.
+    /// The headers without hop-by-hop fields (RFC 9111, section 3.1).
     static func endToEnd(_ headers: HTTPHeaders) -> HTTPHeaders {
         let named = Set(headers.listMembers(of: "Connection"))
         return HTTPHeaders(
@@ -143,7 +143,7 @@ extension CachePolicy {
         "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// The headers, with the time of arrival where the answer has no valid `Date` (RFC 9110, section 6.6.1).
+    /// The headers, with the response time as `Date` where the response has no valid one (RFC 9110, section 6.6.1).
     static func dated(_ headers: HTTPHeaders, _ response: OriginResponse) -> HTTPHeaders {
         if let date = headers["Date"], HTTPDate.parse(date, now: response.responseTime) != nil { return headers }
         var headers = headers
@@ -155,7 +155,7 @@ extension CachePolicy {
 extension HTTPHeaders {
     fileprivate var varyOnEverything: Bool { listMembers(of: "Vary").contains("*") }
 
-    /// The members of a field that is a list of tokens, in lower case (RFC 9110, section 5.6.1).
+    /// The members of a token list, in lower case (RFC 9110, section 5.6.1).
     func listMembers(of name: String) -> [String] {
         guard let value = self[name] else { return [] }
         return value.split(separator: ",").compactMap { member in

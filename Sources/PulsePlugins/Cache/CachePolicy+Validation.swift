@@ -6,7 +6,7 @@ import PulseStorage
 extension CachePolicy {
     // MARK: A 304
 
-    /// RFC 9111, sections 4.3.3 and 4.3.4: which stored answer a 304 is about, and what that answer is from now on.
+    /// RFC 9111, sections 4.3.3 and 4.3.4: selects the stored response that a 304 confirms, and updates its head.
     func confirmation(
         by response: OriginResponse, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
         _ request: CachedRequest
@@ -16,7 +16,7 @@ extension CachePolicy {
             return EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
                 || index == selected && conditions.lastModified != nil
         }
-        // Where the caller asks about tags of its own too, only a tag tells which of the questions this answers.
+        // With the caller's own tags in the request, only the 304's tag tells which condition it belongs to.
         if let own = request.conditions, own.ifNoneMatch != nil {
             guard let tag = EntityTag(of: response.headers) else { return .refetch }
             let isStored = asked.contains { EntityTag(of: stored[$0].headers)?.names(tag) == true }
@@ -40,48 +40,49 @@ extension CachePolicy {
         by headers: HTTPHeaders, of stored: [CachedHead], _ asked: [Int], _ selected: Int?
     ) -> Int? {
         if let tag = EntityTag(of: headers) {
-            // A strong tag names its answers exactly, a weak one the most recent of those that it may mean.
+            // A strong tag identifies its responses exactly, a weak one the most recent of those it may mean.
             let named = asked.filter { index in
                 guard let own = EntityTag(of: stored[index].headers) else { return false }
                 return tag.isWeak ? own.names(tag) : own == tag
             }
             return preferred(named, selected, stored)
         }
-        // What is no entity tag names nothing, unless the stored answer came with the very same.
+        // An invalid entity tag matches only a stored response with the same text.
         if let text = headers["ETag"] {
             return preferred(asked.filter { stored[$0].headers["ETag"] == text }, selected, stored)
         }
         if let lastModified = headers["Last-Modified"] {
             return preferred(asked.filter { stored[$0].headers["Last-Modified"] == lastModified }, selected, stored)
         }
-        // Without a validator it can only be about the one answer that was asked about.
+        // Without a validator, the 304 must belong to the only conditional response.
         return asked.count == 1 ? asked.first : nil
     }
 
-    /// A server that compares tags weakly, as it is to do for `If-None-Match`, may name the strong one of what it sent
-    /// under a weak one, say compressed. By section 4.3.4 that updates nothing; but it is no other answer either.
+    /// The stored response that a weak tag identifies. `If-None-Match` compares weakly, so a server may name a strong
+    /// tag by a weak one, for example after compression. Section 4.3.4 allows no update then, but the response is the
+    /// same.
     private func reused(by headers: HTTPHeaders, of stored: [CachedHead], _ asked: [Int]) -> Int? {
         guard let tag = EntityTag(of: headers) else { return nil }
         let named = asked.filter { EntityTag(of: stored[$0].headers)?.names(tag) == true }
         return named.count == 1 ? named.first : nil
     }
 
-    /// The answer that the request would select, else the most recent.
+    /// The response that the request would select, otherwise the most recent one.
     private func preferred(_ indices: [Int], _ selected: Int?, _ stored: [CachedHead]) -> Int? {
         if let selected, indices.contains(selected) { return selected }
         return indices.max { stored[$0].responseTime < stored[$1].responseTime }
     }
 
-    /// The stored fields replaced by newer ones, except those that describe the stored body (RFC 9111, section 3.2).
+    /// The stored fields, replaced by newer ones except those that describe the stored body (RFC 9111, section 3.2).
     static func updated(_ headers: HTTPHeaders, by newer: HTTPHeaders) -> HTTPHeaders {
         let replacing = newer.filter { !describesStoredBody.contains($0.name.asciiLowercased) }
         let names = Set(replacing.map(\.name.asciiLowercased))
-        // A stored `Age` goes: the answer was just confirmed, and it would make it old again.
-        let kept = headers.filter { field in
+        // A stored `Age` is dropped: it would make the confirmed response old again.
+        let unchanged = headers.filter { field in
             let name = field.name.asciiLowercased
             return !names.contains(name) && name != "age"
         }
-        return HTTPHeaders(kept + replacing)
+        return HTTPHeaders(unchanged + replacing)
     }
 
     private static let describesStoredBody: Set<String> = [
@@ -90,7 +91,7 @@ extension CachePolicy {
 
     // MARK: HEAD
 
-    /// What an answer to HEAD says of the stored one: whether it still holds (RFC 9111, section 4.3.5).
+    /// The verdict on a stored response after a HEAD response (RFC 9111, section 4.3.5).
     func afterHead(
         _ response: OriginResponse, _ head: CachedHead, _ index: Int, _ request: CachedRequest
     ) -> CacheVerdict {
@@ -100,7 +101,7 @@ extension CachePolicy {
             newer[name] == nil || newer[name] == head.headers[name]
         }
         guard isSame else { return .replace }
-        // Section 5.2.1.5: of an answer to such a request nothing is kept.
+        // Section 5.2.1.5: no response to a request with `no-store` is stored.
         guard newer.contains("ETag") || newer.contains("Last-Modified"), !request.directives.noStore else {
             return .pass
         }
@@ -112,7 +113,7 @@ extension CachePolicy {
         return .confirm(index, updated, mayStore: fields != nil && isStorable(updated.statusCode, updated.headers))
     }
 
-    // MARK: A server that fails, or cannot be reached
+    // MARK: Server failures and missing connections
 
     /// Whether the status means that the server failed (RFC 5861, section 4).
     static func isServerFailure(_ status: Int) -> Bool {
@@ -122,11 +123,12 @@ extension CachePolicy {
         }
     }
 
-    /// How a stored answer may stand in for a server that failed, if it may (RFC 9111, section 4.2.4; RFC 5861, section
-    /// 4).
+    /// How a stored response may be served when the server fails; nil if it may not (RFC 9111, section 4.2.4; RFC 5861,
+    /// section 4).
     ///
-    /// Under the plain form no stale answer may, since its lifetime is the whole permission, nor a stored failure. What
-    /// the request asks of age and freshness holds, unless its own `stale-if-error` relaxes it.
+    /// With a fixed time to live, no stale response may be served, since the lifetime is the whole permission. A stale
+    /// stored failure may not be served either. The request's demands on age and freshness hold, unless its own
+    /// `stale-if-error` relaxes them.
     ///
     /// - Parameter isDisconnected: there is no connection at all, which permits any age that is not forbidden.
     func useAfterFailure(
@@ -147,7 +149,7 @@ extension CachePolicy {
         return isDisconnected || freshness.staleness <= Self.window(freshness.control.staleIfError) ? use : nil
     }
 
-    /// The window in seconds; below zero without a valid argument.
+    /// The window in seconds; negative without a valid argument.
     private static func window(_ seconds: CacheControl.Seconds?) -> TimeInterval {
         if case .value(let value)? = seconds { TimeInterval(value) } else { -1 }
     }

@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// The rules by which answers are stored and used again. A pure value: it decides, and ``CachePlugin`` acts.
+/// The rules by which responses are stored and reused. A pure value: it decides, and ``CachePlugin`` acts.
 public struct CachePolicy: Sendable, Hashable {
     enum Rules: Sendable, Hashable {
         case rfc9111
@@ -11,7 +11,7 @@ public struct CachePolicy: Sendable, Hashable {
     }
 
     let rules: Rules
-    /// Whether a caller's own conditions are judged here.
+    /// Whether the cache evaluates the caller's own conditions.
     private(set) var answersConditionalRequests = false
 
     private init(rules: Rules) {
@@ -22,16 +22,18 @@ public struct CachePolicy: Sendable, Hashable {
     /// and `immutable` (RFC 8246).
     public static let rfc9111 = CachePolicy(rules: .rfc9111)
 
-    /// Keeps answers of status 200 to GET fresh for that many seconds, whatever the server says, except `no-store`.
-    /// Zero, a negative number and NaN keep nothing fresh.
+    /// Keeps responses of status 200 to GET fresh for the given number of seconds, whatever the server says, except
+    /// `no-store`. With zero, a negative number or NaN, nothing is fresh.
     public static func timeToLive(_ seconds: TimeInterval) -> CachePolicy {
         CachePolicy(rules: .timeToLive(seconds > 0 ? seconds : 0))
     }
 
-    /// The same rules, which also answer a request with an `If-None-Match` or `If-Modified-Since` of the caller's own:
-    /// with a 304 if the stored response is fresh and is what the caller has, else with the whole response (RFC 9111,
-    /// section 4.3.2). For apps that have a store of their own behind the client. Without this such requests pass by
-    /// the cache, as they do under any policy if they have `If-Match`, `If-Unmodified-Since` or a range as well.
+    /// The same rules, which also serve requests with the caller's own `If-None-Match` or `If-Modified-Since` (RFC
+    /// 9111, section 4.3.2). If the stored response is fresh and matches the caller's copy, the response is a 304,
+    /// otherwise the whole response.
+    ///
+    /// For apps with a store of their own on top of the client. Without this option such requests bypass the cache.
+    /// Under any policy they bypass it if they also have `If-Match`, `If-Unmodified-Since` or a range.
     public func answeringConditionalRequests() -> CachePolicy {
         var policy = self
         policy.answersConditionalRequests = true
@@ -39,25 +41,25 @@ public struct CachePolicy: Sendable, Hashable {
     }
 }
 
-/// What is to be done for a request.
+/// The plan for a request.
 enum CachePlan: Sendable, Equatable {
-    /// The cache has nothing to do with it.
+    /// The cache does not apply.
     case bypass
-    /// The stored answer of that index, and perhaps a validation behind it.
+    /// Serves the stored response at this index, perhaps with a background validation.
     case serve(Int, CacheUse)
-    /// Asks the server.
+    /// Sends the request to the server.
     case forward(CacheConditions?)
-    /// Nothing that may be served, and the network is not to be asked: the request's own `only-if-cached`.
+    /// No stored response may be served, and the request's own `only-if-cached` forbids the network.
     case gatewayTimeout
-    /// The same by the call's options, which get an error.
+    /// No stored response may be served, and the call's options forbid the network: the call throws.
     case cacheMiss
 }
 
-/// How a stored answer is served.
+/// How a stored response is served.
 struct CacheUse: Sendable, Equatable {
     /// `.cache` while fresh, else `.stale`.
     let origin: PulseResponse.Origin
-    /// Seconds, for the `Age` field (RFC 9111, section 5.1).
+    /// In seconds, for the `Age` field (RFC 9111, section 5.1).
     let age: Int
     let revalidates: Bool
 
@@ -68,24 +70,24 @@ struct CacheUse: Sendable, Equatable {
     }
 }
 
-/// What is to be done with an answer of the server.
-// Indirect where it holds a head, so that it takes little room in the frames of asynchronous functions.
+/// The verdict on a response of the server.
+// Cases with a head are indirect, to keep the frames of asynchronous functions small.
 enum CacheVerdict: Sendable, Equatable {
-    /// It concerns nothing that is stored.
+    /// The response concerns no stored entry.
     case pass
-    /// It is stored, under this head: a whole response, or a part (RFC 9111, section 3.3).
+    /// The response is stored under this head: a whole response, or a part (RFC 9111, section 3.3).
     indirect case store(CachedHead)
-    /// The stored answer of that index holds and is served with this head; kept only if `keeps`.
+    /// The stored response at this index is confirmed and served with this head; stored only if `mayStore`.
     indirect case confirm(Int, CachedHead, mayStore: Bool)
-    /// The response is the rest of the stored parts of that index: together they are served as a whole response with
-    /// this head, which is stored only if `keeps`.
+    /// The response completes the stored parts at this index. The whole is served with this head; stored only if
+    /// `mayStore`.
     indirect case complete(Int, CachedHead, mayStore: Bool)
-    /// The stored answer of that index holds and is served as it is stored: the 304 may not change it.
+    /// The stored response at this index is valid and served unchanged: the 304 may not update it.
     case reuse(Int)
-    /// The server cannot answer; the stored answer of that index may stand in.
+    /// The server failed; the stored response at this index may be served.
     case serveStale(Int, CacheUse)
-    /// It may not be stored, and what is stored goes.
+    /// The response may not be stored, and the stored one is removed.
     case replace
-    /// A response to a question of the cache that fits nothing stored: the request goes out again as it came.
+    /// The response fits no stored entry: the request is resent without the cache's conditions.
     case refetch
 }

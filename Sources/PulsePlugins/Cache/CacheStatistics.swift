@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What a cache has done since it was made, and what it keeps.
+/// Counters of a cache since it was created, and the size of its store.
 public struct CacheStatistics: Sendable, Hashable {
     struct Counters: Sendable {
         var hits = 0
@@ -12,29 +12,29 @@ public struct CacheStatistics: Sendable, Hashable {
         var invalidations = 0
     }
 
-    /// Calls answered with a fresh stored answer, without the network.
+    /// Calls served with a fresh stored response, without the network.
     public let hits: Int
-    /// Calls answered with a stored answer past its lifetime.
+    /// Calls served with a stored response past its lifetime.
     public let staleHits: Int
-    /// Calls answered with the answer to another call's request that was under way.
+    /// Calls served with the response to another call's request in flight.
     public let coalesced: Int
-    /// Calls that needed the server's own answer.
+    /// Calls that needed the server's own response.
     public let misses: Int
-    /// Calls whose stored answer the server confirmed.
+    /// Calls whose stored response the server confirmed.
     public let revalidations: Int
-    /// Answers put into the store, confirmed ones included.
+    /// Responses written to the store, confirmed ones included.
     public let stores: Int
-    /// Answers that an invalidation removed.
+    /// Responses removed by an invalidation.
     public let invalidations: Int
-    /// Answers in the store now.
+    /// Responses in the store now.
     public let entries: Int
-    /// Bytes that the answers in the store take.
+    /// Bytes that the responses in the store take.
     public let bytes: Int
 
-    /// The share, from 0 to 1, of the calls answered from the store or with another call's answer; nil before the
-    /// first.
+    /// The ratio, from 0 to 1, of calls served from the store or with another call's response; nil before the first
+    /// call.
     public var hitRatio: Double? {
-        let answered = hits + staleHits + coalesced + revalidations
-        return answered + misses == 0 ? nil : Double(answered) / Double(answered + misses)
+        let served = hits + staleHits + coalesced + revalidations
+        return served + misses == 0 ? nil : Double(served) / Double(served + misses)
     }
 }

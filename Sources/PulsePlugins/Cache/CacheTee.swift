@@ -3,16 +3,16 @@
 import PulseCore
 import PulseStorage
 
-/// Passes a streamed body on as it comes, and writes it into the store: it is kept if it ends whole and is not too
-/// large.
+/// Forwards a streamed body to its reader and writes it to the store. The entry is committed if the body is complete
+/// and not too large.
 final class CacheTee: Sendable {
     private enum State {
         case writing(any CacheWriter)
-        /// The rest is not written any more.
+        /// The rest is not written.
         case passing
     }
 
-    /// Seconds for which a body is read that nobody waits for: an endless one would hold its connection for good.
+    /// The most seconds to read a body that no call waits for. An endless body would occupy its connection forever.
     private static let longestReading: TimeInterval = 300
 
     private let source: ByteStream
@@ -24,7 +24,7 @@ final class CacheTee: Sendable {
     private let head: CachedHead
     private let lookup: CacheLookup
 
-    /// - Parameter expectedCount: the bytes that the head speaks of, if it does: a body with more or fewer is not kept.
+    /// - Parameter expectedCount: the length that the head states, if any. A body of another length is not stored.
     init(
         _ source: ByteStream, into cache: HTTPCache, under head: CachedHead, for lookup: CacheLookup,
         expecting expectedCount: Int? = nil
@@ -48,7 +48,7 @@ final class CacheTee: Sendable {
         return ByteStream(next: { try await self.next() }, cancel: { self.cancel() })
     }
 
-    /// Reads a body for the store alone: only as far as that keeps it, and not for long.
+    /// Reads a body for the store only, while the store accepts it and the time limit permits.
     func readAll(of stream: ByteStream?) async {
         guard let stream else { return }
         let clock = lookup.context.clock
@@ -87,7 +87,7 @@ final class CacheTee: Sendable {
                 return nil
             }
             let outcome = await cache.commit(head, for: lookup) { try await writer.commit(self.head) }
-            // What it was to replace is past in any case.
+            // The entry to be replaced is outdated in any case.
             if outcome == .notStored { await cache.remove(.key(lookup.key), in: lookup.context) }
             giveUp()
             return nil

@@ -2,15 +2,15 @@
 
 import PulseCore
 
-/// URLs in the one form under which the cache knows them (RFC 3986, sections 6.2.2 and 6.2.3; RFC 9110, section 4.2.3).
+/// Normalized URLs, as used in cache keys (RFC 3986, sections 6.2.2 and 6.2.3; RFC 9110, section 4.2.3).
 enum CacheURL {
-    /// Scheme and host in lower case, the scheme's own port left out, an empty path as `/`, escapes in capitals and
-    /// only where they are needed, no fragment.
+    /// Lower-case scheme and host, no default port, `/` for an empty path, upper-case escapes only where needed, no
+    /// fragment.
     static func normalized(_ url: URL) -> String {
         normalized(url.absoluteString)
     }
 
-    /// The URL as events may name it: without query, fragment and user information, which may be secrets.
+    /// The URL for events: without query, fragment and user information, which may be secret.
     static func redacted(_ url: URL) -> URL {
         let none = URL(fileURLWithPath: "/")
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return none }
@@ -38,7 +38,7 @@ enum CacheURL {
         }
     }
 
-    /// Whether a URL is in normal form, as most are. False where telling takes more than a look at each byte.
+    /// Whether a URL is certainly in normal form, as most are. One scan over the bytes decides.
     private static func isNormalized(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = ["https://", "http://"].first(where: { bytes.starts(with: $0.utf8) })?.utf8.count else {
             return false
@@ -62,7 +62,8 @@ enum CacheURL {
         return nil
     }
 
-    /// User information as it is: it may be a credential.
+    /// Appends the host in lower case, without a default port. User information stays unchanged: it may be a
+    /// credential.
     private static func appendAuthority(_ authority: Bytes, _ standardPort: String, to output: inout [UInt8]) {
         var hostStart = authority.startIndex
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
@@ -70,7 +71,7 @@ enum CacheURL {
             output += authority[..<hostStart]
         }
         var host = authority[hostStart...]
-        // A colon within the brackets of an address does not begin a port.
+        // A colon inside the brackets of an IPv6 address does not start a port.
         if let colon = host.lastIndex(of: UInt8(ascii: ":")), !host[colon...].contains(UInt8(ascii: "]")) {
             let port = host[(colon + 1)...]
             if port.isEmpty || port.elementsEqual(standardPort.utf8) { host = host[..<colon] }

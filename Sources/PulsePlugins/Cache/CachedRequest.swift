@@ -3,30 +3,30 @@
 import PulseCore
 import PulseStorage
 
-/// What the rules of caching see of a request.
+/// A request, as the caching rules see it.
 struct CachedRequest: Sendable {
     enum Method: Sendable, Equatable {
         case get, head, query
-        /// Asks for a change: nothing of it is stored, and what it changes is removed.
+        /// Requests a change: its response is not stored, and the entries that it changes are removed.
         case unsafe
-        /// Of no concern to the cache.
+        /// Not cacheable.
         case other
     }
 
     let method: Method
     let headers: [String: String]
     let directives: CacheControl
-    /// The part of the response that it asks for.
+    /// The requested part of the response.
     let range: RangeField
-    /// Whether it has a `Range` field, be it valid or not.
+    /// Whether there is a `Range` field, valid or not.
     let asksForRange: Bool
-    /// The `If-Range` field, which counts only where a range is asked for (RFC 9110, section 13.1.5).
+    /// The `If-Range` field, which applies only to a request for a range (RFC 9110, section 13.1.5).
     let ifRange: String?
-    /// The conditions of the caller's own that a cache may judge.
+    /// The caller's own conditions that a cache may evaluate.
     let conditions: CallerConditions?
-    /// Whether it has a condition or asks for ranges in a way that only the server can judge.
+    /// Whether it has a condition or range that only the server can evaluate.
     let isForServerAlone: Bool
-    /// A value under which a secret one is kept and compared.
+    /// The value under which a secret field is stored and compared.
     let fingerprint: @Sendable (_ name: String, _ value: String) -> String
 
     init(
@@ -50,7 +50,7 @@ struct CachedRequest: Sendable {
             case 5 where name.equalsIgnoringASCIICase("Range"): range = value
             case 6 where name.equalsIgnoringASCIICase("Pragma"): pragma = value
             case 8 where name.equalsIgnoringASCIICase("If-Range"): ifRange = value
-            // RFC 9111, section 4.3.2: no cache judges these.
+            // RFC 9111, section 4.3.2: a cache does not evaluate these.
             case 8 where name.equalsIgnoringASCIICase("If-Match"): isForServerAlone = true
             case 13 where name.equalsIgnoringASCIICase("Cache-Control"): cacheControl = value
             case 13 where name.equalsIgnoringASCIICase("If-None-Match"): ifNoneMatch = value
@@ -65,19 +65,20 @@ struct CachedRequest: Sendable {
         conditions =
             ifNoneMatch == nil && ifModifiedSince == nil
             ? nil : CallerConditions(ifNoneMatch: ifNoneMatch, ifModifiedSince: ifModifiedSince)
-        // Ranges are for GET alone (RFC 9110, section 14.2), and a range under a condition is between the two.
+        // Ranges apply to GET only (RFC 9110, section 14.2). Only the server evaluates a range together with a
+        // condition.
         self.isForServerAlone =
             isForServerAlone || self.range == .foreign || range != nil && (method != .get || conditions != nil)
         var directives = CacheControl(cacheControl.map { [$0] } ?? [])
-        // RFC 9111, section 5.4: only without the field that replaces it.
+        // RFC 9111, section 5.4: `Pragma` counts only without `Cache-Control`.
         if cacheControl == nil, let pragma, CacheControl([pragma]).noCache { directives.noCache = true }
         self.directives = directives
     }
 
-    /// Whether it asks for a whole response without a condition.
+    /// Whether it asks for a whole response without conditions.
     var isPlain: Bool { range == .whole && conditions == nil }
 
-    /// The request's value of a field that a `Vary` names, in a form in which equal ones are equal.
+    /// The normalized value of a field named by `Vary`: equivalent values are equal.
     func selectingField(_ name: String) -> CachedHead.SelectingField {
         let name = name.asciiLowercased
         guard let value = headers.header(name) else { return .init(name: name, value: nil) }

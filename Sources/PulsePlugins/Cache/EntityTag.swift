@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// The name of one state of a resource (RFC 9110, section 8.8.3).
+/// An identifier of one state of a resource (RFC 9110, section 8.8.3).
 struct EntityTag: Sendable, Equatable {
-    /// As it was written.
+    /// The text as received.
     let text: String
     let isWeak: Bool
 
-    /// Nil without the field, and for text that is not an entity tag: put into a list it could mean anything.
+    /// Nil without the field, or if the text is not an entity tag: in a list it could be ambiguous.
     init?(of headers: HTTPHeaders) {
         guard let value = headers["ETag"] else { return nil }
         self.init(value.trimmingCharacters(in: .whitespaces))
@@ -27,7 +27,7 @@ struct EntityTag: Sendable, Equatable {
         self.text = text
     }
 
-    /// Whether both name the same state, by weak comparison (RFC 9110, section 8.8.3.2).
+    /// Whether both identify the same state, by weak comparison (RFC 9110, section 8.8.3.2).
     func names(_ other: EntityTag) -> Bool {
         opaque == other.opaque
     }

@@ -6,7 +6,7 @@ import PulseStorage
 extension HTTPCache {
     // MARK: Storing a part
 
-    /// Stores a part, joined with the stored bytes of the same version.
+    /// Stores a part, joined with stored bytes of the same version.
     func storePart(_ part: CachedResponse, for lookup: CacheLookup) async {
         await parts.lock(lookup.key)
         defer { parts.unlock(lookup.key) }
@@ -20,8 +20,8 @@ extension HTTPCache {
         }
     }
 
-    /// The same for a part that was written as it came. Nothing is joined while bytes arrive: a slow server would hold
-    /// up all others.
+    /// Commits a part that was written while it arrived. Parts are joined only afterwards: a slow server would block
+    /// all other calls.
     func commitPart(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
         await parts.lock(lookup.key)
         defer { parts.unlock(lookup.key) }
@@ -50,12 +50,12 @@ extension HTTPCache {
         guard let known = stored.head.parts, let range = part.head.parts?.ranges.first,
             let old = try? await stored.body.data(), let new = try? await part.body.data()
         else {
-            // What is stored is damaged.
+            // The stored entry is damaged.
             _ = await store(part, for: lookup)
             return
         }
         let body = old.replacing(known.count(below: range.lowerBound)..<known.count(below: range.upperBound), by: new)
-        // Together they may be too large: then the new one is what is kept.
+        // The joined entry may be too large: then only the new part is stored.
         if await !store(CachedResponse(head: head, body: CachedBody(body)), for: lookup) {
             _ = await store(part, for: lookup)
         }
@@ -63,7 +63,7 @@ extension HTTPCache {
 
     // MARK: Completing
 
-    /// Puts the stored parts and the rest together. Nil if the stored bytes cannot be read.
+    /// Joins the stored parts and the rest. Nil if the stored bytes cannot be read.
     func complete(
         _ stored: CachedResponse, _ rest: CacheRest, under head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
         by response: PulseResponse
@@ -78,7 +78,7 @@ extension HTTPCache {
         return .confirmed(whole, isStored: await store(whole, for: lookup))
     }
 
-    /// The same for a rest that arrives as a stream: what comes before and behind it is read from the store.
+    /// Joins the stored parts and a streamed rest. The bytes around the rest are read from the store.
     func stream(
         _ response: PulseResponse, completing stored: CachedResponse, _ rest: CacheRest, under head: CachedHead,
         mayStore: Bool, for lookup: CacheLookup
@@ -108,7 +108,7 @@ extension HTTPCache {
 }
 
 extension CachedParts {
-    /// The bytes of the body that the rest replaces; empty where it only fills a gap.
+    /// The bytes of the stored body that the rest replaces; empty where it only fills a gap.
     fileprivate func gap(of rest: CacheRest) -> Range<Int>? {
         count(below: rest.start)..<(rest.end.map { count(below: $0) } ?? count)
     }
@@ -125,7 +125,7 @@ extension Data {
 }
 
 extension ByteStream {
-    /// The same bytes. Fails if there are more or fewer: what follows would stand in the wrong place.
+    /// The same bytes; fails if the count differs, since all following bytes would be misplaced.
     func expecting(_ count: Int) -> ByteStream {
         let source = makeAsyncIterator()
         let received = Locked(0)

@@ -3,11 +3,11 @@
 import PulseCore
 import PulseStorage
 
-/// Puts answers into the store and takes them out. Nothing is stored that an invalidation has overtaken.
+/// Reads and writes the store. A response is not stored if an invalidation came after its request.
 final class HTTPCache: Sendable {
     let policy: CachePolicy
     let storage: any CacheStorage
-    /// The storage if it is in memory, which answers without waiting.
+    /// The storage if it is in memory, which responds synchronously.
     let memory: MemoryCacheStorage?
     let flights = SingleFlight<CacheFlightKey, CacheOutcome>(cancelled: .failed(.cancelled))
     let counters = Locked(CacheStatistics.Counters())
@@ -21,7 +21,8 @@ final class HTTPCache: Sendable {
         memory = storage as? MemoryCacheStorage
     }
 
-    /// Where in the order of invalidations a request begins. Also notes the sink for events that belong to no call.
+    /// The position of a request in the sequence of invalidations. Also records the sink for events that belong to no
+    /// call.
     func begin(in context: PluginContext) -> Int {
         let events = context.call.environment.events
         return log.withLock { log in
@@ -30,7 +31,7 @@ final class HTTPCache: Sendable {
         }
     }
 
-    /// Whether the last answer of that key was of use to nobody else: then it is not worth waiting for the next.
+    /// Whether the last response for this key was useless to other calls. Waiting for the next one is then pointless.
     func isUnshareable(_ key: CacheKey) -> Bool {
         log.withLock { $0.isUnshareable(key) }
     }
@@ -41,10 +42,10 @@ final class HTTPCache: Sendable {
 
     // MARK: Storing
 
-    /// Stores an answer, if it may be stored.
+    /// Stores a response, if that is allowed.
     ///
-    /// - Parameter readsItself: nobody else wants the answer: a streamed body is read here, and only as far as it is
-    ///   kept.
+    /// - Parameter readsItself: no caller reads the response. A streamed body is read here, and only as far as it is
+    ///   stored.
     func store(
         _ response: PulseResponse, under head: CachedHead, for lookup: CacheLookup, readsItself: Bool = false
     ) async -> CacheOutcome {
@@ -55,15 +56,15 @@ final class HTTPCache: Sendable {
         var head = head
         head.tags = lookup.tags
         guard let stream = response.bytes else {
-            let kept = CachedResponse(head: head, body: CachedBody(response.data))
+            let cached = CachedResponse(head: head, body: CachedBody(response.data))
             guard head.parts == nil else {
-                await storePart(kept, for: lookup)
+                await storePart(cached, for: lookup)
                 return .received(response, stored: nil)
             }
-            return .received(response, stored: await store(kept, for: lookup) ? kept : nil)
+            return .received(response, stored: await store(cached, for: lookup) ? cached : nil)
         }
         var streamed = response
-        // Of a part the head tells how long it is, also if it is everything.
+        // The head of a part states its length, even if the part is the whole.
         let count = head.parts?.count ?? (response.statusCode == 206 ? head.contentLength : nil)
         let tee = CacheTee(stream, into: self, under: head, for: lookup, expecting: count)
         streamed.bytes = await tee.stream()
@@ -71,9 +72,10 @@ final class HTTPCache: Sendable {
         return .received(streamed, stored: nil)
     }
 
-    /// Whether others may find it: not if the request as it was sent carries a credential that the cache has not seen.
+    /// Whether other calls may find the response. False if the sent request carries a credential that the cache has not
+    /// seen.
     func isFit(_ response: PulseResponse, for lookup: CacheLookup) -> Bool {
-        // A plugin may have changed the answer, so that it no longer says what was sent.
+        // A plugin may have replaced the response, so that its request is not the one that was sent.
         let unseen =
             lookup.unseenCredential(in: response.request) ?? lookup.unseenCredential(in: lookup.context.call.sent)
         guard let unseen else { return true }
@@ -81,14 +83,14 @@ final class HTTPCache: Sendable {
             lookup.context.emit(
                 .warning(
                     """
-                    responses to requests with the \(unseen) are not cached: a plugin further in sets it, so the \
-                    cache cannot tell whose they are; let that plugin stand before the cache
+                    responses to requests with the \(unseen) are not cached: an inner plugin sets it, so the cache \
+                    cannot tell which user they belong to; put that plugin before the cache
                     """))
         }
         return false
     }
 
-    /// Stores an answer; false if it was not stored, or does not count any more.
+    /// Stores a response; false if it was not stored, or was outdated meanwhile.
     func store(_ response: CachedResponse, for lookup: CacheLookup) async -> Bool {
         let outcome = await commit(response.head, for: lookup) {
             try await self.storage.store(response, for: lookup.key)
@@ -96,15 +98,15 @@ final class HTTPCache: Sendable {
         return outcome == .stored
     }
 
-    /// What became of an answer that was to be stored.
+    /// The result of a store attempt.
     enum CommitResult {
         case stored
         case notStored
-        /// An answer that was asked for later has its place.
+        /// The response to a later request is stored already.
         case overtaken
     }
 
-    /// Stores by `body`, unless an invalidation, or the answer to a later request, came before this answer.
+    /// Stores by `body`, unless an invalidation or the response to a later request came first.
     func commit(_ head: CachedHead, for lookup: CacheLookup, _ body: () async throws -> Bool) async -> CommitResult {
         let number = pendingStores.begin(lookup.key)
         defer { pendingStores.end(number) }
@@ -117,14 +119,14 @@ final class HTTPCache: Sendable {
             log.withLock { $0.hasWarnedOfFailure = false }
         } catch {
             warn(of: error, lookup.context)
-            // What it was to replace is past in any case.
+            // The entry to be replaced is outdated in any case.
             _ = try? await storage.remove(.key(lookup.key))
             return .notStored
         }
-        // An invalidation that came while the store wrote waits for this to end, and removes it then.
+        // An invalidation during the write waits for this function to end, and then removes the entry.
         guard isStored, !isOvertaken(lookup) else { return .notStored }
         guard !hasNewer(head, lookup) else {
-            // Nobody can tell which of the two was written last.
+            // It is unknown which response was written last.
             _ = try? await storage.remove(.key(lookup.key))
             return .overtaken
         }
@@ -141,7 +143,7 @@ final class HTTPCache: Sendable {
         log.withLock { $0.hasNewer(head, under: lookup.key, since: lookup.sequence) }
     }
 
-    /// Updates a stored answer that the server has confirmed.
+    /// Updates a stored response that the server has confirmed.
     func confirm(
         _ stored: CachedResponse, _ head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
         by response: PulseResponse
@@ -158,7 +160,7 @@ final class HTTPCache: Sendable {
 
     // MARK: Removing
 
-    /// Removes what is selected. Answers that are under way are not stored either.
+    /// Removes the selected entries. Responses in flight are not stored either.
     func invalidate(_ selection: CacheSelection, _ url: URL? = nil) async throws {
         log.withLock { $0.invalidate(selection) }
         flights.close { selection.mayConcern($0.key) }
@@ -170,7 +172,7 @@ final class HTTPCache: Sendable {
         if let url, let sink, sink.isActive { sink.emit(.cacheInvalidated(url: CacheURL.redacted(url))) }
     }
 
-    /// The same where a failure cannot be thrown: a warning tells it, to the client that used the cache last.
+    /// Removes the selected entries. A failure becomes a warning to the client that used the cache last.
     func invalidateOrWarn(_ selection: CacheSelection, _ url: URL? = nil) async {
         do {
             try await invalidate(selection, url)
@@ -189,13 +191,13 @@ final class HTTPCache: Sendable {
         }
     }
 
-    /// Warns once until the store works again.
+    /// Warns once, until the store works again.
     func warn(of error: any Error, _ context: PluginContext) {
         let isFirst = log.withLock { log in
             defer { log.hasWarnedOfFailure = true }
             return !log.hasWarnedOfFailure
         }
-        if isFirst { context.emit(.warning("the cache's store fails: \(PulseError(wrapping: error))")) }
+        if isFirst { context.emit(.warning("the cache's store failed: \(PulseError(wrapping: error))")) }
     }
 }
 

@@ -3,17 +3,17 @@
 import PulseCore
 import PulseStorage
 
-/// What the cache remembers of its keys besides what is stored. A bounded value.
+/// The bounded record of recent invalidations, stores and other facts about keys.
 struct InvalidationLog: Sendable {
     private static let capacity = 1_024
 
-    /// Counts invalidations and what is stored.
+    /// Counts invalidations and stores.
     private(set) var sequence = 0
-    /// The last invalidation of single URLs.
+    /// The last invalidation of each single URL.
     private var invalidated = LRUCache<String, Int>(capacity: capacity)
-    /// The last invalidation that concerned more than single URLs, or that has been forgotten.
+    /// The last invalidation of more than single URLs, or the last one evicted from `invalidated`.
     private var floor = 0
-    /// For each variant, since when its stored answer is there and when that was asked for.
+    /// For each variant, when its response was stored and when that was requested.
     private var stored = LRUCache<Variant, (since: Int, requestTime: Date)>(capacity: capacity)
     private var unshareable = LRUCache<CacheKey, Bool>(capacity: capacity)
     private var warned = LRUCache<String, Bool>(capacity: 64)
@@ -22,7 +22,7 @@ struct InvalidationLog: Sendable {
     private(set) weak var events: (any EventSink)?
     private var eventsID: ObjectIdentifier?
 
-    /// Every call tells its sink; the weak reference is written only when it changes.
+    /// Every call reports its sink. The weak reference is written only when it changes.
     mutating func note(_ sink: any EventSink) {
         guard eventsID != ObjectIdentifier(sink) || events == nil else { return }
         eventsID = ObjectIdentifier(sink)
@@ -46,7 +46,7 @@ struct InvalidationLog: Sendable {
         invalidated.withValue(for: url, default: sequence) { [sequence] in $0 = sequence }
     }
 
-    /// Whether an answer that was asked for at that point of the sequence has become invalid since.
+    /// Whether a response requested at this point of the sequence has been invalidated since.
     func isOvertaken(_ url: String, since start: Int) -> Bool {
         floor > start || (invalidated.peek(url) ?? 0) > start
     }
@@ -62,7 +62,7 @@ struct InvalidationLog: Sendable {
         stored.withValue(for: Variant(key: key, selectingFields: head.selectingFields), default: note) { $0 = note }
     }
 
-    /// Whether an answer to the same request that was asked for later has been stored since.
+    /// Whether the response to a later, equal request has been stored since.
     func hasNewer(_ head: CachedHead, under key: CacheKey, since start: Int) -> Bool {
         stored.peek(Variant(key: key, selectingFields: head.selectingFields))
             .map { $0.since > start && $0.requestTime > head.requestTime } ?? false
@@ -89,7 +89,7 @@ struct InvalidationLog: Sendable {
 }
 
 extension CacheSelection {
-    /// Whether an answer under that key may be among the selected; tags are not known of what is under way.
+    /// Whether the selection may include a response under this key. The tags of responses in flight are unknown.
     func mayConcern(_ key: CacheKey) -> Bool {
         switch self {
         case .key(let selected): selected == key

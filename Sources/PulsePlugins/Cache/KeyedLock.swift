@@ -3,10 +3,10 @@
 import PulseCore
 import PulseStorage
 
-/// A lock for each key whose parts are being joined: two that come at the same time would else lose one of them. Held
-/// for as long as the store reads and writes, never while a body arrives.
+/// A lock for each key whose parts are being joined. Without it, one of two concurrent parts would be lost. It is held
+/// while the store reads and writes, never while a body arrives.
 final class KeyedLock: Sendable {
-    /// The waiting calls for each key that is locked.
+    /// The waiters of each locked key.
     private let waiters = Locked<[CacheKey: [CheckedContinuation<Void, Never>]]>([:])
 
     func lock(_ key: CacheKey) async {

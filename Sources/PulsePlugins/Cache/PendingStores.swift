@@ -3,8 +3,8 @@
 import PulseCore
 import PulseStorage
 
-/// The answers that are being stored. An invalidation of one of them waits until it is in the store, where it can be
-/// removed: else a call that began after the change could find it there.
+/// The store operations in progress. An invalidation waits for those it concerns and then removes their entries.
+/// Otherwise a call after the invalidation could find an outdated entry.
 final class PendingStores: Sendable {
     private struct Waiter {
         var numbers: Set<Int>
@@ -19,7 +19,7 @@ final class PendingStores: Sendable {
 
     private let state = Locked(State())
 
-    /// Begins a commit; gives its number for ``end(_:)``.
+    /// Begins a store operation; returns its number for ``end(_:)``.
     func begin(_ key: CacheKey) -> Int {
         state.withLock { state in
             state.nextNumber += 1
@@ -40,8 +40,8 @@ final class PendingStores: Sendable {
         met.forEach { $0.resume() }
     }
 
-    /// Suspends until the current commits that are concerned have ended, also if the caller is cancelled: storing is
-    /// short work.
+    /// Waits for the current operations that are concerned, even if the caller is cancelled: storing takes a short
+    /// time.
     func wait(where isConcerned: @Sendable (CacheKey) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -54,6 +54,6 @@ final class PendingStores: Sendable {
         }
     }
 
-    /// How many wait: for tests.
+    /// The number of waiters: for tests.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 }

@@ -22,8 +22,8 @@ extension PulseError {
         }
     }
 
-    /// Whether a gateway would report it as a 500, 502, 503 or 504 (RFC 5861, section 4). Not what is wrong with the
-    /// request, the answer, or the server's identity.
+    /// Whether a gateway would report the error as a 500, 502, 503 or 504 (RFC 5861, section 4). False if the request,
+    /// the response or the server's identity is at fault.
     var meansServerUnavailable: Bool {
         switch self {
         case .noConnection, .timeout, .circuitOpen: true

@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// The value of a request field that a `Vary` names, in the form in which equal ones are equal (RFC 9111, section 4.1).
+/// The normalized value of a request field named by `Vary`: equivalent values are equal (RFC 9111, section 4.1).
 enum SelectingValue {
-    /// Blanks around the members of a list count for nothing. In the fields for negotiation whose members are weighted
-    /// (RFC 9110, section 12.5) neither do case, order, repetition, and the ways to write one weight.
+    /// White space around list members is ignored. In content negotiation fields with weights (RFC 9110, section 12.5),
+    /// so are case, order, repetition and the notation of a weight.
     static func normalized(_ value: String, ofField name: String) -> String {
         switch name {
         case "accept", "accept-charset", "accept-encoding", "accept-language":
@@ -29,13 +29,13 @@ enum SelectingValue {
     }
 
     private static func weighted(_ member: String) -> String {
-        // What is quoted may be written in two ways and mean two things.
+        // Quoted text can differ in meaning although it looks equivalent.
         guard !member.utf8.contains(UInt8(ascii: "\"")) else { return member }
         var parts = member.split(separator: ";", omittingEmptySubsequences: false)
             .map { $0.trimmingCharacters(in: .whitespaces) }
-        // The value of a parameter may depend on case.
+        // Parameter values may be case-sensitive.
         parts[0] = parts[0].asciiLowercased
-        // Names that RFC 9110, section 8.4.1, holds to be the same.
+        // RFC 9110, section 8.4.1, treats these names as equal.
         if let name = ["x-gzip": "gzip", "x-compress": "compress"][parts[0]] { parts[0] = name }
         if parts.count > 1, let last = parts.last?.asciiLowercased, last.hasPrefix("q="),
             let weight = thousandths(last.dropFirst(2))
@@ -46,7 +46,7 @@ enum SelectingValue {
         return parts.joined(separator: ";")
     }
 
-    /// RFC 9110, section 12.4.2: from 0 to 1, with three digits after the point at most.
+    /// RFC 9110, section 12.4.2: from 0 to 1, with at most three decimal places.
     private static func thousandths(_ text: Substring) -> Int? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard let whole = parts.first, whole == "0" || whole == "1", parts.count <= 2 else { return nil }

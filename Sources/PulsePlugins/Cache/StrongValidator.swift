@@ -3,17 +3,17 @@
 import PulseCore
 import PulseStorage
 
-/// A validator that two responses share only if they are made of the same bytes (RFC 9110, section 8.8.1). Parts are
-/// joined under an equal one alone.
+/// A validator that two responses share only if their bytes are the same (RFC 9110, section 8.8.1). Parts are joined
+/// only under equal validators.
 struct StrongValidator: Sendable, Equatable {
-    /// Seconds between the last change and the response from which on the date tells versions apart: an earlier one may
-    /// be followed by another change with the same date (RFC 9110, section 8.8.2.2).
+    /// The least seconds between the last modification and the response for the date to be strong. Before that, another
+    /// change could have the same date (RFC 9110, section 8.8.2.2).
     private static let leastAge: TimeInterval = 60
 
     /// The value for `If-Range`.
     let text: String
 
-    /// An entity tag decides alone where there is one, also if it is weak; else the date of the last change may do.
+    /// An entity tag decides alone if there is one, even a weak one. Otherwise the modification date may be used.
     init?(of head: CachedHead) {
         if head.headers.contains("ETag") {
             guard let tag = EntityTag(of: head.headers), !tag.isWeak else { return nil }

@@ -3,12 +3,12 @@
 import PulseCore
 
 extension CircuitBreaker {
-    /// The longest cooldown, in seconds, that `backsOff` leads to.
+    /// The longest cooldown with `backsOff`, in seconds.
     private static let longestCooldown: TimeInterval = 300
-    /// The most seconds that count of a server's `Retry-After`: a faulty date must not shut it out for years.
+    /// The longest `Retry-After` that counts, in seconds: a faulty date must not block a host for years.
     private static let longestRetryAfter: TimeInterval = 3600
 
-    /// Whether a call may pass now, and what changed by asking.
+    /// Decides whether a call may pass now; also returns the resulting state change.
     mutating func admit(at now: TimeInterval) -> (Admission, Change?) {
         switch state {
         case .closed:
@@ -22,20 +22,20 @@ extension CircuitBreaker {
             return (.admitted(newProbe(at: now)), .halfOpened)
         case .halfOpen:
             if !hasPermits {
-                // One that never ends must not keep the circuit half-open for ever; what it brings late counts nowhere.
+                // A probe that never ends must not keep the circuit half-open forever. Its late result is ignored.
                 probes.removeAll { [cooldown] in now - $0.start >= cooldown }
             }
             return (hasPermits ? .admitted(newProbe(at: now)) : .refused(retryAfter: 0), nil)
         }
     }
 
-    /// Counts what became of an admitted call; each permit is brought back once.
+    /// Counts the result of an admitted call. Each permit is settled once.
     mutating func settle(_ permit: Permit, _ verdict: Verdict, at now: TimeInterval) -> Change? {
         guard isCurrent(permit) else { return nil }
         switch state {
         case .closed: return count(verdict, at: now)
         case .halfOpen: return settleProbe(permit, verdict, at: now)
-        // Their generation gives no permits.
+        // These states issue no permits.
         case .open, .isolated: return nil
         }
     }
@@ -105,7 +105,7 @@ extension CircuitBreaker {
         }
     }
 
-    /// Opens again as soon as the probes that are left could not close it.
+    /// Opens the circuit again as soon as the remaining probes cannot close it.
     private mutating func countBadProbe(at now: TimeInterval, retryAfter: TimeInterval?) -> Change? {
         badProbes += 1
         return badProbes > probeCount - goodProbesToClose ? open(at: now, retryAfter: retryAfter) : nil
@@ -114,7 +114,7 @@ extension CircuitBreaker {
     // MARK: Changes
 
     private var cooldown: TimeInterval {
-        // NaN counts as zero too.
+        // NaN counts as zero.
         policy.cooldownDuration > 0 ? policy.cooldownDuration : 0
     }
 

@@ -3,11 +3,12 @@
 import PulseCore
 
 extension CircuitBreaker.Verdict {
-    /// What an outcome says of the host: connect errors, timeouts and the statuses 500, 502, 503 and 504 are failures,
-    /// any other answer is a success. A 429, a missing connection, a cancellation, the failure of a recovery further
-    /// in, which may be another host's, and whatever did not come from the wire say nothing.
+    /// Whether an outcome is a failure or success of the host. Connect errors, timeouts and the statuses 500, 502, 503
+    /// and 504 are failures; any other response is a success. Ignored are a 429, a missing connection, a cancellation,
+    /// and every outcome that did not come from the network. So is the failure of an inner recovery, whose host may be
+    /// another one.
     ///
-    /// - Parameter departed: how often the call had left for the wire before.
+    /// - Parameter sentBefore: how many requests the call had sent before.
     /// - Parameter slow: seconds after which a success is slow.
     init(
         _ result: Result<PulseResponse, PulseError>, in context: PluginContext, sentBefore: Int, latency: TimeInterval,
@@ -28,7 +29,7 @@ extension CircuitBreaker.Verdict {
 
     private init(_ response: PulseResponse, in context: PluginContext, latency: TimeInterval, slow: TimeInterval?) {
         let status = response.statusCode
-        // A status that the call expects is no sign of trouble.
+        // A status that the call expects is not a failure.
         let isExpected = { (context.options.acceptedStatuses ?? .successful).contains(status) }
         if status == 429, !isExpected() {
             self = .ignored
@@ -43,26 +44,26 @@ extension CircuitBreaker.Verdict {
         switch error {
         case .timeout:
             self = .failure(retryAfter: nil)
-        // A deadline that strikes means that the host is too slow, unless the request still waits on this side.
+        // A passed deadline means that the host is too slow, unless the request was not sent yet.
         case .deadlineExceeded:
             self = hasLeft ? .failure(retryAfter: nil) : .ignored
-        // The connection was at fault, and the host may be well: the request that follows over another one tells.
+        // The connection was at fault, not the host. The resend on another connection decides.
         case .transport where error.isStaleConnection:
             self = .ignored
         case .transport(let code, _):
             self = Self.isFailure(code) ? .failure(retryAfter: nil) : .ignored
-        // What a plugin further in made of an answer.
+        // An inner plugin has turned a response into an error.
         case .http(let response):
             self =
                 Self.isFailure(response.statusCode)
                 ? .failure(retryAfter: Self.retryAfter(of: response, now: now)) : .success(isSlow: false)
-        // A call without the credential that it requires never leaves.
+        // A call without its required credential is never sent.
         case .unauthorized(nil) where !hasLeft:
             self = .ignored
         case .unauthorized, .decodingFailed, .emptyBody, .graphQL:
             self = .success(isSlow: false)
-        // A validator's verdict on an answer, such as an error inside a 200. A failure of the wire has another error,
-        // and what failed before the wire says nothing of the host.
+        // A validator's verdict on a response, such as an error inside a 200. Network failures have other errors, and a
+        // failure before the send is not the host's.
         case .custom where hasLeft:
             self = .success(isSlow: false)
         case .retryExhausted(let last, _):
@@ -72,7 +73,7 @@ extension CircuitBreaker.Verdict {
         }
     }
 
-    /// The reset of a rate limit is none: it says nothing of when the host is well again.
+    /// The reset time of a rate limit is ignored: it does not tell when the host recovers.
     private static func retryAfter(of response: PulseResponse, now: Date) -> TimeInterval? {
         response.headers.contains("Retry-After") ? RetryAfter.seconds(in: response.headers, now: now) : nil
     }
@@ -84,7 +85,7 @@ extension CircuitBreaker.Verdict {
         }
     }
 
-    /// The host was not reached, or was lost. A certificate that is not trusted is not a question of load.
+    /// Whether the host was not reached, or the connection was lost. An untrusted certificate does not mean overload.
     private static func isFailure(_ code: URLError.Code) -> Bool {
         switch code {
         case .timedOut, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .networkConnectionLost,

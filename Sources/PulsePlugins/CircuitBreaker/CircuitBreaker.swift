@@ -2,22 +2,22 @@
 
 import PulseCore
 
-/// One circuit: which calls may pass, by what became of those before. A value, whose transitions are in
-/// `CircuitBreaker+StateMachine.swift`; times come in, in the clock's uptime.
+/// One circuit: decides from the results of earlier calls which calls may pass. A value, with its transitions in
+/// `CircuitBreaker+StateMachine.swift`. Times are the clock's uptime, passed in by the caller.
 struct CircuitBreaker: Sendable {
     enum State: Sendable, Equatable {
-        /// Every call passes, and counts.
+        /// Every call passes and is counted.
         case closed
-        /// No call passes until then.
+        /// No call passes until this time.
         case open(until: TimeInterval)
-        /// A few probes pass, whose outcomes decide.
+        /// A few probes pass, and their outcomes decide.
         case halfOpen
-        /// No call passes until somebody resets the circuit.
+        /// No call passes until the circuit is reset.
         case isolated
     }
 
-    /// What an admitted call brings back with its verdict. It counts only while the circuit is in the state that gave
-    /// it.
+    /// Identifies an admitted call when its verdict is settled. It is valid only while the circuit is in the state that
+    /// issued it.
     struct Permit: Sendable, Equatable {
         fileprivate(set) var epoch: UInt64
         fileprivate(set) var generation: UInt64
@@ -27,15 +27,15 @@ struct CircuitBreaker: Sendable {
 
     enum Admission: Sendable, Equatable {
         case admitted(Permit)
-        /// The next call may pass in that many seconds, at the earliest.
+        /// The next call may pass after this many seconds, at the earliest.
         case refused(retryAfter: TimeInterval)
     }
 
-    /// What an admitted call says of the host.
+    /// The result of an admitted call, as far as it concerns the host.
     enum Verdict: Sendable, Equatable {
         case success(isSlow: Bool)
         case failure(retryAfter: TimeInterval?)
-        /// Cancelled, offline, never sent, or a failure of other work: it gives back its permit and counts nowhere.
+        /// Cancelled, offline, never sent, or a failure of other work: the permit is returned and nothing is counted.
         case ignored
     }
 
@@ -49,24 +49,24 @@ struct CircuitBreaker: Sendable {
     }
 
     let policy: CircuitBreakerPolicy
-    /// Tells this circuit from an earlier one under the same key that was dropped.
+    /// Distinguishes this circuit from a dropped one with the same key.
     let epoch: UInt64
 
     var state = State.closed
-    /// The number of the state: one more with each change.
+    /// The number of the current state, incremented with each change.
     var generation: UInt64 = 0
 
-    /// While closed: failures since the last success, and the latest outcomes.
+    /// While closed: the failures since the last success, and the latest outcomes.
     var failures = 0
     var window: OutcomeWindow?
 
-    /// While half-open: the probes that have no verdict yet, and the verdicts.
+    /// While half-open: the unsettled probes, and the verdicts.
     var probes: [Probe] = []
     var goodProbes = 0
     var badProbes = 0
     var lastProbe: UInt64 = 0
 
-    /// How often it has opened since it was last closed.
+    /// How often the circuit has opened since it was last closed.
     var openings = 0
 
     init(_ policy: CircuitBreakerPolicy, epoch: UInt64) {

@@ -2,10 +2,10 @@
 
 public import PulseCore
 
-/// Looks at circuits, and sets them by hand: for an operator's switch, a debug panel, a test.
+/// Reads and sets the state of circuits: for an operator's switch, a debug panel, a test.
 extension CircuitBreakerPlugin {
-    /// The state of a circuit by its name: an origin such as `https://api.example.com`, a route, or the name that a
-    /// custom key gave. One that no call has used is closed.
+    /// The state of a circuit by its name: an origin such as `https://api.example.com`, a route, or the name from a
+    /// custom key. An unused circuit is closed.
     public func state(for name: String) -> State {
         circuits.withLock { [key = key(name)] in $0.state(of: key) }
     }
@@ -15,22 +15,22 @@ extension CircuitBreakerPlugin {
         state(for: Origin(url)?.description ?? url.absoluteString)
     }
 
-    /// Refuses every call, to any host, until ``reset()``: the switch for maintenance.
+    /// Rejects every call, to any host, until ``reset()``: the switch for maintenance.
     public func isolate() {
         emit(circuits.withLock { $0.isolateAll() })
     }
 
-    /// Refuses the calls of one circuit until ``reset(_:)`` or ``reset()``.
+    /// Rejects the calls of one circuit until ``reset(_:)`` or ``reset()``.
     public func isolate(_ name: String) {
         emit(circuits.withLock { [key = key(name)] in $0.isolate(key) })
     }
 
-    /// Closes every circuit and forgets what was counted; calls under way count nowhere.
+    /// Closes every circuit and clears its counts; calls in flight are not counted.
     public func reset() {
         emit(circuits.withLock { $0.resetAll() })
     }
 
-    /// Closes one circuit and forgets what was counted for it. Does nothing while everything is isolated.
+    /// Closes one circuit and clears its counts. Does nothing while all circuits are isolated.
     public func reset(_ name: String) {
         emit(circuits.withLock { [key = key(name)] in $0.reset(key) })
     }

@@ -2,30 +2,31 @@
 
 public import PulseCore
 
-/// Refuses calls to a host that keeps failing, so that it can recover and nobody waits for it: after too many failures
-/// calls end at once with ``PulseCore/PulseError/circuitOpen(name:retryAfter:)``, until a probe succeeds.
+/// Rejects calls to a host that keeps failing, so that the host can recover and callers need not wait. After too many
+/// failures, calls fail at once with ``PulseCore/PulseError/circuitOpen(name:retryAfter:)``, until a probe succeeds.
 ///
-/// - Failures are failed connects and TLS handshakes, lost connections, timeouts, a deadline that strikes after the
-///   request has left, and the statuses 500, 502, 503 and 504, unless the call accepts the status. Any other answer is
-///   a success, a redirect too. A 429, a cancelled call, a call without a connection, one whose deadline passes before
-///   it has left and one that fails with a validator's recovery do not count.
-/// - An app error that a validator further in makes of an answer is a success, as a 404 is: the host has answered. A
-///   validator that finds the host failing puts a 503 in the answer's place.
-/// - A streamed answer is judged at its head. A refused call is not retried.
-/// - The breaker stands around each attempt. Calls that a plugin further in makes as part of a probe pass with it.
+/// - Failures are failed connects and TLS handshakes, lost connections, timeouts, a deadline that passes after the
+///   request was sent, and the statuses 500, 502, 503 and 504, unless the call accepts the status. Any other response
+///   is a success, including a redirect. Not counted are a 429, a cancelled call, a call without a connection, a call
+///   whose deadline passes before it was sent, and a call that fails with a validator's recovery.
+/// - An app error that an inner validator derives from a response is a success, like a 404: the host has responded. A
+///   validator that finds the host failing replaces the response with a 503.
+/// - A streamed response is judged by its head. A rejected call is not retried.
+/// - The breaker runs around each attempt. Calls that an inner plugin makes as part of a probe pass with it.
 ///
-/// Closed circuits are kept for the 1024 keys used last, others for the 4096 used last, and those isolated by name
-/// always. Every method may be called from any thread. Several clients may share one breaker, and so its circuits.
+/// Closed circuits are kept for the 1024 most recently used keys, others for the 4096 most recently used, and those
+/// isolated by name always. Every method may be called from any thread. Several clients may share one breaker, and so
+/// its circuits.
 public final class CircuitBreakerPlugin: PulsePlugin {
     /// What a circuit does with the next call.
     public enum State: Sendable, Hashable {
         /// Calls pass.
         case closed
-        /// Calls are refused; after the cooldown the next one is a probe, and the circuit becomes half-open.
+        /// Calls are rejected. After the cooldown, the next call is a probe, and the circuit becomes half-open.
         case open
-        /// A few probes pass, and their outcomes decide; other calls are refused.
+        /// A few probes pass, and their outcomes decide; other calls are rejected.
         case halfOpen
-        /// Calls are refused until ``CircuitBreakerPlugin/reset(_:)``; the error's `retryAfter` is infinite.
+        /// Calls are rejected until ``CircuitBreakerPlugin/reset(_:)``; the error's `retryAfter` is infinite.
         case isolated
     }
 
@@ -35,14 +36,15 @@ public final class CircuitBreakerPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.circuit-breaker" }
 
-    /// A breaker with that policy.
+    /// Creates a breaker with a policy.
     public init(policy: CircuitBreakerPolicy) {
         self.policy = policy
         circuits = Locked(Circuits(policy))
         slowCallDuration = if case .rate(let window) = policy.trip { window.slowCallDuration } else { nil }
     }
 
-    /// A breaker that opens after that many failures in a row, 5 by default, for that many seconds, 30 by default.
+    /// Creates a breaker that opens after the given number of consecutive failures, 5 by default, for the given number
+    /// of seconds, 30 by default.
     public convenience init(failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30) {
         self.init(
             policy: CircuitBreakerPolicy(
@@ -76,7 +78,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         }
     }
 
-    /// A permit; nil for a call that is part of a probe's work and counts nowhere.
+    /// A permit; nil for a call that is part of a probe and is not counted.
     private func admit(
         _ key: CircuitKey, at now: TimeInterval, for context: PluginContext
     ) throws -> CircuitBreaker.Permit? {
@@ -92,14 +94,14 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         }
     }
 
-    // Not inlined: its temporaries would take room in the frame of each attempt.
+    // Not inlined: its temporaries would enlarge the frame of each attempt.
     @inline(never)
     private func settle(
         _ permit: CircuitBreaker.Permit, of key: CircuitKey, _ result: Result<PulseResponse, PulseError>,
         sentBefore: Int, for context: PluginContext
     ) {
         let now = context.clock.uptime
-        // Counted from the request that was answered: time in a line or before a repeat is not the host's.
+        // Measured from the last send: time in a queue or before a resend is not the host's.
         let latency = slowCallDuration == nil ? nil : context.sendLog?.last.map { now - $0 }
         let verdict = CircuitBreaker.Verdict(
             result, in: context, sentBefore: sentBefore, latency: latency ?? 0, slow: slowCallDuration)
@@ -108,11 +110,11 @@ public final class CircuitBreakerPlugin: PulsePlugin {
     }
 }
 
-// It waits for nothing but the rest of the chain.
+// Waits only for the rest of the chain.
 extension CircuitBreakerPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == CircuitBreakerPlugin {
-    /// A ``CircuitBreakerPlugin`` for failures in a row:
+    /// A ``CircuitBreakerPlugin`` for consecutive failures:
     /// ``CircuitBreakerPlugin/init(failureThreshold:cooldownDuration:)``.
     public static func circuitBreaker(
         failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30

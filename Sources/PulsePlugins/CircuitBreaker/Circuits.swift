@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// Whose circuit it is.
+/// Identifies a circuit.
 enum CircuitKey: Hashable, Sendable {
-    /// An origin as a value, since making its text would cost more than the rest of a call's way through the breaker.
+    /// An origin as a value: its string would cost more than the rest of the breaker.
     case origin(Origin)
     case name(String)
 
@@ -16,26 +16,26 @@ enum CircuitKey: Hashable, Sendable {
     }
 }
 
-/// All circuits of a breaker, of which it keeps the most recent. A value.
+/// The circuits of a breaker; the least recently used are evicted. A value.
 struct Circuits: Sendable {
     private struct Circuit: Sendable {
         var breaker: CircuitBreaker
-        /// The sink of the client that used it first: a change by hand has no call whose sink could tell of it. Nil
-        /// until then.
+        /// The sink of the first client that used the circuit. Manual changes have no call of their own to report to.
+        /// Nil until the first use.
         var events: (any EventSink)?
     }
 
-    /// A change that listeners are to be told of.
+    /// A change to be reported to listeners.
     struct ChangeNotice: Sendable {
         let key: CircuitKey
         let change: CircuitBreaker.Change
         let events: (any EventSink)?
     }
 
-    /// How many closed circuits are kept: one that is dropped opens again soon if its host still fails.
+    /// The most closed circuits. A dropped circuit soon opens again if its host still fails.
     static let capacity = 1024
-    /// How many circuits are kept, those isolated by name apart. It is larger, so that calls to many hosts do not close
-    /// open circuits.
+    /// The most circuits in total, except those isolated by name. It is larger, so that calls to many hosts do not
+    /// evict open circuits.
     static let limit = 4096
 
     private let policy: CircuitBreakerPolicy
@@ -55,7 +55,7 @@ struct Circuits: Sendable {
     ) -> (CircuitBreaker.Admission, CircuitBreaker.Change?) {
         guard !isolatesAll else { return (.refused(retryAfter: .infinity), nil) }
         return withCircuit(key, events) { circuit in
-            // It was isolated before anybody used it.
+            // The circuit was isolated before its first use.
             if circuit.events == nil { circuit.events = events }
             return circuit.breaker.admit(at: now)
         }
@@ -64,11 +64,11 @@ struct Circuits: Sendable {
     mutating func settle(
         _ permit: CircuitBreaker.Permit, of key: CircuitKey, _ verdict: CircuitBreaker.Verdict, at now: TimeInterval
     ) -> CircuitBreaker.Change? {
-        // Without one: it was reset, or dropped, and nothing is known of the call any more.
+        // Without a circuit: it was reset or dropped, and the call is not counted.
         circuits.withValue(for: key) { $0.breaker.settle(permit, verdict, at: now) } ?? nil
     }
 
-    /// Whether the circuit is still in the state that gave one of the permits.
+    /// Whether the circuit is still in the state that issued one of the permits.
     func isProbing(_ key: CircuitKey, _ permits: [CircuitBreaker.Permit]) -> Bool {
         circuits.peek(key).map { circuit in permits.contains { circuit.breaker.isCurrent($0) } } ?? false
     }
@@ -83,7 +83,7 @@ struct Circuits: Sendable {
         }
     }
 
-    // MARK: By hand
+    // MARK: Manual control
 
     mutating func isolate(_ key: CircuitKey) -> [ChangeNotice] {
         withCircuit(key, nil) { circuit in
@@ -94,7 +94,7 @@ struct Circuits: Sendable {
     mutating func isolateAll() -> [ChangeNotice] {
         guard !isolatesAll else { return [] }
         isolatesAll = true
-        // Calls under way count nowhere: they are not to open a circuit later.
+        // Calls in flight are not counted: they must not open a circuit later.
         return circuits.keys.flatMap { isolate($0) }
     }
 
@@ -119,7 +119,7 @@ struct Circuits: Sendable {
             for: key, default: Circuit(breaker: CircuitBreaker(policy, epoch: lastEpoch), events: events), body)
     }
 
-    /// A few steps at a time, so that one call never costs a walk through all.
+    /// A few steps at a time, so that one call never scans all circuits.
     private mutating func evictOpenCircuits() {
         for _ in 0..<8 where circuits.count >= Self.limit {
             guard let (oldest, circuit) = circuits.removeLeastRecentlyUsed() else { return }

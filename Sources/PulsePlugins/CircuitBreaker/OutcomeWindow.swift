@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The latest outcomes of a circuit, as a ring, with their sums.
+/// The latest outcomes of a circuit in a ring buffer, with their totals.
 struct OutcomeWindow: Sendable {
     private struct Outcome {
         let time: TimeInterval
@@ -13,7 +13,7 @@ struct OutcomeWindow: Sendable {
     private let policy: CircuitBreakerPolicy.RateWindow
     private let capacity: Int
     private var outcomes: [Outcome] = []
-    /// The oldest one's place, and how many there are from it on.
+    /// The index of the oldest outcome, and the number of outcomes.
     private var first = 0
     private var count = 0
     private var failures = 0
@@ -24,7 +24,7 @@ struct OutcomeWindow: Sendable {
         capacity = max(1, min(policy.calls, 10_000))
     }
 
-    /// Whether too many of them have failed or were slow.
+    /// Whether too many calls have failed or were slow.
     var trips: Bool {
         guard count >= max(1, min(policy.minimumCalls, capacity)) else { return false }
         return Double(failures) / Double(count) >= policy.failureRate
@@ -41,7 +41,7 @@ struct OutcomeWindow: Sendable {
         if isSlow { slowCalls += 1 }
     }
 
-    /// Twice the places, up to the capacity: most circuits see few calls.
+    /// Doubles the slots, up to the capacity: most circuits see few calls.
     private mutating func grow(by filler: Outcome) {
         let slots = min(capacity, max(8, 2 * count))
         outcomes = (0..<count).map { outcomes[(first + $0) % count] }

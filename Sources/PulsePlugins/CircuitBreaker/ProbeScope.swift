@@ -4,9 +4,9 @@ import PulseCore
 
 /// The probes of half-open circuits that a task is part of.
 ///
-/// It is bound to the task while the rest of the chain runs for a probe. A call made within it, as by a validator that
-/// renews a session, belongs to the probe: if it were refused, the probe could never succeed and the circuit never
-/// close.
+/// It is bound to the task while the rest of the chain runs for a probe. A call made within it, such as a validator's
+/// session renewal, belongs to the probe. If that call were rejected, the probe could never succeed and the circuit
+/// never close.
 struct ProbeScope: Sendable {
     @TaskLocal private static var current: [ProbeScope] = []
 
@@ -22,7 +22,7 @@ struct ProbeScope: Sendable {
         return await $current.withValue(current + [scope]) { await body() }
     }
 
-    /// The permits of the probes that the task is part of, by that owner for that key.
+    /// The permits of the probes that the task is part of, for one owner and key.
     static func permits(of owner: CircuitBreakerPlugin, _ key: CircuitKey) -> [CircuitBreaker.Permit] {
         current.filter { $0.owner == ObjectIdentifier(owner) && $0.key == key }.map(\.permit)
     }

@@ -2,25 +2,25 @@
 
 import PulseCore
 
-/// What calls must have in common to share one request: all that could make a difference to their answers.
-// A class, as it is handed on through asynchronous functions and compared with itself mostly.
+/// What calls must have in common to share one request: everything that could affect their responses.
+// A class: it is passed through asynchronous functions and mostly compared with itself.
 final class CoalescingKey: Hashable, Sendable {
     private struct Terms: Equatable, Sendable {
-        /// A plugin may serve several clients, whose plugins and transports differ.
+        /// A plugin may serve several clients with different plugins and transports.
         let client: ObjectIdentifier
         let method: String
         let url: URL
         let account: String?
-        /// The bytes themselves: a digest would save no memory while the requests that hold them are under way.
+        /// The bytes themselves: a digest would save no memory while the requests that hold them are in flight.
         let body: Data?
-        /// Credentials are among them.
+        /// Including credentials.
         let headers: [String: String]
-        /// On a hop away from home, what the wire lets through.
+        /// On a hop to a foreign origin: the headers that may be sent there.
         let permitted: [String: String]?
         let limit: Int
         let options: SharedOptions
 
-        /// Texts by their bytes: two accounts that Swift calls equal may be two to the server.
+        /// Compares strings by bytes: two accounts that Swift calls equal may differ for the server.
         static func == (left: Terms, right: Terms) -> Bool {
             left.client == right.client && left.method == right.method && left.url == right.url
                 && left.account.map { Array($0.utf8) } == right.account.map { Array($0.utf8) }
@@ -32,10 +32,10 @@ final class CoalescingKey: Hashable, Sendable {
     }
 
     private let terms: Terms
-    /// Made once, of the parts that differ most: the table asks for it several times a call.
+    /// Computed once from the parts that differ most: the dictionary needs it several times per call.
     private let hash: Int
 
-    /// Nil for a call that goes alone.
+    /// Nil for a call that is not shared.
     init?(_ request: URLRequest, for context: PluginContext) {
         guard context.call.options.coalesces != false, case .buffered(let limit) = context.delivery,
             case .inRequest = context.body, request.httpBodyStream == nil, context.method.isSafe,
@@ -68,7 +68,7 @@ final class CoalescingKey: Hashable, Sendable {
 extension [String: String] {
     private static let callsOwn = ["traceparent", "tracestate", "baggage", "x-request-id", "idempotency-key"]
 
-    /// Without the fields that differ with every call and mean nothing for its answer.
+    /// Without the fields that differ with every call and do not affect its response.
     fileprivate var withoutCallsOwnFields: Self {
         keys.contains(where: Self.isCallsOwn) ? filter { !Self.isCallsOwn($0.key) } : self
     }

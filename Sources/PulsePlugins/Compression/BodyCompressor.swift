@@ -5,12 +5,12 @@ import PulseStorage
 
 /// Compresses bodies to gzip, if that makes them smaller.
 struct BodyCompressor: Sendable {
-    /// More bytes than this take so long that the work would hold up other tasks.
+    /// The longest data to compress in place. More would block other tasks.
     private static var longWork: Int { 256 << 10 }
 
     let make: MakeRawDeflate
 
-    /// Nil if it would not be smaller.
+    /// Nil if the result would not be smaller.
     func compressed(_ data: Data, cancellation: Cancellation?) async throws -> Data? {
         guard data.count > Self.longWork else { return try compressed(data) {} }
         return try await BlockingWork.run(cancellation) { work in
@@ -18,7 +18,7 @@ struct BodyCompressor: Sendable {
         }
     }
 
-    /// In pieces, to notice early that it is not worth it, or not wanted any more.
+    /// Compresses in pieces, to stop early if it is pointless or cancelled.
     private func compressed(_ data: Data, checkCancellation: () throws -> Void) throws -> Data? {
         let encoder = GzipEncoder(try make())
         var output = Data()
@@ -36,7 +36,7 @@ struct BodyCompressor: Sendable {
         }
     }
 
-    /// A temporary file with the compressed content of another, readable by this user alone; nil if it would not be
+    /// A temporary file with the compressed content of another file, readable by this user only. Nil if it would not be
     /// smaller. The caller removes it.
     func compressed(_ file: URL, cancellation: Cancellation?) async throws -> URL? {
         try await BlockingWork.run(cancellation) { work in
@@ -52,13 +52,13 @@ struct BodyCompressor: Sendable {
         }
     }
 
-    /// False, with the target unfinished, if it would not be smaller.
+    /// False, with an unfinished target, if the result would not be smaller.
     private func compress(_ file: URL, to target: URL, _ work: BlockingWork) throws -> Bool {
         struct NotSmaller: Error {}
         let output = try FileHandle(forWritingTo: target)
         defer { try? output.close() }
         let encoder = GzipEncoder(try make())
-        // A file may be longer than an Int of 32 bits can count.
+        // A file may be longer than a 32-bit `Int` can count.
         var (consumed, produced): (Int64, Int64) = (0, 0)
         do {
             try work.forEachChunk(of: file) { chunk in
@@ -77,13 +77,13 @@ struct BodyCompressor: Sendable {
         }
     }
 
-    /// A first piece that hardly shrinks is part of a picture, a film or an archive, and the rest will not shrink
-    /// either. zlib still holds back some of its output then: of noise it has given 94 %.
+    /// Whether the first piece hardly shrinks, as in pictures, films and archives: then the rest will not shrink
+    /// either. At that point zlib still holds back some output, so noise has shown a ratio of 94 %.
     private static func isPointless<Count: BinaryInteger>(_ produced: Count, of consumed: Count) -> Bool {
         consumed == longWork && produced > consumed - consumed / 8
     }
 
-    /// A stream of the compressed bytes, made anew for each attempt. Its length is not known beforehand.
+    /// A stream of the compressed bytes, created for each attempt. Its length is unknown.
     func compressed(_ stream: BodyStream) -> BodyStream {
         BodyStream(length: nil, isOneShot: stream.isOneShot) { [make] in
             try await GzipStream(stream.make(), make).bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The check value at the end of a gzip member (RFC 1952, section 8).
+/// The checksum at the end of a gzip member (RFC 1952, section 8).
 struct CRC32: Sendable {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320 }

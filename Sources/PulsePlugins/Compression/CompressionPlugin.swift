@@ -3,34 +3,34 @@
 public import PulseCore
 import PulseStorage
 
-/// Sends the bodies of requests as gzip (RFC 9110, section 8.4), if that is smaller, and says so in `Content-Encoding`.
-/// A body whose first 256 KiB hardly shrink stays as it is.
+/// Compresses request bodies with gzip (RFC 9110, section 8.4) if that is smaller, and sets `Content-Encoding`. A body
+/// whose first 256 KiB hardly shrink is sent unchanged.
 ///
-/// It works once for each call and hop, outside the retry loop. Plugins further in see the compressed body, so that
-/// signatures cover what is sent. The server must understand gzip in requests, and few do without being set up for it.
-/// So the plugin compresses at home only, or everywhere if the client has neither a base URL nor trusted origins.
+/// It runs once for each call and hop, outside the retry loop. Inner plugins see the compressed body, so that
+/// signatures cover the bytes sent. The server must accept gzip in requests, which few do by default. So the plugin
+/// compresses for home origins only, or for all if the client has neither a base URL nor trusted origins.
 ///
-/// Bodies below `minimumLength` stay as they are, and so do those with a `Content-Encoding`, a `Content-Range` or a
-/// digest of their own. A file is compressed into a temporary one first, so that its length is known and an attempt can
-/// be repeated; it is removed when the call has its answer. A stream stays as it is unless `includesStreams` is set,
-/// since its length would no longer be known and it would be sent chunked, which not every server takes.
+/// Bodies below `minimumLength` are sent unchanged, as are those with a `Content-Encoding`, a `Content-Range` or a
+/// digest of their own. A file is compressed into a temporary file first, so that its length is known and an attempt
+/// can be retried; the file is removed when the call has its response. A stream is sent unchanged unless
+/// `includesStreams` is set: its length would be unknown, and not every server accepts chunked requests.
 ///
-/// Where the system has no compression, requests pass untouched, and a ``NetworkEvent/warning(_:)`` says so once.
+/// Where the system has no compression, requests pass unchanged, and a ``NetworkEvent/warning(_:)`` reports that once.
 public struct CompressionPlugin: PulsePlugin {
     private let minimumLength: Int
     private let includesStreams: Bool
     private let compressor: BodyCompressor?
     private let missingWarning = OneWarning(
-        "CompressionPlugin compresses nothing: there is no zlib, which libcurl brings along")
+        "CompressionPlugin compresses nothing: the system has no compression library (on Linux, the zlib that libcurl loads)"
+    )
 
     public var identifier: String { "com.pulse.compression" }
     public var scope: PluginScope { .call }
 
-    /// A plugin that compresses bodies from that length on.
+    /// Creates a plugin that compresses bodies of at least the given length.
     ///
-    /// - Parameter minimumLength: in bytes, 1 KiB by default: a smaller body fits a packet either way.
-    /// - Parameter includesStreams: compresses streams as well, and multipart bodies with files, which are streams.
-    ///   False by default.
+    /// - Parameter minimumLength: in bytes, 1 KiB by default: a smaller body fits into one packet anyway.
+    /// - Parameter includesStreams: also compresses streams, including multipart bodies with files. False by default.
     public init(minimumLength: Int = 1024, includesStreams: Bool = false) {
         self.init(minimumLength: minimumLength, includesStreams: includesStreams, make: SystemDeflate.make)
     }
@@ -41,8 +41,8 @@ public struct CompressionPlugin: PulsePlugin {
         compressor = make.map { BodyCompressor(make: $0) }
     }
 
-    /// Sends the request with its body compressed, if that is smaller. Throws what the rest of the chain throws, and
-    /// ``PulseError/transport(_:underlying:)`` for a file that cannot be read or a temporary one that cannot be
+    /// Sends the request with its body compressed, if that is smaller. Throws the errors of the rest of the chain, and
+    /// ``PulseError/transport(_:underlying:)`` for a file that cannot be read or a temporary file that cannot be
     /// written.
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
@@ -55,7 +55,7 @@ public struct CompressionPlugin: PulsePlugin {
         return try await compress(request, by: compressor, for: context, next: next)
     }
 
-    // Not inlined: its temporaries would take room in the frame of a call that has nothing to compress.
+    // Not inlined: its temporaries would enlarge the frame of a call with nothing to compress.
     @inline(never)
     private func compress(
         _ request: URLRequest, by compressor: BodyCompressor, for context: PluginContext, next: PluginChain
@@ -80,7 +80,7 @@ public struct CompressionPlugin: PulsePlugin {
         }
     }
 
-    /// Whether there is anything to gain. The headers are looked at last, as that takes longest.
+    /// Whether compression may help. The header check comes last, since it takes longest.
     private func isCandidate(_ request: URLRequest, _ context: PluginContext) -> Bool {
         isLongEnough(request, context.body) && mayGoCoded(request, context)
     }
@@ -106,14 +106,14 @@ public struct CompressionPlugin: PulsePlugin {
         }
     }
 
-    /// Headers that describe the body: each would be wrong for other bytes.
+    /// Headers that describe the body: with other bytes they would be wrong.
     private static let bodyHeaders = [
         "Content-Encoding", "Content-Range", "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",
     ]
 
     private static func coded(_ request: URLRequest) -> URLRequest {
         var coded = request
-        // The request's length is that of the body as it was.
+        // The request's length is that of the uncompressed body.
         coded.setHeaders([("Content-Encoding", "gzip"), ("Content-Length", nil)])
         return coded
     }
@@ -129,7 +129,7 @@ public struct CompressionPlugin: PulsePlugin {
     }
 }
 
-// It waits only for its own work, which the call's end cancels.
+// Waits only for its own work, which the call's end cancels.
 extension CompressionPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PluginContext {
@@ -141,7 +141,7 @@ extension PluginContext {
 }
 
 extension PulsePlugin where Self == CompressionPlugin {
-    /// A ``CompressionPlugin`` for bodies from that length on:
+    /// A ``CompressionPlugin`` for bodies of at least the given length:
     /// ``CompressionPlugin/init(minimumLength:includesStreams:)``.
     public static func compression(minimumLength: Int = 1024, includesStreams: Bool = false) -> CompressionPlugin {
         CompressionPlugin(minimumLength: minimumLength, includesStreams: includesStreams)

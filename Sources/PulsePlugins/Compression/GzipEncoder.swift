@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// One gzip member (RFC 1952), piece by piece; the same bytes give the same member. For one task at a time.
+/// Encodes one gzip member (RFC 1952) piece by piece. The output is deterministic. For one task at a time.
 final class GzipEncoder {
-    /// No name, no time, system unknown.
+    /// No name, no time, unknown system.
     private static let head = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF])
 
     private let deflate: any RawDeflate
     private var checksum = CRC32()
-    /// As the frame holds it: modulo 2^32.
+    /// As the trailer stores it: modulo 2^32.
     private var length: UInt32 = 0
     private var hasStarted = false
 
@@ -24,7 +24,7 @@ final class GzipEncoder {
         return withHead(try deflate.compress(bytes))
     }
 
-    /// The rest of the output; to be called once. Throws like ``compress(_:)``.
+    /// The rest of the output; call it once. Throws like ``compress(_:)``.
     func finish() throws -> Data {
         var tail = withHead(try deflate.finish())
         for word in [checksum.value, length] {

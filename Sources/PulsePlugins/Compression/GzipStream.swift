@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The compressed bytes of a stream, made while somebody reads them.
+/// Compresses a stream while it is read.
 struct GzipStream: Sendable {
     let bytes: ByteStream
 
@@ -13,11 +13,11 @@ struct GzipStream: Sendable {
 
     private struct State: Sendable {
         var rest: ByteStream.Iterator
-        /// Nil once it has given all.
+        /// Nil after the last output.
         var encoder: Encoder?
     }
 
-    // Unchecked: it is used only by whoever has taken it out of the lock.
+    // Unchecked: only the reader that took it out of the lock uses it.
     private final class Encoder: @unchecked Sendable {
         let gzip: GzipEncoder
 
@@ -26,7 +26,7 @@ struct GzipStream: Sendable {
         }
     }
 
-    /// A stream has one reader, so the state is always there to be taken out.
+    /// A stream has one reader, so the state is always available.
     private static func next(_ state: Locked<State>) async throws -> Data? {
         var (rest, encoder) = state.withLock { state in
             defer { state.encoder = nil }

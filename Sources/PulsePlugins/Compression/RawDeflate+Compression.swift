@@ -10,7 +10,7 @@ extension SystemDeflate {
     }
 }
 
-/// What the framework calls zlib is DEFLATE without zlib's frame.
+/// The framework's zlib is DEFLATE without the zlib frame.
 private final class FilterDeflate: RawDeflate {
     private final class Sink {
         var bytes = Data()
@@ -38,7 +38,7 @@ private final class FilterDeflate: RawDeflate {
 
     func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data {
         do {
-            // An empty piece would mean the end.
+            // An empty write would mean the end.
             if !bytes.isEmpty { try filter.write(bytes) }
         } catch {
             throw PulseError.encodingFailed(underlying: error)

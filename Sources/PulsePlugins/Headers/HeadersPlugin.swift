@@ -2,11 +2,11 @@
 
 public import PulseCore
 
-/// Sets header fields on every call, over those that the request already has.
+/// Sets header fields on every call, replacing those that the request already has.
 ///
-/// It works once for each call and redirect hop, outside the retry loop. A secret field goes to the client's home
-/// origins only; of a client that has none, with the first hop of each call. A field that cannot be sent (a name that
-/// is not a token, a value with CR, LF or NUL) fails the call before anything is sent, with
+/// It runs once for each call and redirect hop, outside the retry loop. A secret field is sent to the client's home
+/// origins only; if the client has none, with the first hop of each call. A field that cannot be sent (a name that is
+/// not a token, a value with CR, LF or NUL) fails the call before it is sent, with
 /// ``PulseError/invalidRequest(reason:)``.
 public struct HeadersPlugin: PulsePlugin {
     private enum Source: Sendable {
@@ -30,8 +30,8 @@ public struct HeadersPlugin: PulsePlugin {
         self.init(headers.dictionary)
     }
 
-    /// Sets fields that the closure is asked for at each call: a locale, a device id that takes I/O to find. What it
-    /// throws fails the call. Called concurrently.
+    /// Sets fields from a closure that runs for each call: a locale, a device id that takes I/O to find. An error that
+    /// it throws fails the call. Called concurrently.
     public init(_ headers: @escaping @Sendable (PluginContext) async throws -> [String: String]) {
         source = .closure(headers)
     }
@@ -53,7 +53,7 @@ public struct HeadersPlugin: PulsePlugin {
 }
 
 extension HeadersPlugin: EndsWithItsCall, TellsItsHooks {
-    /// False for a closure: it may wait for anything, and only its task's cancellation ends that.
+    /// False for a closure: it may wait for anything, and only cancelling its task ends that.
     package var endsWithItsCall: Bool {
         switch source {
         case .constant: true
@@ -63,7 +63,7 @@ extension HeadersPlugin: EndsWithItsCall, TellsItsHooks {
 }
 
 extension HeadersPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The names of the fields, and nothing of what is in them.
+    /// The names of the fields, without their values.
     public var description: String {
         switch source {
         case .constant(let fields): "HeadersPlugin(\(fields.map(\.name).sorted().joined(separator: ", ")))"
@@ -80,7 +80,7 @@ extension PulsePlugin where Self == HeadersPlugin {
         HeadersPlugin(headers)
     }
 
-    /// A ``HeadersPlugin`` with fields that a closure is asked for at each call.
+    /// A ``HeadersPlugin`` with fields from a closure that runs for each call.
     public static func headers(
         _ headers: @escaping @Sendable (PluginContext) async throws -> [String: String]
     ) -> HeadersPlugin {

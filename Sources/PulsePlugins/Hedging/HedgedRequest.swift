@@ -2,19 +2,19 @@
 
 import PulseCore
 
-/// Runs one request and its copies, each in a task of its own: so that the losers can be cancelled.
+/// Runs one request and its copies, each in a task of its own, so that the losers can be cancelled.
 final class HedgedRequest: Sendable {
     typealias Outcome = Result<PulseResponse, PulseError>
 
     private struct State: Sendable {
         var race: HedgingPlugin.Race
-        /// The tasks of the requests under way, and the one that waits to start the next copy.
+        /// The tasks of the requests in flight, and the task that starts the copies.
         var tasks: [Task<Void, any Error>] = []
         /// The best outcome so far.
         var best: Outcome?
         var continuation: CheckedContinuation<Outcome, Never>?
 
-        /// The outcome that ended the race; nil while it goes on.
+        /// The outcome that ended the race; nil while it runs.
         var outcome: Outcome? { race.isOver ? best : nil }
     }
 
@@ -26,7 +26,7 @@ final class HedgedRequest: Sendable {
     private let delay: TimeInterval
     private let state: Locked<State>
 
-    /// - Parameter context: must tell of departures.
+    /// - Parameter context: must record sends.
     /// - Parameter delay: seconds before each copy.
     init(
         _ plugin: HedgingPlugin, _ request: URLRequest, for context: PluginContext, next: PluginChain,
@@ -41,14 +41,14 @@ final class HedgedRequest: Sendable {
         state = Locked(State(race: HedgingPlugin.Race(limit: plugin.limit)))
     }
 
-    /// Begins, and gives the outcome if it is there without waiting: then there is nothing to hedge. A cancelled task
-    /// begins nothing.
+    /// Starts the request. Returns the outcome if it is available at once: then there is nothing to hedge. A cancelled
+    /// task starts nothing.
     func begin() -> Outcome? {
         guard !Task.isCancelled, let task = start() else { return .failure(.cancelled) }
         return track(task)
     }
 
-    /// The first good outcome of what has begun, or the best of the bad ones. A cancellation ends all requests; the
+    /// The first good outcome of the started requests, or the best of the others. A cancellation ends all requests; the
     /// call ends after them.
     func outcome() async -> Outcome {
         await withTaskCancellationHandler {
@@ -71,8 +71,8 @@ final class HedgedRequest: Sendable {
 
     // MARK: Copies
 
-    /// Starts each copy a delay after the request before it has left for the wire: a copy of one that waits on this
-    /// side, for a token or a permit, would only stand in the same line.
+    /// Starts each copy a delay after the previous request was sent. A copy of an unsent request would only wait for
+    /// the same token or permit.
     private func startCopies() async throws {
         repeat {
             var wait = delay
@@ -83,19 +83,19 @@ final class HedgedRequest: Sendable {
         } while startCopy()
     }
 
-    /// Seconds until the next copy is due, at least.
+    /// The least number of seconds until the next copy is due.
     private var timeLeft: TimeInterval {
         guard let log = context.sendLog, let last = log.last,
             log.count >= state.withLock({ $0.race.started })
         else { return delay }
         let left = last + delay - context.clock.uptime
-        // Less than that is a rounding error of the clock.
+        // Anything less is a rounding error of the clock.
         return left > 1e-6 ? left : 0
     }
 
-    /// Starts a copy; tells whether another one may follow.
+    /// Starts a copy; returns whether another one may follow.
     private func startCopy() -> Bool {
-        // A plugin further in may have made something else of it.
+        // An inner plugin may have changed the method.
         let isSafe = HTTPMethod(rawValue: context.call.sent?.httpMethod ?? "GET")?.isSafe ?? false
         guard mayStart, isSafe, latencies.withLock({ $0.takeCopy() }), let task = start() else { return false }
         track(task)
@@ -114,7 +114,7 @@ final class HedgedRequest: Sendable {
         }
     }
 
-    /// Has a task end with the race; gives the outcome if it is there already.
+    /// Makes a task end with the race; returns the outcome if it is available already.
     @discardableResult
     private func track(_ task: Task<Void, any Error>) -> Outcome? {
         let (isDecided, outcome) = state.withLock { state in

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: MIT
 
 extension HedgingPlugin {
-    /// What an outcome is worth to the caller, in rising order.
+    /// The value of an outcome for the caller, in ascending order.
     enum Quality: Int, Sendable, Comparable {
-        /// It says nothing of the server.
+        /// Says nothing about the server.
         case cancelled
-        /// Nothing was sent: a breaker or a limit further in refused it, or there was no connection.
+        /// Nothing was sent: an inner breaker or limit rejected it, or there was no connection.
         case unsent
         case failed
-        /// An answer that a retry would follow, which may say when.
+        /// A response that would be retried, perhaps with a `Retry-After`.
         case badResponse
         case good
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// One request and its copies, of which the first good answer wins. A pure value: its owner starts, cancels and
-    /// resumes.
+    /// One request and its copies; the first good response wins. A pure value: its owner starts, cancels and resumes.
     struct Race: Sendable {
         private(set) var running = 0
         private(set) var started = 0
         private(set) var isOver = false
         private var isCancelled = false
-        /// The best outcome so far, of equal ones the first.
+        /// The best outcome so far; the first of equal ones.
         private var best: (number: Int, quality: Quality)?
         private let limit: Int
 
-        /// - Parameter limit: requests in all, the first included.
+        /// - Parameter limit: the most requests, the first included.
         init(limit: Int) {
             self.limit = max(1, limit)
         }
@@ -41,9 +40,9 @@ extension HedgingPlugin {
             return started
         }
 
-        /// The number of the request whose outcome ends the race: it is good, or no other request is under way that
-        /// could do better. Waiting for a copy that has not begun would be a retry, which is not decided here. Nil if
-        /// the race goes on, or was over.
+        /// The number of the request whose outcome ends the race: it is good, or no other request in flight could do
+        /// better. Waiting for a copy that has not started would be a retry, which is not decided here. Nil if the race
+        /// continues, or was over.
         mutating func finish(_ number: Int, _ quality: Quality) -> Int? {
             running -= 1
             guard !isOver else { return nil }
@@ -56,12 +55,12 @@ extension HedgingPlugin {
         /// The number of the request with the best outcome so far.
         var bestNumber: Int? { best?.number }
 
-        /// Nobody waits any more: nothing starts from now on.
+        /// The caller has left: nothing starts from now on.
         mutating func cancel() {
             isCancelled = true
         }
 
-        /// Whether what runs should end.
+        /// Whether the running requests should end.
         var isDecided: Bool { isOver || isCancelled }
     }
 }

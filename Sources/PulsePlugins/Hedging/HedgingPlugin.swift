@@ -2,44 +2,45 @@
 
 public import PulseCore
 
-/// Sends a second copy of a request that takes unusually long, and takes whichever good answer comes first: for reads
-/// whose slowest calls matter, against servers that can bear a little more load.
+/// Sends a second copy of a request that takes unusually long, and uses the first good response. For reads whose tail
+/// latency matters, against servers that can take a little more load.
 ///
-/// Only calls with a safe method, a body that can be sent again and a buffered answer are copied; others pass as they
-/// are. Copies are at most 5 % of a route's calls, so the first comes after 20 calls at the earliest. The other
-/// requests are cancelled once one has won, and plugins further in see a cancellation.
+/// Only calls with a safe method, a replayable body and a buffered response are copied; others pass unchanged. Copies
+/// are at most 5 % of a route's calls, so the first comes after 20 calls at the earliest. When one request wins, the
+/// others are cancelled, and inner plugins see a cancellation.
 ///
-/// An answer is good if the standard retry policy would not follow it, whichever is in force. Where no request brings
-/// one, the caller gets the best outcome, once no other request is under way: an answer of the server rather than an
-/// error, and an error on the way rather than a failure before anything was sent.
+/// A response is good if the standard retry policy would not retry it, whichever policy is in force. If no request gets
+/// a good one, the caller gets the best outcome once no other request is in flight: a response rather than an error,
+/// and an error after the send rather than a failure before it.
 ///
-/// The plugin stands around each attempt; put it before the circuit breaker, so that each copy counts there by itself.
-/// The delay begins when a request has left for the wire: one that still waits on this side, for a token or a permit,
-/// is not copied.
+/// The plugin runs around each attempt; put it before the circuit breaker, so that the breaker counts each copy. The
+/// delay starts when a request was sent: a request that still waits on the client, for a token or a permit, is not
+/// copied.
 ///
-/// Keep one plugin as long as its client: it learns from the calls that it has seen, for the 1024 routes used last.
+/// Use one plugin as long as its client: it measures the calls that it sees, for the 1024 most recently used routes.
 public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// When a copy is sent.
     public enum Delay: Sendable, Hashable {
-        /// That many seconds after the request has left for the wire; a thousandth of a second at least.
+        /// The given number of seconds after the request was sent; at least a thousandth of a second.
         case fixed(TimeInterval)
-        /// After the time in which 95 % of the route's latest calls were answered, at least 50 ms. Nothing is copied
-        /// before 20 calls of the route.
+        /// The 95th percentile of the route's latest response times, at least 50 ms. Nothing is copied before 20 calls
+        /// of the route.
         case observed
     }
 
     private let delay: Delay
-    /// How many requests a call may become, the first included.
+    /// The most requests of a call, the first included.
     let limit: Int
-    // Each route has a lock, so that a call looks its route up once.
+    // A lock for each route, so that a call looks up its route once.
     private let routes = Locked(LRUCache<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
 
     public var identifier: String { "com.pulse.hedging" }
 
-    /// A plugin that copies after that delay.
+    /// Creates a plugin.
     ///
     /// - Parameter delay: when a copy is sent; ``Delay/observed`` by default.
-    /// - Parameter maximumCopies: of one request, each of them a delay after the one before; from 1, the default, to 8.
+    /// - Parameter maximumCopies: the most copies of one request, each a delay after the previous one; from 1, the
+    ///   default, to 8.
     public init(delay: Delay = .observed, maximumCopies: Int = 1) {
         self.delay = delay
         limit = 1 + max(1, min(maximumCopies, 8))
@@ -63,14 +64,14 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         return try outcome.get()
     }
 
-    /// The latencies of a route, which counts as used from now on.
+    /// The latencies of a route, which becomes the most recently used one.
     func latencies(of route: Call.RouteKey) -> Locked<RouteLatencies> {
         routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies())) { $0 } }
     }
 
     var routeCount: Int { routes.withLock { $0.count } }
 
-    /// Seconds after which a copy of this call is due; nil if none will be.
+    /// Seconds after which a copy of this call is due; nil if it is not copied.
     private func delayOfCall(_ latencies: Locked<RouteLatencies>) -> TimeInterval? {
         let usual = latencies.withLock { latencies -> (mayCopy: Bool, delay: TimeInterval?) in
             latencies.countCall()
@@ -78,15 +79,15 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         }
         guard usual.mayCopy else { return nil }
         switch delay {
-        // A delay of zero would be over before the request has left.
+        // A delay of zero would end before the request is sent.
         case .fixed(let seconds): return seconds > 0.001 ? seconds : 0.001
         case .observed: return usual.delay
         }
     }
 
-    /// Learns how long the server took, if copies go by that. The time counts from when the first request left, so that
-    /// waiting on this side is not part of it.
-    // Not inlined: its temporaries would take room in the frame of each attempt.
+    /// Records the server's response time, if copies depend on it. The time counts from the first send, so that it does
+    /// not include waiting on the client.
+    // Not inlined: its temporaries would enlarge the frame of each attempt.
     @inline(never)
     func recordLatency(of context: PluginContext, _ latencies: Locked<RouteLatencies>) {
         guard delay == .observed, let firstSent = context.sendLog?.first else { return }
@@ -98,11 +99,11 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
         // A plugin may have changed the method since the client built the request.
         guard context.method.isSafe, case .buffered = context.delivery, context.body.isReplayable else { return false }
         let method = request.httpMethod ?? "GET"
-        // Mostly it is the same: then its letters need not be looked at.
+        // Mostly it is the same: then it need not be parsed.
         return method == context.method.rawValue || HTTPMethod(rawValue: method)?.isSafe ?? false
     }
 
-    /// What an outcome is worth. Good is one that no retry would follow: a copy would get the same verdict from the
+    /// The quality of an outcome. It is good if it would not be retried: a copy would get the same verdict from the
     /// server.
     static func quality(of outcome: HedgedRequest.Outcome, in context: PluginContext) -> Quality {
         switch outcome {
@@ -118,7 +119,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == HedgingPlugin {
-    /// A ``HedgingPlugin`` with that delay: ``HedgingPlugin/init(delay:maximumCopies:)``.
+    /// A ``HedgingPlugin`` with a delay: ``HedgingPlugin/init(delay:maximumCopies:)``.
     public static func hedging(delay: HedgingPlugin.Delay = .observed, maximumCopies: Int = 1) -> HedgingPlugin {
         HedgingPlugin(delay: delay, maximumCopies: maximumCopies)
     }

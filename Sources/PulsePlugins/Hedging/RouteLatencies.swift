@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What hedging knows of one route: how long its latest calls took, and how many copies it may still send. A value.
+/// The latest response times of one route, and how many copies may still be sent. A value.
 struct RouteLatencies: Sendable {
     private static let calls = 20
     private static let capacity = 128
@@ -11,7 +11,7 @@ struct RouteLatencies: Sendable {
     private static let callsPerCopy = 20
     private static let savedCopies = 10
 
-    /// In seconds; a ring once there are as many as its capacity.
+    /// In seconds; a ring buffer once it is full.
     private var samples: [Float] = []
     private var oldest = 0
     private var samplesSinceUpdate = 0
@@ -27,14 +27,14 @@ struct RouteLatencies: Sendable {
     /// Whether a copy may be sent without adding more than 5 % to the calls so far.
     var mayCopy: Bool { credit >= Self.callsPerCopy }
 
-    /// Whether a copy may be sent now; if so, it counts as sent.
+    /// Takes a copy from the budget; false if there is none.
     mutating func takeCopy() -> Bool {
         guard mayCopy else { return false }
         credit -= Self.callsPerCopy
         return true
     }
 
-    /// Notes that a call was answered after that many seconds, by whichever of its copies.
+    /// Records the response time of a call in seconds, whichever of its copies won.
     mutating func add(_ latency: TimeInterval) {
         guard latency >= 0, latency < .infinity else { return }
         if samples.count < Self.capacity {
@@ -44,18 +44,18 @@ struct RouteLatencies: Sendable {
             oldest = (oldest + 1) % Self.capacity
         }
         samplesSinceUpdate += 1
-        // Looking at all of them for each call would cost more than the rest of the plugin.
+        // Computing the percentile for each call would cost more than the rest of the plugin.
         guard samples.count >= Self.calls, percentile == nil || samplesSinceUpdate >= 16 else { return }
         samplesSinceUpdate = 0
         let rank = (samples.count * 95 + 99) / 100
         percentile = TimeInterval(least(ofTheLargest: samples.count - rank + 1))
     }
 
-    /// The smallest of the `count` largest samples, found without sorting them all.
+    /// The smallest of the `count` largest samples, without sorting all.
     ///
     /// - Parameter count: from 1 to 7.
     private func least(ofTheLargest count: Int) -> Float {
-        // In falling order; at first less than any sample.
+        // In descending order; initially below any sample.
         withUnsafeTemporaryAllocation(of: Float.self, capacity: count) { largest in
             largest.initialize(repeating: -1)
             for sample in samples where sample > largest[count - 1] {
@@ -70,7 +70,7 @@ struct RouteLatencies: Sendable {
         }
     }
 
-    /// Seconds after which all but 5 % of the calls are answered, at least 50 ms; nil with fewer than 20 calls.
+    /// The 95th percentile of the response times in seconds, at least 50 ms; nil with fewer than 20 calls.
     var usualDelay: TimeInterval? {
         percentile.map { max($0, Self.shortestDelay) }
     }

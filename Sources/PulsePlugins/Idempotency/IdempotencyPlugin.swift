@@ -2,21 +2,21 @@
 
 public import PulseCore
 
-/// Gives each call whose method is not safe (POST, PUT, PATCH, DELETE …) an `Idempotency-Key`, so that a server which
-/// knows the header does the work once, however often the request arrives.
+/// Gives each call with an unsafe method (POST, PUT, PATCH, DELETE …) an `Idempotency-Key`, so that a server that
+/// supports the header does the work once, however often the request arrives.
 ///
-/// All attempts and redirect hops of a call have the same UUID, from the client's randomness. A key that the request,
-/// the endpoint or ``RequestOptions/idempotencyKey`` brings along stays. A redirect that turns the call into a GET ends
-/// the key with the body.
+/// All attempts and redirect hops of a call have the same UUID, from the client's randomness. A key set by the request,
+/// the endpoint or ``RequestOptions/idempotencyKey`` is kept. A redirect that turns the call into a GET drops the key
+/// together with the body.
 ///
-/// With a key a POST may be retried: use it only with a server that ignores duplicates.
+/// With a key, a POST may be retried: use it only with a server that ignores duplicates.
 public struct IdempotencyPlugin: PulsePlugin {
     private static let header = "Idempotency-Key"
 
     public var identifier: String { "com.pulse.idempotency" }
     public var scope: PluginScope { .call }
 
-    /// A plugin without settings.
+    /// Creates a plugin, which needs no settings.
     public init() {}
 
     public func intercept(
@@ -24,7 +24,7 @@ public struct IdempotencyPlugin: PulsePlugin {
     ) async throws -> PulseResponse {
         guard !context.method.isSafe else { return try await next(request) }
         if let written = request.header(Self.header) {
-            // The key may not be noted in the call, where the retry loop and the offline queue look for it.
+            // Also records the key in the call, where the retry loop and the offline queue read it.
             if context.idempotencyKey == nil { context.idempotencyKey = written }
             return try await next(request)
         }

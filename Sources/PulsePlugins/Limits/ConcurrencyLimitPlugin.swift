@@ -2,18 +2,18 @@
 
 public import PulseCore
 
-/// Limits how many requests to a host are under way at a time; the rest wait in line.
+/// Limits how many requests to a host are in flight at a time; the rest wait in a queue.
 ///
-/// Urgent calls (``RequestOptions/priority``) go first; within one priority it is first come, first served. A steady
-/// stream of urgent calls holds up the others. A cancelled call leaves the line at once and takes no permit with it;
-/// one whose deadline strikes in line fails with ``PulseError/deadlineExceeded(last:)``.
+/// Urgent calls (``RequestOptions/priority``) go first; within one priority the order is first come, first served. A
+/// steady stream of urgent calls delays the others. A cancelled call leaves the queue at once without a permit; a call
+/// whose deadline passes in the queue fails with ``PulseError/deadlineExceeded(last:)``.
 ///
-/// A permit is given back when the answer is there, for a streamed answer when its stream ends. Every attempt takes its
-/// own, and none is held while the retry loop waits. A call that a plugin further in makes within another one of the
-/// same key shares that one's permit. A call made within a token's refresh takes none: those who hold the permits may
-/// wait for it.
+/// A permit is released when the response is complete; for a streamed response, when its stream ends. Every attempt
+/// takes its own permit, and the retry loop holds none while it waits. A call that an inner plugin makes within another
+/// call with the same key shares the permit of that call. A call made within a token refresh takes none, since the
+/// permit holders may wait for the refresh.
 public struct ConcurrencyLimitPlugin: PulsePlugin {
-    /// A class for its identity: copies of the plugin share one line.
+    /// A class for its identity: copies of the plugin share the semaphores.
     private final class Semaphores: Sendable {
         let permits: KeyedSemaphore<LimitKey.Value>
 
@@ -27,16 +27,16 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.concurrency-limit" }
 
-    /// Limits the requests under way under one key.
+    /// Limits the requests in flight under each key.
     ///
-    /// - Parameter limit: how many; less than 1 counts as 1.
+    /// - Parameter limit: the most requests; less than 1 counts as 1.
     /// - Parameter key: which calls share a limit; those to one host by default.
     public init(limit: Int, by key: LimitKey = .host) {
         semaphores = Semaphores(limit: limit)
         self.key = key
     }
 
-    /// How many keys have requests under way: no others are kept.
+    /// The number of keys with requests in flight. Others are dropped.
     var keyCount: Int { semaphores.permits.keyCount }
 
     func waiterCount(_ key: LimitKey.Value) -> Int { semaphores.permits.waiterCount(key) }
@@ -46,7 +46,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        // Those who hold the permits may wait for the refresh.
+        // The permit holders may wait for the refresh.
         guard let key = key.value(request, context), !HeldPermit.covers(key, of: semaphores),
             !WorkScope.isWithin(any: TokenRefresh.self)
         else {
@@ -65,7 +65,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
 }
 
 extension ConcurrencyLimitPlugin {
-    // Not inlined: its temporaries would take room in the frame of each attempt.
+    // Not inlined: its temporaries would enlarge the frame of each attempt.
     @inline(never)
     private func wait(_ key: LimitKey.Value, _ id: UInt64, for context: PluginContext) async throws {
         try await semaphores.permits.wait(
@@ -73,11 +73,11 @@ extension ConcurrencyLimitPlugin {
     }
 }
 
-// Finding a key takes no waiting, and the one wait here ends with the call.
+// Finding a key does not wait, and waiting for a permit ends with the call.
 extension ConcurrencyLimitPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == ConcurrencyLimitPlugin {
-    /// A ``ConcurrencyLimitPlugin`` with that limit: ``ConcurrencyLimitPlugin/init(limit:by:)``.
+    /// A ``ConcurrencyLimitPlugin`` with a limit: ``ConcurrencyLimitPlugin/init(limit:by:)``.
     public static func concurrencyLimit(_ limit: Int, by key: LimitKey = .host) -> ConcurrencyLimitPlugin {
         ConcurrencyLimitPlugin(limit: limit, by: key)
     }

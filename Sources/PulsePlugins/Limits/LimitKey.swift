@@ -4,7 +4,7 @@ public import PulseCore
 
 /// Which calls share one limit.
 public struct LimitKey: Sendable {
-    /// What stands for one limit; nil for a call that is under none.
+    /// Identifies one limit.
     enum Value: Hashable, Sendable {
         case origin(Origin)
         case name(String)
@@ -12,19 +12,19 @@ public struct LimitKey: Sendable {
 
     let value: @Sendable (URLRequest, PluginContext) -> Value?
 
-    /// The calls to one origin (scheme, host and port). A redirect counts where it leads.
+    /// The calls to one origin (scheme, host and port). A redirect counts for its target.
     public static let host = LimitKey { request, context in
         request.url.flatMap { context.origin(of: $0) }.map { .origin($0) }
     }
 
-    /// The calls of one route, see ``PluginContext/route``, at whichever host.
+    /// The calls of one route, see ``PluginContext/route``, at any host.
     public static let route = LimitKey { _, context in .name(context.route) }
 
     /// All calls that the plugin sees.
     public static let all = LimitKey { _, _ in .name("") }
 
-    /// The calls for which the closure gives the same name; nil leaves a call without a limit. The closure runs on any
-    /// thread, concurrently, and should be quick.
+    /// The calls for which the closure returns the same name; nil leaves a call without a limit. The closure runs on
+    /// any thread, concurrently, and should be quick.
     public static func custom(_ name: @escaping @Sendable (URLRequest, PluginContext) -> String?) -> LimitKey {
         LimitKey { request, context in name(request, context).map { .name($0) } }
     }

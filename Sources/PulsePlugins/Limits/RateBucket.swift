@@ -2,38 +2,38 @@
 
 import PulseCore
 
-/// How often something may happen: once every `interval` seconds, `burst` times at once after a rest.
+/// A rate: one request every `interval` seconds, and a burst of `burst` requests after a pause.
 struct Rate: Sendable, Hashable {
     /// 0 for no limit.
     let interval: TimeInterval
-    /// Seconds by which requests may run ahead of the even pace.
+    /// Seconds by which requests may run ahead of the steady rate.
     let tolerance: TimeInterval
 
     static let unlimited = Rate(requests: 1, per: 0, burst: 1)
 
     init(requests: Int, per period: TimeInterval, burst: Int) {
-        // A century is as good as never, and keeps the arithmetic finite.
+        // A century counts as never, and keeps the arithmetic finite.
         interval = period > 0 ? min(period, 3e9) / Double(max(1, requests)) : 0
         tolerance = interval * Double(max(1, burst) - 1)
     }
 }
 
-/// A token bucket as a value, with those who wait for a token: first come, first served.
+/// A token bucket with a queue of waiters, as a value: first come, first served.
 ///
-/// It keeps no count of tokens, but the time at which the even pace catches up (the generic cell rate algorithm): so
+/// It stores no token count, but the time at which the steady rate catches up (the generic cell rate algorithm). So
 /// tokens need no timer, and every waiter's time is known when it joins. Times are uptimes. It reads no clock and
-/// resumes nobody: its owner acts upon what it returns.
+/// resumes no waiter: its owner acts on the results.
 struct RateBucket<Waiter: Sendable>: Sendable {
     struct QueuedWaiter: Sendable {
         let waiter: Waiter
-        /// A waiter that cannot go by then does not wait.
+        /// A waiter that cannot go by this time does not wait.
         let latest: TimeInterval
     }
 
     private let rate: Rate
-    /// When the even pace has caught up with what went through.
+    /// The time when the steady rate catches up with the admitted requests.
     private var caughtUp = -TimeInterval.infinity
-    /// The server wants no request before this time.
+    /// The server accepts no request before this time.
     private var pausedUntil = -TimeInterval.infinity
     private var queue = WaitQueue<QueuedWaiter>()
 
@@ -44,14 +44,14 @@ struct RateBucket<Waiter: Sendable>: Sendable {
     var waiterCount: Int { queue.count }
     var hasWaiters: Bool { !queue.isEmpty }
 
-    /// When the first in line may go; nil if nobody waits.
+    /// When the first waiter may go; nil without waiters.
     func due(now: TimeInterval) -> TimeInterval? {
         queue.isEmpty ? nil : time(after: 0, now: now)
     }
 
-    /// Goes through at once if nobody waits and there is a token.
+    /// Takes a token at once if there are no waiters and a token is available.
     ///
-    /// - Returns: nil, or when a newcomer could go if it joined the line.
+    /// - Returns: nil, or the time when a new waiter could go.
     mutating func enter(now: TimeInterval) -> TimeInterval? {
         let time = time(after: queue.count, now: now)
         guard queue.isEmpty, time <= now + slack(now) else { return time }
@@ -63,12 +63,12 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         queue.append(QueuedWaiter(waiter: waiter, latest: latest), id: id)
     }
 
-    /// Leaves the line, and those behind move up; nil if nobody of that number is in it.
+    /// Removes a waiter, and later ones move up; nil if there is no such waiter.
     mutating func leave(id: UInt64) -> Waiter? {
         queue.remove(id: id)?.waiter
     }
 
-    /// Those who may go now, in their order; each has its token.
+    /// The waiters that may go now, in order; each has its token.
     mutating func admit(now: TimeInterval) -> [Waiter] {
         var admitted: [Waiter] = []
         while !queue.isEmpty, time(after: 0, now: now) <= now + slack(now), let entry = queue.popFirst() {
@@ -78,9 +78,9 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         return admitted
     }
 
-    /// Holds everybody until a time, or longer if somebody has said so before.
+    /// Delays all waiters until a time, or until a later time set before.
     ///
-    /// - Returns: those who cannot go in time any more, each with when it could have gone. They have left.
+    /// - Returns: the removed waiters, which cannot go in time any more, each with the time when it could have gone.
     mutating func pause(until time: TimeInterval, now: TimeInterval) -> [(waiter: Waiter, due: TimeInterval)] {
         guard time > pausedUntil, time > now else { return [] }
         pausedUntil = time
@@ -95,14 +95,15 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         return zip(late, dues).map { ($0.waiter, $1) }
     }
 
-    /// When a newcomer may go that has that many others before it.
+    /// When a new waiter may go, after the given number of others.
     private func time(after others: Int, now: TimeInterval) -> TimeInterval {
         let start = max(now, pausedUntil)
         let pace = max(caughtUp, start) + Double(others) * rate.interval
         return max(start, pace - rate.tolerance)
     }
 
-    /// What the sum of many intervals may be off by: else the last of a burst would wait for less than a clock tells.
+    /// The rounding error of a sum of many intervals. Without it, the last request of a burst would wait for less than
+    /// a clock can measure.
     private func slack(_ now: TimeInterval) -> TimeInterval {
         min(rate.interval / 2, (abs(now) + rate.tolerance + rate.interval) * 1e-11)
     }

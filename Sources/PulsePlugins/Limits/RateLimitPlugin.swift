@@ -2,21 +2,21 @@
 
 public import PulseCore
 
-/// Keeps requests to a host under a rate, and holds them back while the host asks for a pause.
+/// Limits the rate of requests to a host, and delays them while the host asks for a pause.
 ///
-/// A token bucket: so many requests in a period, and after a rest a burst at once. A call that finds no token waits in
-/// line, first come, first served. An answer that asks for a pause (`Retry-After` of any error status,
-/// `RateLimit-Reset` or `X-RateLimit-Reset` of a 429 or of any answer with nothing remaining; RFC 9110, section 10.2.3)
-/// holds back the *other* requests under the same key for that long, an hour at most.
+/// A token bucket allows a number of requests in each period, and a burst after a pause. A call that finds no token
+/// waits in a queue, first come, first served. A response may ask for a pause: by `Retry-After` with any error status,
+/// or by `RateLimit-Reset` or `X-RateLimit-Reset` with a 429 or with nothing remaining (RFC 9110, section 10.2.3). It
+/// delays the *other* requests under the same key for that long, at most an hour.
 ///
-/// No call waits in vain: one whose turn cannot come before its deadline, or within the longest wait, fails at once
-/// with ``PulseError/rateLimited(retryAfter:)``, and nothing of it is sent. A cancelled call leaves the line, and those
-/// behind it move up. One limiter may stand within another: neither takes the other's refusal for the server's word.
+/// No call waits in vain: a call that cannot go before its deadline, or within the longest wait, fails at once with
+/// ``PulseError/rateLimited(retryAfter:)``, and is not sent. A cancelled call leaves the queue, and later ones move up.
+/// Limiters may be nested: neither takes the other's rejection for a response of the server.
 ///
-/// Every attempt of the retry loop takes a token. What a validator further in sends again, or sends for a recovery,
-/// takes none, and what a recovery fails with makes nobody wait. A refusal has the error and the ``PulseError/phase``
-/// of a 429, though nothing was sent. The buckets of the 4096 keys used last are kept. Clients that share a plugin
-/// share its buckets, and must have the same clock.
+/// Every attempt of the retry loop takes a token. Requests that an inner validator resends, or sends for a recovery,
+/// take none, and the failure of a recovery pauses no other call. A rejection has the error and the
+/// ``PulseError/phase`` of a 429, though nothing was sent. The buckets of the 4096 most recently used keys are kept.
+/// Clients that share a plugin share its buckets, and must have the same clock.
 public struct RateLimitPlugin: PulsePlugin {
     private let limiter: RateLimiter
     private let key: LimitKey
@@ -25,11 +25,12 @@ public struct RateLimitPlugin: PulsePlugin {
 
     /// Limits requests to a rate.
     ///
-    /// - Parameter requests: in each period; less than 1 counts as 1.
-    /// - Parameter period: in seconds; anything but a positive number is no limit.
-    /// - Parameter burst: how many requests may leave at once after a rest; `requests` by default.
+    /// - Parameter requests: the most requests in each period; less than 1 counts as 1.
+    /// - Parameter period: in seconds; anything but a positive number means no limit.
+    /// - Parameter burst: how many requests may be sent at once after a pause; `requests` by default.
     /// - Parameter key: which calls share a bucket; those to one host by default.
-    /// - Parameter maximumWait: seconds in line, 60 by default; a call that would wait longer fails at once.
+    /// - Parameter maximumWait: the most seconds in the queue, 60 by default; a call that would wait longer fails at
+    ///   once.
     public init(
         requests: Int, per period: TimeInterval, burst: Int? = nil, by key: LimitKey = .host,
         maximumWait: TimeInterval = 60
@@ -38,7 +39,7 @@ public struct RateLimitPlugin: PulsePlugin {
             Rate(requests: requests, per: period, burst: burst ?? requests), by: key, maximumWait: maximumWait)
     }
 
-    /// Sets no rate: heeds what the server asks for, and nothing else.
+    /// Sets no rate: obeys only the server's pauses.
     public init(by key: LimitKey = .host, maximumWait: TimeInterval = 60) {
         self.init(.unlimited, by: key, maximumWait: maximumWait)
     }
@@ -69,7 +70,7 @@ public struct RateLimitPlugin: PulsePlugin {
     }
 }
 
-// Finding a key takes no waiting, and the one wait here ends with the call.
+// Finding a key does not wait, and waiting for a token ends with the call.
 extension RateLimitPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == RateLimitPlugin {
@@ -81,7 +82,7 @@ extension PulsePlugin where Self == RateLimitPlugin {
         RateLimitPlugin(requests: requests, per: period, burst: burst, by: key, maximumWait: maximumWait)
     }
 
-    /// A ``RateLimitPlugin`` that only heeds the server: ``RateLimitPlugin/init(by:maximumWait:)``.
+    /// A ``RateLimitPlugin`` that only obeys the server: ``RateLimitPlugin/init(by:maximumWait:)``.
     public static func rateLimit(by key: LimitKey = .host, maximumWait: TimeInterval = 60) -> RateLimitPlugin {
         RateLimitPlugin(by: key, maximumWait: maximumWait)
     }

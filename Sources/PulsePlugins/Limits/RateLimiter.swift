@@ -2,18 +2,18 @@
 
 import PulseCore
 
-/// The buckets of a ``RateLimitPlugin`` and the calls that wait: does what ``RateBucket`` decides.
+/// The buckets and waiting calls of a ``RateLimitPlugin``: performs what ``RateBucket`` decides.
 ///
-/// One task sleeps for each bucket that is waited for, none for a waiter; it ends with its last waiter.
+/// One task sleeps for each bucket with waiters, not for each waiter; it ends with its last waiter.
 final class RateLimiter: Sendable {
     private typealias Waiter = CheckedContinuation<Void, any Error>
 
     private struct Entry {
         var bucket: RateBucket<Waiter>
         var timer: Task<Void, Never>?
-        /// When the timer wakes.
+        /// When the timer fires.
         var wake = TimeInterval.infinity
-        /// Tells a timer that was replaced from the present one.
+        /// Distinguishes the current timer from a replaced one.
         var generation: UInt64 = 0
     }
 
@@ -28,12 +28,12 @@ final class RateLimiter: Sendable {
         case tooLong(seconds: TimeInterval)
     }
 
-    /// A place in the line for a token that is not there yet.
+    /// A wait for a token that is not available yet.
     struct PendingWait {
         fileprivate let id: UInt64
-        /// Since when the call waits, in the clock's uptime.
+        /// When the wait began, in the clock's uptime.
         fileprivate let start: TimeInterval
-        /// Until when a token is of use, in the clock's uptime.
+        /// The latest useful time for a token, in the clock's uptime.
         fileprivate let latest: TimeInterval
     }
 
@@ -41,7 +41,7 @@ final class RateLimiter: Sendable {
     private let maximumWait: TimeInterval
     private let state: Locked<State>
 
-    /// - Parameter maximumKeys: kept at the same time; a bucket that is waited for stays beyond that.
+    /// - Parameter maximumKeys: the most buckets; those with waiters stay beyond that.
     init(_ rate: Rate, maximumWait: TimeInterval, maximumKeys: Int = 4096) {
         self.rate = rate
         self.maximumWait = maximumWait
@@ -49,17 +49,17 @@ final class RateLimiter: Sendable {
             State(entries: LRUCache(capacity: maximumKeys) { !$0.bucket.hasWaiters && $0.timer == nil }))
     }
 
-    /// How many buckets are kept.
+    /// The number of buckets.
     var bucketCount: Int { state.withLock { $0.entries.count } }
 
     func waiterCount(_ key: LimitKey.Value) -> Int {
         state.withLock { $0.entries.peek(key)?.bucket.waiterCount ?? 0 }
     }
 
-    // MARK: Going through
+    // MARK: Taking a token
 
-    /// Takes a token and gives nil if there is one; else gives a place to ``wait(_:in:for:)`` in. Throws
-    /// ``PulseError/rateLimited(retryAfter:)`` if it is known that there will be none in time.
+    /// Takes a token and returns nil if one is available; otherwise returns a wait for ``wait(_:_:for:)``. Throws
+    /// ``PulseError/rateLimited(retryAfter:)`` if no token can come in time.
     func admit(_ key: LimitKey.Value, for context: PluginContext) throws -> PendingWait? {
         let now = context.clock.uptime
         let latest = latest(for: context, since: now)
@@ -75,13 +75,13 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as it is known that there will be none
-    /// in time, and `CancellationError`.
+    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as no token can come in time, and
+    /// `CancellationError`.
     func wait(_ key: LimitKey.Value, _ pending: PendingWait, for context: PluginContext) async throws {
         do {
             try await wait(key, pending.id, latest: pending.latest, context.clock, context.call.cancellation)
         } catch let error as PulseError {
-            // Calls that share the work may have joined since, which wait longer.
+            // Calls with later deadlines may have joined the shared work since.
             let latest = latest(for: context, since: pending.start)
             guard latest > pending.latest else { throw error }
             switch arrive(key, now: context.clock.uptime, latest: latest) {
@@ -117,10 +117,10 @@ final class RateLimiter: Sendable {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
                 let now = clock.uptime
                 let outcome: Result<Void, any Error>? = state.withLock { state in
-                    // A cancellation before the continuation was there found nothing to resume.
+                    // A cancellation before the continuation existed found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
                     return state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
-                        // Between the two locks tokens may have come, or a pause.
+                        // Between the two locks, tokens or a pause may have come.
                         guard let due = entry.bucket.enter(now: now) else { return .success(()) }
                         guard due <= latest else { return .failure(PulseError.rateLimited(retryAfter: due - now)) }
                         entry.bucket.join(continuation, id: id, latest: latest)
@@ -143,9 +143,10 @@ final class RateLimiter: Sendable {
         waiter?.resume(throwing: CancellationError())
     }
 
-    // MARK: What the server says
+    // MARK: Server pauses
 
-    /// Holds all calls under a key for so many seconds from now. A call that can no longer go in time fails at once.
+    /// Delays all calls under a key for a number of seconds from now. A call that can no longer go in time fails at
+    /// once.
     func pause(_ key: LimitKey.Value, for seconds: TimeInterval, _ clock: any PulseClock) {
         let now = clock.uptime
         let (late, timer) = state.withLock { state in
@@ -161,24 +162,24 @@ final class RateLimiter: Sendable {
 
     // MARK: The timer
 
-    /// Sets a timer for when the first in line may go. One that is too early finds nobody due and is set again, which
-    /// is cheaper than replacing it at each pause.
+    /// Starts a timer for the first waiter. A timer that fires too early admits no waiter and is set again, which is
+    /// cheaper than replacing it at each pause.
     private func arm(_ entry: inout Entry, _ key: LimitKey.Value, _ clock: any PulseClock, now: TimeInterval) {
         guard entry.timer == nil, let due = entry.bucket.due(now: now) else { return }
         entry.generation += 1
         entry.wake = due
-        // Urgent whoever is first in line: others may follow.
+        // High priority, whichever call is first, since others may follow.
         entry.timer = Task(priority: .userInitiated) { [weak self, generation = entry.generation] in
             try? await clock.sleep(due - clock.uptime, for: .rateLimit)
             self?.wakeUp(key, generation, clock)
         }
     }
 
-    /// The timer that is to be cancelled since nobody waits any more.
+    /// The timer to cancel, since there are no waiters any more.
     private func disarm(_ entry: inout Entry) -> Task<Void, Never>? {
         guard !entry.bucket.hasWaiters else { return nil }
         defer { entry.timer = nil }
-        // A wake-up that has begun finds another generation.
+        // A timer that is firing already finds another generation.
         entry.generation += 1
         return entry.timer
     }
@@ -188,7 +189,7 @@ final class RateLimiter: Sendable {
         let admitted = state.withLock { state -> [Waiter] in
             state.entries.withValue(for: key) { entry in
                 guard entry.generation == generation else { return [] }
-                // What the timer waited for is due, even if the clock is off by a rounding error.
+                // The timer's waiter is due, even if the clock has a rounding error.
                 let now = max(uptime, entry.wake)
                 let admitted = entry.bucket.admit(now: now)
                 entry.timer = nil

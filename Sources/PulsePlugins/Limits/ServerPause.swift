@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// How long a server asks all calls to stay away.
+/// How long a server asks all calls to pause.
 enum ServerPause {
-    /// Seconds: what a server says by mistake must not shut an app out for good.
+    /// In seconds: a server's mistake must not block an app forever.
     private static let longest: TimeInterval = 3600
 
-    /// Seconds that an outcome asks for; nil if it does not ask.
+    /// The seconds that an outcome asks for; nil if it does not ask.
     static func seconds(
         after result: Result<PulseResponse, PulseError>, in context: PluginContext
     ) -> TimeInterval? {
@@ -16,11 +16,11 @@ enum ServerPause {
         switch result {
         case .success(let response):
             seconds = asked(by: response, now)
-        // A recovery's, which another server may have refused.
+        // The failure of a recovery may come from another server.
         case .failure where context.call.isFailureOfOtherWork:
             seconds = nil
         case .failure(.rateLimited(let retryAfter)):
-            // A validator may make this error of an answer that hides its status; a limiter's own refusal does not
+            // A validator may derive this error from a response without a 429. A limiter's own rejection does not
             // count.
             seconds = result.isLocalRefusal(in: context) ? nil : retryAfter
         case .failure(let error):
@@ -30,7 +30,7 @@ enum ServerPause {
     }
 
     private static func asked(by response: PulseResponse, _ now: () -> Date) -> TimeInterval? {
-        // A redirect's `Retry-After` is about where it leads, and a success has nothing to try again.
+        // A redirect's `Retry-After` concerns its target, and a success needs no retry.
         if response.statusCode >= 400 {
             if response.statusCode == 429 { return RetryAfter.seconds(in: response.headers, now: now()) }
             if response.headers.contains("Retry-After"),
@@ -52,7 +52,7 @@ extension Result<PulseResponse, PulseError> {
 }
 
 extension HTTPHeaders {
-    /// Whether the server says how many requests are left. Few servers do, and every answer is asked.
+    /// Whether the server states how many requests are left. Few servers do, and every response is checked.
     fileprivate var reportsRemaining: Bool {
         contains { field in
             let name = field.name.utf8.count

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The lines and blocks for one attempt of a call. Each begins with the call's tag, and every other line is indented,
-/// so that no shown text can pass for a line of the log.
+/// The log lines and blocks for one attempt of a call. Each starts with the call's tag, and all other lines are
+/// indented, so that logged data cannot pass for a log line.
 struct AttemptText {
     private static let maximumHeaders = 100
     private static let maximumHeaderLength = 1024
@@ -106,7 +106,7 @@ struct AttemptText {
 
     // MARK: Parts
 
-    /// The call's number, and that of its request if it is not the first.
+    /// The call's number, and that of its request unless it is the first.
     private var tag: String {
         "[\(LogText.shortID(context.id))\(context.wireAttempt > 1 ? ".\(context.wireAttempt)" : "")]"
     }
@@ -127,7 +127,7 @@ struct AttemptText {
         LogExcerpt(redaction, limit: Self.maximumHeaderLength).text(message)
     }
 
-    /// `redirected to https://…, ` for an answer that the client is going to follow.
+    /// `redirected to https://…, ` for a response that the client will follow.
     private func redirect(_ response: PulseResponse) -> String {
         guard context.willFollow(response), let location = response.headers["Location"] else { return "" }
         let shown = LogExcerpt(redaction, limit: Self.maximumURLLength).headerValue(location, for: "Location")

@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// How the last attempt of a call ended, for its one line. It holds no body, which would live as long as the call.
+/// How the last attempt of a call ended, for its log line. It holds no body, which would stay in memory as long as the
+/// call.
 struct CallOutcome: Sendable {
     enum Key: ContextKey {
         typealias Value = CallOutcome
@@ -13,7 +14,7 @@ struct CallOutcome: Sendable {
         case failure(PulseError.Kind, String)
     }
 
-    /// The request as it was sent, if it was.
+    /// The request as sent, if it was sent.
     let request: URLRequest
     let end: End
     let hops: Int
@@ -30,8 +31,7 @@ struct CallOutcome: Sendable {
         hops = context.hop
     }
 
-    /// False for a copy of a request that was cancelled because another one was answered first: it tells nothing of the
-    /// call.
+    /// False for a copy that was cancelled because another one won: it says nothing about the call.
     func replaces(_ other: CallOutcome) -> Bool {
         guard case .failure(.cancelled, _) = end, case .response(let status, _) = other.end else { return true }
         return !(200..<300).contains(status)
@@ -39,17 +39,16 @@ struct CallOutcome: Sendable {
 }
 
 extension PluginContext {
-    /// With the number of the request that comes next: a plugin that repeats may have handed on the context of the
-    /// first.
+    /// The context with the number of the next request. A plugin that resends may pass on the context of the first.
     var forNextRequest: PluginContext { with(attempt: attempt) }
 }
 
 extension PulseResponse {
-    /// What a log says of a body.
+    /// The size of a body for the log.
     enum BodySize: Sendable {
         case bytes(Int, isTruncated: Bool)
         case stream
-        /// Where the file was when the answer came: it may be gone by the time of the text.
+        /// Computed when the response arrives: the file may be gone when the line is written.
         case file(text: String)
 
         /// `120 bytes`, `a stream`, `a file of 120 bytes`; never a path.
@@ -71,7 +70,7 @@ extension PulseResponse {
 }
 
 extension URL {
-    /// What a log says of a file.
+    /// The size of a file for the log.
     var sizeText: String {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         guard let size = (attributes?[.size] as? NSNumber)?.int64Value else { return "a file" }

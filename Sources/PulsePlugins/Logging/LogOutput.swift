@@ -7,13 +7,13 @@ import PulseStorage
 import os
 #endif
 
-/// Where a log goes unless the options have an `output`.
+/// The output of a log whose options have no `output`.
 enum LogOutput {
     #if canImport(os)
     private static let log = Logger(subsystem: "com.pulse", category: "logger")
 
     static let system: @Sendable (String) -> Void = { block in
-        // A longer entry is cut.
+        // The system truncates longer entries.
         for piece in LogText.pieces(of: block, upTo: 1000) {
             log.info("\(piece, privacy: .public)")
         }

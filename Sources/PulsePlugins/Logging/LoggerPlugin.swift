@@ -2,16 +2,15 @@
 
 public import PulseCore
 
-/// Writes what goes over the wire to a log, with every secret masked.
+/// Logs requests and responses on the wire, with every secret masked.
 ///
-/// Put it last, so that it stands innermost: it shows each request as it is sent, each answer, failure, retry and
-/// followed redirect. It shows neither what never reaches it, such as an answer from the cache, nor what the client
-/// makes of an answer afterwards: the configuration's `logLevel` tells how calls end. It changes nothing, and reads no
-/// stream.
+/// Put it last, so that it is innermost: it shows each request as sent, and each response, failure, retry and followed
+/// redirect. It does not show responses that never reach it, such as those from the cache, or what the client makes of
+/// a response afterwards. The configuration's `logLevel` logs how calls end. It changes nothing, and reads no stream.
 ///
 /// The secret names are those of ``Redaction``, the configuration's `secretHeaders`, the options' `sensitiveHeaders`
 /// and the headers that plugins marked: in headers, queries, forms, JSON and multipart bodies alike. Values are
-/// recognized by these names only: a secret in a path, or in a body under another name, is shown.
+/// recognized only by these names: a secret in a path, or in a body under another name, is shown.
 public struct LoggerPlugin: PulsePlugin {
     private let options: Options
     private let output: @Sendable (String) -> Void
@@ -19,7 +18,7 @@ public struct LoggerPlugin: PulsePlugin {
     public var identifier: String { "com.pulse.logger" }
     public var scope: PluginScope { .attempt }
 
-    /// A logger with those options: by default ``Verbosity/standard``, and silent where PulseKit was built for release.
+    /// Creates a logger: by default with ``Verbosity/standard``, and silent if PulseKit was built for release.
     public init(options: Options = Options()) {
         self.options = options
         output = options.output ?? LogOutput.system
@@ -44,13 +43,13 @@ public struct LoggerPlugin: PulsePlugin {
         return try result.get()
     }
 
-    /// Writes the one line of a call at ``Verbosity/minimal``: after its last attempt, and for a stream after its end.
+    /// Writes the line of a call at ``Verbosity/minimal``: after its last attempt, and for a stream after its end.
     public func didComplete(_ context: PluginContext) async {
         guard options.verbosity == .minimal, let outcome = context.store[CallOutcome.Key.self] else { return }
         output(text(for: context).line(for: outcome, seconds: context.clock.uptime - context.call.startUptime))
     }
 
-    // Not inlined: it would take room in the frame of each call.
+    // Not inlined: it would enlarge the frame of each call.
     @inline(never)
     private func write(
         _ result: Result<PulseResponse, PulseError>, _ request: URLRequest, for context: PluginContext,
@@ -99,7 +98,7 @@ extension LoggerPlugin: EndsWithItsCall, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == LoggerPlugin {
-    /// A ``LoggerPlugin`` with those options: ``LoggerPlugin/init(options:)``.
+    /// A ``LoggerPlugin`` with the given options: ``LoggerPlugin/init(options:)``.
     public static func logger(options: LoggerPlugin.Options = LoggerPlugin.Options()) -> LoggerPlugin {
         LoggerPlugin(options: options)
     }

@@ -4,8 +4,8 @@ public import PulseCore
 
 /// Retries failed attempts, in place of the configuration's retry policy.
 ///
-/// By default it does what the configuration's default policy does: three attempts, with full jitter from 0.25 s up to
-/// 20 s, for the same statuses and errors. A request is repeated only if that is safe (RFC 9110, section 9.2.2): see
+/// Its defaults are those of the configuration's default policy: three attempts, with full jitter from 0.25 s up to 20
+/// s, for the same statuses and errors. A request is resent only if that is safe (RFC 9110, section 9.2.2): see
 /// ``RetryPolicy``.
 public struct RetryPlugin: PulsePlugin {
     private let loop: RetryLoop
@@ -13,12 +13,12 @@ public struct RetryPlugin: PulsePlugin {
     public var identifier: String { loop.identifier }
     public var scope: PluginScope { .retry }
 
-    /// Retries with a strategy for the waits.
+    /// Retries with a backoff strategy.
     ///
-    /// - Parameter maxAttempts: tries in all, the first included; 3 by default.
+    /// - Parameter maxAttempts: the most attempts, the first included; 3 by default.
     /// - Parameter strategy: how long to wait before each retry.
-    /// - Parameter shouldRetry: narrows or widens which failures count as passing ones; never lifts the rule on methods
-    ///   and keys. Called concurrently.
+    /// - Parameter shouldRetry: decides which failures are retried; never lifts the rule on methods and keys. Called
+    ///   concurrently.
     public init(
         maxAttempts: Int = 3,
         strategy: BackoffStrategy = .exponentialWithJitter(base: 0.25, maxDelay: 20),
@@ -43,7 +43,7 @@ public struct RetryPlugin: PulsePlugin {
 extension RetryPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == RetryPlugin {
-    /// A ``RetryPlugin`` with a strategy for the waits: ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``.
+    /// A ``RetryPlugin`` with a backoff strategy: ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``.
     public static func retry(
         maxAttempts: Int = 3,
         strategy: BackoffStrategy = .exponentialWithJitter(base: 0.25, maxDelay: 20),

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// Tells code that runs within a plugin's own work, a refresh or a recovery, from all other code: its calls must not
-/// wait for that work, which waits for them.
+/// Marks code that runs within a plugin's own work, a refresh or a recovery. Its calls must not wait for that work,
+/// which waits for them.
 final class WorkScope: Sendable {
     @TaskLocal private static var current: WorkScope?
 
     private let owner: any AnyObject & Sendable
     private let outer: WorkScope?
-    /// False once the work has ended: a task that was begun within it and outlives it is outside again.
+    /// False once the work has ended: a task that was started within it and outlives it is outside again.
     private let isOpen = Locked(true)
 
     private init(_ owner: any AnyObject & Sendable, within outer: WorkScope?) {
@@ -17,18 +17,18 @@ final class WorkScope: Sendable {
         self.outer = outer
     }
 
-    /// Whether the running code is part of that owner's work.
+    /// Whether the current code is part of this owner's work.
     static func isWithin(_ owner: any AnyObject & Sendable) -> Bool {
         contains { $0 === owner }
     }
 
-    /// Whether it is part of the work of any owner of that type.
+    /// Whether the current code is part of the work of any owner of this type.
     static func isWithin<Owner: AnyObject>(any type: Owner.Type) -> Bool {
         contains { $0 is Owner }
     }
 
-    /// Whether other calls may wait for the running code, which is part of a refresh or a recovery, or holds a permit:
-    /// its own calls must not wait for the request of another one, which may be among them.
+    /// Whether other calls may wait for the current code: it is part of a refresh or a recovery, or holds a permit. Its
+    /// own calls must not wait for the request of another call, which may be waiting for it.
     static var mayBlockOtherCalls: Bool {
         contains { $0 is Recoverer || $0 is TokenRefresh } || HeldPermit.isWithinAny
     }
@@ -42,7 +42,7 @@ final class WorkScope: Sendable {
         return false
     }
 
-    /// The innermost one that is open: a chain of tasks, each begun within the work of the one before, keeps no others.
+    /// The innermost open scope: a chain of tasks, each started within the previous one's work, retains no others.
     private static var nearest: WorkScope? {
         var scope = current
         while let candidate = scope, !candidate.isOpen.withLock({ $0 }) { scope = candidate.outer }

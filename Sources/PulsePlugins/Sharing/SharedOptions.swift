@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// The options of a call that plugins further in may heed: calls that share a request have the same ones.
+/// The options of a call that inner plugins may use: calls that share a request have equal ones.
 ///
-/// Not among them are the deadline, which each call keeps to itself; decoder and encoder, which cannot be compared and
-/// go with the route; and the options that plugins further out have dealt with.
+/// Excluded are the deadline, which each call applies itself; decoder and encoder, which cannot be compared and belong
+/// to the route; and the options that outer plugins have handled.
 struct SharedOptions: Hashable, Sendable {
-    /// Breakers, limits and metrics go by it.
+    /// Used by breakers, limits and metrics.
     private let route: Call.RouteKey
     private let timeout: TimeInterval?
     private let connectTimeout: TimeInterval?
@@ -16,14 +16,14 @@ struct SharedOptions: Hashable, Sendable {
     private let acceptedStatuses: AcceptedStatuses?
     private let maximumHops: Int?
     private let priority: RequestPriority?
-    /// What is stored of an answer is stored under it.
+    /// The tag of the stored response.
     private let tag: String?
     private let waitsForConnectivity: Bool?
     private let retry: Retry?
 
-    /// Nil if no other call can be known to have the same options.
+    /// Nil if the options cannot be compared with those of other calls.
     ///
-    /// - Parameter cache: of them; nil if the plugin has dealt with it.
+    /// - Parameter cache: the cache option; nil if the plugin has handled it.
     init?(of context: PluginContext, cache: RequestOptions.Cache?) {
         let options = context.options
         let retry = options.retry.map { Retry($0) }

@@ -3,23 +3,23 @@
 import PulseCore
 
 extension SingleFlight {
-    /// A caller's place at a run.
+    /// Identifies a subscriber of a run.
     struct Ticket: Hashable, Sendable {
-        /// Unique among the tickets.
+        /// Unique among all tickets.
         let number: Int
         let run: Int
-        /// Whether its caller began the run.
+        /// Whether its caller started the run.
         let isFirst: Bool
     }
 
-    /// Who waits for which run. It decides; the object around it owns the tasks and resumes the callers.
+    /// Tracks the runs and their subscribers. It decides; the enclosing object owns the tasks and resumes the callers.
     ///
-    /// `Work` is what is kept of a run, `Seat` what is kept of a caller that waits.
+    /// `Work` is the stored value of a run, `Subscriber` that of a waiting caller.
     struct StateMachine<Work: Sendable, Subscriber: Sendable>: Sendable {
         private struct Run {
             let number: Int
             let work: Work
-            /// Whether it goes on even if nobody waits.
+            /// Whether the run continues without subscribers.
             let isBackground: Bool
             /// By the tickets' numbers.
             var subscribers = Members<Subscriber>()
@@ -27,21 +27,21 @@ extension SingleFlight {
 
         /// The runs that callers may still join.
         private var open: [Key: Run] = [:]
-        /// The runs that nobody may join any more and that have not ended, by their numbers.
+        /// The unfinished runs that callers may not join any more, by number.
         private var closed: [Int: Run] = [:]
         private var count = 0
 
-        /// Runs under way, whether or not somebody waits.
+        /// Runs in progress, with or without subscribers.
         var runCount: Int { open.count + closed.count }
         var subscriberCount: Int {
             open.values.reduce(0) { $0 + $1.subscribers.count } + closed.values.reduce(0) { $0 + $1.subscribers.count }
         }
-        /// What is kept of the runs under way.
+        /// The values of the runs in progress.
         var works: [Work] { open.values.map(\.work) + closed.values.map(\.work) }
-        /// Room that is taken whether or not there are runs.
+        /// The capacity that is reserved even without runs.
         var reservedCapacity: Int { open.capacity + closed.capacity }
 
-        /// A seat at the run under way, or at one that is to begin if the ticket is its first; nil if there is none for
+        /// Subscribes to the run in progress, or to a new one if the ticket is its first. Nil if `subscriber` rejects
         /// this caller.
         mutating func join(_ key: Key, _ newWork: () -> Work, subscriber: (Ticket, Work) -> Subscriber?) -> Subscriber?
         {
@@ -63,8 +63,8 @@ extension SingleFlight {
             return subscriber
         }
 
-        /// The number of a new run that nobody waits for, and which goes on without anybody; nil if one is under way
-        /// that will do as well. Callers may join it.
+        /// The number of a new background run, which continues without subscribers; nil if a suitable run is in
+        /// progress. Callers may join it.
         mutating func startInBackground(_ key: Key, _ work: Work, unless willDo: (Key) -> Bool) -> Int? {
             guard open[key] == nil, !open.keys.contains(where: willDo) else { return nil }
             count += 1
@@ -72,8 +72,8 @@ extension SingleFlight {
             return count
         }
 
-        /// Gives up a place. Gives the run if it is to be cancelled, since nobody waits for it any more; nobody joins
-        /// it then.
+        /// Removes a subscriber. Returns the run if it is to be cancelled, since it has no subscribers left; callers
+        /// cannot join it then.
         mutating func leave(_ ticket: Ticket, _ key: Key) -> Work? {
             guard let index = index(of: ticket.run, key) else {
                 guard closed[ticket.run]?.subscribers.remove(ticket.number) != nil, let run = closed[ticket.run] else {
@@ -89,7 +89,7 @@ extension SingleFlight {
             return run.work
         }
 
-        /// Ends a run; gives the seats that get the result.
+        /// Ends a run; returns the subscribers that get the result.
         mutating func finish(_ run: Int, _ key: Key) -> Members<Subscriber> {
             guard let index = index(of: run, key) else {
                 defer { if closed.isEmpty, closed.capacity > 64 { closed = [:] } }
@@ -99,7 +99,7 @@ extension SingleFlight {
             return open.values[index].subscribers
         }
 
-        /// Lets nobody join these runs any more.
+        /// Closes these runs to new subscribers.
         mutating func close(where isConcerned: (Key) -> Bool) {
             for (key, run) in open where isConcerned(key) {
                 open[key] = nil
@@ -107,7 +107,7 @@ extension SingleFlight {
             }
         }
 
-        /// Lets nobody join the runs that nobody waits for, and gives these.
+        /// Closes the runs without subscribers, and returns them.
         mutating func closeUnattended() -> [Work] {
             for (key, run) in open where run.subscribers.isEmpty {
                 open[key] = nil
@@ -116,13 +116,13 @@ extension SingleFlight {
             return closed.values.filter(\.subscribers.isEmpty).map(\.work)
         }
 
-        /// Found once, since looking for a key compares all parts of two requests.
+        /// The index is looked up once, since a lookup compares all parts of two requests.
         private func index(of run: Int, _ key: Key) -> Dictionary<Key, Run>.Index? {
             guard let index = open.index(forKey: key), open.values[index].number == run else { return nil }
             return index
         }
 
-        /// A dictionary keeps the room of its busiest moment.
+        /// Shrinks an empty dictionary, which would otherwise keep the capacity of its peak.
         private mutating func removeOpen(at index: Dictionary<Key, Run>.Index) {
             open.remove(at: index)
             if open.isEmpty, open.capacity > 64 { open = [:] }

@@ -2,25 +2,26 @@
 
 import PulseCore
 
-/// Work that several calls wait for, and work behind an answer: each in a task of this object.
+/// Runs work once for several calls, and work in the background of a response. Each runs in a task of this object.
 ///
-/// A caller leaves alone and at once when its call is cancelled; when the last one leaves, the work is cancelled.
+/// A caller leaves at once when its call is cancelled, without the others; when the last one leaves, the work is
+/// cancelled.
 final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     typealias Work = @Sendable (CallGroup) async -> Outcome
 
-    /// One caller's part in a run.
-    // A class, so that the outcome is not copied on its way through asynchronous functions.
+    /// One caller's subscription to a run.
+    // A class, so that the outcome is not copied through asynchronous functions.
     //
-    // Unchecked: what changes is reached under the lock of the runs alone, which saves one for each. Its caller reads
-    // the outcome without it, but not before it has found it settled, or was resumed since: then it changes no more.
+    // Unchecked: the lock of the runs guards all mutable state, which saves a lock for each. The caller reads the
+    // outcome without it, but only after it is settled and no longer changes.
     final class Subscription: @unchecked Sendable {
         fileprivate let ticket: Ticket
         fileprivate let run: Run
-        /// Among those that wait.
+        /// The caller's position in the group of calls.
         fileprivate let member: Int
         fileprivate var waiter: CheckedContinuation<Void, Never>?
         fileprivate private(set) var isSettled = false
-        /// Does not change once the caller has this.
+        /// Constant once the caller has the subscription.
         private(set) var outcome: Outcome
 
         fileprivate init(_ ticket: Ticket, _ run: Run, _ call: Call, cancelled: Outcome) {
@@ -30,13 +31,13 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
             outcome = cancelled
         }
 
-        /// Whether this caller began the run.
+        /// Whether this caller started the run.
         var isFirst: Bool { ticket.isFirst }
         /// The last request that the work has sent; nil if it has sent none.
         var sent: URLRequest? { run.chain.sent }
 
-        /// Brings the outcome, nil for that of who leaves, unless there is one already; gives the continuation to
-        /// resume, if the caller waits.
+        /// Sets the outcome unless there is one already; nil means that the caller leaves. Returns the continuation to
+        /// resume if the caller waits.
         fileprivate func settle(_ outcome: Outcome?) -> CheckedContinuation<Void, Never>? {
             guard !isSettled else { return nil }
             isSettled = true
@@ -46,18 +47,18 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         }
     }
 
-    /// Work from its beginning to its very end, whether or not somebody waits.
-    // Unchecked: what changes is reached under that lock alone.
+    /// One execution of the work, with or without subscribers.
+    // Unchecked: the same lock guards all mutable state.
     fileprivate final class Run: @unchecked Sendable {
-        /// The calls that share it.
+        /// The calls that share the run.
         let calls: CallGroup
-        /// What the work's own chain heeds. Work behind an answer heeds no caller: it goes on without those who join,
-        /// and has no deadline of theirs.
+        /// The calls that the work's own chain depends on. Background work depends on no caller: it continues without
+        /// subscribers, and without their deadlines.
         let chain: CallGroup
         var task: Task<Void, any Error>?
         var isCancelled = false
         var hasEnded = false
-        /// Those who wait for its end without a seat.
+        /// Waits for the run's end without a subscription.
         var endWaiters: [CheckedContinuation<Void, Never>] = []
 
         init(isBackground: Bool) {
@@ -68,7 +69,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     private struct State {
         var machine = StateMachine<Run, Subscription>()
-        /// Tests that wait until that many callers wait.
+        /// Tests that wait for a number of subscribers.
         var watchers: [(waiters: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func takeMetWatchers() -> [CheckedContinuation<Void, Never>] {
@@ -92,7 +93,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     /// Runs under way, including cancelled ones that have not ended yet.
     var runCount: Int { state.withLock { $0.machine.runCount } }
 
-    /// Suspends until that many callers wait at the same time: for tests.
+    /// Suspends until this many callers wait at the same time: for tests.
     func waitUntil(waiters: Int) async {
         await withCheckedContinuation { continuation in
             let isMet = state.withLock { state in
@@ -104,19 +105,18 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         }
     }
 
-    /// Suspends until nothing is under way: for tests.
+    /// Suspends until no run is in progress: for tests.
     func waitUntilIdle() async {
         while let run = state.withLock({ $0.machine.works.first }) { await end(of: run) }
     }
 
-    /// The caller's share, with its outcome, of the work of that key, which begins if it is not under way. Nil for a
-    /// caller that is itself part of the work under way, as where a plugin stands twice in one chain: it would wait for
-    /// itself.
-    // Inlined, as is `begin`: else the work would go through two more asynchronous functions.
+    /// Joins the run for this key, which starts if there is none, and waits for its outcome. Nil for a caller that is
+    /// part of the run itself, as where a plugin is twice in one chain: it would wait for itself.
+    // Inlined, like `begin`: otherwise the work would go through two more asynchronous functions.
     @inline(__always)
     func join(_ key: Key, for call: Call, _ work: @escaping Work) async -> Subscription? {
         let (joined, watchers) = state.withLock { state in
-            // With the place among those who wait, so that nobody else can be the last one to leave meanwhile.
+            // Subscribes under the lock, so that no other caller is the last one to leave meanwhile.
             let subscription = state.machine.join(key) {
                 Run(isBackground: false)
             } subscriber: {
@@ -126,31 +126,31 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         }
         watchers.forEach { $0.resume() }
         guard let subscription = joined else { return nil }
-        // Urgent whichever call was first: others may wait for it, and nothing tells the system that they do.
+        // High priority, whichever call was first: others may wait, and the system cannot know that.
         if subscription.isFirst {
             begin(subscription.run, subscription.ticket.run, key, priority: .userInitiated, work)
         }
-        // Work that never waited has its outcome here already.
+        // Work that did not suspend has its outcome already.
         if !state.withLock({ _ in subscription.isSettled }) { await settled(subscription, key, for: call) }
         subscription.run.calls.leave(subscription.member)
         if subscription.run.chain !== subscription.run.calls { subscription.run.chain.tellSecrets(to: call) }
         return subscription
     }
 
-    /// Begins work that nobody waits for, unless some is under way that will do as well.
+    /// Starts background work, unless a suitable run is in progress.
     func startInBackground(_ key: Key, unless willDo: (Key) -> Bool, _ work: @escaping Work) {
         let run = Run(isBackground: true)
         let number = state.withLock { $0.machine.startInBackground(key, run, unless: willDo) }
         if let number { begin(run, number, key, priority: nil, work) }
     }
 
-    /// Callers that come from now on do not wait for what was asked for before.
+    /// Closes these runs: later callers do not share requests from before.
     func close(where isConcerned: (Key) -> Bool) {
         state.withLock { $0.machine.close(where: isConcerned) }
     }
 
-    /// Cancels what nobody waits for, and waits for its end. What callers wait for is theirs: they may be another
-    /// client's than the one that shuts down.
+    /// Cancels the runs without subscribers, and waits for their end. Other runs continue: their callers may belong to
+    /// another client.
     func shutdown() async {
         let (runs, tasks) = state.withLock { state in
             let runs = state.machine.closeUnattended()
@@ -158,7 +158,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
             return (runs, runs.compactMap(\.task))
         }
         tasks.forEach { $0.cancel() }
-        // Waits for the runs and not for their tasks: a run that is about to begin has none yet.
+        // Waits for the runs, not for their tasks: a run that is about to start has no task yet.
         for run in runs { await end(of: run) }
     }
 

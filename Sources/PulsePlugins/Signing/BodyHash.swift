@@ -3,10 +3,10 @@
 import PulseCore
 import PulseStorage
 
-/// The SHA-256 of a body as it goes to the wire.
+/// The SHA-256 hash of a body as sent.
 struct BodyHash: Sendable {
     private let hashes: any HashLibrary
-    /// The hash of no bytes, which most requests need.
+    /// The hash of an empty body, which most requests need.
     private let empty: String?
 
     init(_ hashes: any HashLibrary) {
@@ -14,10 +14,11 @@ struct BodyHash: Sendable {
         empty = hashes.sha256("")?.hex
     }
 
-    /// The hash in hexadecimal digits; without a body that of the empty string.
+    /// The hash in hexadecimal digits; that of the empty string without a body.
     ///
-    /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system refuses; ``TransportFailure`` for
-    /// a file that cannot be read, as a transport would; what a stream throws; `CancellationError`.
+    /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system's hash function fails;
+    /// ``TransportFailure`` for a file that cannot be read, as a transport would; a stream's own errors;
+    /// `CancellationError`.
     func hex(of source: BodySource, in request: URLRequest, cancellation: Cancellation?) async throws -> String {
         let hash: String?
         switch source {
@@ -33,7 +34,7 @@ struct BodyHash: Sendable {
             guard !stream.isOneShot else {
                 throw PulseError.unsupported(
                     "a one-shot stream cannot be signed: its bytes are gone once they are hashed; "
-                        + "use a file, or a stream that can be made anew")
+                        + "use a file, or a stream that can be created again")
             }
             hash = try await self.hash(of: stream, cancellation)?.hex
         }
@@ -41,14 +42,14 @@ struct BodyHash: Sendable {
         return hash
     }
 
-    /// The hash of bytes, without waiting.
+    /// The hash of bytes, without suspending.
     func hex(of body: Data?) throws -> String {
         guard let hash = body.map({ hashes.sha256($0)?.hex }) ?? empty else { throw SigningKey.unsupported }
         return hash
     }
 
-    /// Hashes a stream that is made for this alone, in a task of its own: making and reading it may wait for anything,
-    /// and only its task's cancellation ends that.
+    /// Hashes a stream created for this purpose, in a task of its own: the stream may wait for anything, and only
+    /// cancelling its task ends that.
     private func hash(of stream: BodyStream, _ cancellation: Cancellation?) async throws -> SHA256Hash? {
         let task = Task { () -> SHA256Hash? in
             guard let hasher = hashes.makeHasher() else { return nil }

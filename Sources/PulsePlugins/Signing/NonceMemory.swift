@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// The nonces of accepted requests whose time has not run out: they tell a replay from a new request.
+/// The nonces of accepted requests within the tolerance, to detect replays.
 ///
-/// It holds a bounded number of them. When it is full it forgets the oldest second, and with it accepts no request of
-/// that second or before: a flood makes the window shorter, never a replay possible.
+/// Their number is bounded. When it is full, it evicts the oldest second, and accepts no more requests of that second
+/// or before. A flood shortens the window, but never allows a replay.
 struct NonceMemory: Sendable {
     enum Verdict: Equatable, Sendable {
         case new
         case replayed
-        /// The request is of a second whose nonces are already forgotten.
+        /// The nonces of the request's second are already evicted.
         case evicted
     }
 
     private let capacity: Int
     private var seconds: [Int64: Set<String>] = [:]
-    /// The keys of `seconds` as a binary heap, the oldest first: a wide window has very many, and each request needs
-    /// the oldest.
+    /// The keys of `seconds` as a binary heap, the oldest first: a wide window has many, and each request needs the
+    /// oldest.
     private var order: [Int64] = []
     private(set) var count = 0
-    /// Nothing of a second before this one is accepted.
+    /// Requests from before this second are rejected.
     private var floor = Int64.min
 
     /// - Parameter capacity: less than 1 counts as 1.
@@ -27,7 +27,7 @@ struct NonceMemory: Sendable {
     }
 
     /// - Parameter timestamp: of the request, in Unix seconds.
-    /// - Parameter oldest: the oldest timestamp that anybody still accepts.
+    /// - Parameter oldest: the oldest timestamp within the tolerance.
     mutating func admit(_ nonce: String, timestamp: Int64, oldest: Int64) -> Verdict {
         while let first = order.first, first < oldest { evictOldest() }
         guard timestamp >= floor else { return .evicted }

@@ -3,30 +3,30 @@
 public import PulseCore
 import PulseStorage
 
-/// Signs each request that goes home with HMAC-SHA256 (RFC 2104) over `METHOD|PATH|TIMESTAMP|BODY_HASH`, so that the
-/// server knows who sent it and that nobody changed it on the way.
+/// Signs each request to a home origin with HMAC-SHA256 (RFC 2104) over `METHOD|PATH|TIMESTAMP|BODY_HASH`. The server
+/// can then verify the sender, and that the request was not changed on the way.
 ///
-/// PATH is the percent-encoded path with `?` and the query as they are sent, TIMESTAMP the Unix time in whole seconds,
-/// also in `X-Pulse-Timestamp`, and BODY_HASH the SHA-256 of the bytes on the wire in lower-case hexadecimal digits: of
-/// the empty string without a body, of the compressed bytes of a compressed one. The signature is hexadecimal too.
-/// Headers are not covered.
+/// PATH is the percent-encoded path with `?` and the query as sent. TIMESTAMP is the Unix time in whole seconds, also
+/// in `X-Pulse-Timestamp`. BODY_HASH is the SHA-256 of the bytes on the wire in lower-case hexadecimal digits: of the
+/// empty string without a body, of the compressed bytes of a compressed body. The signature is hexadecimal too. Headers
+/// are not covered.
 ///
-/// With a nonce there is a fifth part, `|NONCE`, and the header `X-Pulse-Nonce`. A key id goes into `X-Pulse-Key-ID`.
+/// With a nonce there is a fifth part, `|NONCE`, and the header `X-Pulse-Nonce`. A key id is sent in `X-Pulse-Key-ID`.
 ///
-/// Put it behind all plugins that change requests. Every attempt and every hop is signed anew, at home only: requests
-/// to another origin, and those of a client without base URL and trusted origins, pass untouched. A file is read twice,
-/// once to be hashed; a stream is made twice. ``SignatureVerifier`` is the server's side.
+/// Put it after all plugins that change requests. Every attempt and every hop gets a new signature, for home origins
+/// only. Requests to another origin, and those of a client without base URL and trusted origins, pass unchanged. A file
+/// is read twice, once for the hash; a stream is created twice. ``SignatureVerifier`` is the server's side.
 ///
 /// A call fails before it is sent with ``PulseError/unsupported(_:)`` for a one-shot stream and where the system has no
-/// hash functions, and with ``PulseError/invalidRequest(reason:)`` for an empty secret, an invalid header name, or a
-/// key id that cannot stand in a header.
+/// hash functions. It fails with ``PulseError/invalidRequest(reason:)`` for an empty secret, an invalid header name, or
+/// a key id that is no valid header value.
 public struct RequestSigningPlugin: PulsePlugin {
     private let signer: Result<Signer, PulseError>
     private let signatureHeader: String
     private let keyID: String?
     private let keyIDNamesUser: Bool
     private let sendsNonce: Bool
-    /// Whether the header is secret by its name; else the client has to be told that it is.
+    /// Whether the header is secret by its name; otherwise it must be marked as secret.
     private let isWellKnownSecret: Bool
     private let homelessWarning = OneWarning(
         "RequestSigningPlugin signs nothing: the client has neither a base URL nor trusted origins")
@@ -38,18 +38,17 @@ public struct RequestSigningPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.signing" }
 
-    /// Signs with a text as the secret.
+    /// Signs with a string as the secret.
     ///
-    /// - Parameter secret: its bytes in UTF-8 are the key. To be hard to guess it takes 32 random bytes or more.
-    /// - Parameter signatureHeader: takes the signature; `X-Signature-256` by default.
+    /// - Parameter secret: its UTF-8 bytes are the key. It takes at least 32 random bytes to be hard to guess.
+    /// - Parameter signatureHeader: the header for the signature; `X-Signature-256` by default.
     /// - Parameter keyID: tells the server which of its secrets this is; it is not a secret itself, and not signed.
     ///   None by default.
-    /// - Parameter keyIDNamesUser: says that the server tells users apart by the key id, as where each user or device
-    ///   has a secret of its own. Then the key id is a credential, which a cache further out has not seen: it does not
-    ///   store the answers, nobody shares them, and texts do not show the id. Leave it out if all users have the same
-    ///   key id, or if ``TokenProvider/accountID`` tells them apart.
-    /// - Parameter sendsNonce: adds 128 random bits, by which a server can tell a replayed request from a new one.
-    ///   False by default.
+    /// - Parameter keyIDNamesUser: says that the server distinguishes users by the key id, as where each user or device
+    ///   has its own secret. Then the key id is a credential that an outer cache has not seen: responses are neither
+    ///   stored nor shared, and logs do not show the id. Leave it out if all users have the same key id, or if
+    ///   ``TokenProvider/accountID`` distinguishes them.
+    /// - Parameter sendsNonce: adds 128 random bits, by which a server can detect a replayed request. False by default.
     public init(
         secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
         keyIDNamesUser: Bool = false, sendsNonce: Bool = false
@@ -59,7 +58,7 @@ public struct RequestSigningPlugin: PulsePlugin {
             keyIDNamesUser: keyIDNamesUser, sendsNonce: sendsNonce)
     }
 
-    /// Signs with a key of any bytes; else like
+    /// Signs with a key of any bytes; otherwise like
     /// ``init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)``.
     public init(
         secret: Data, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
@@ -82,7 +81,9 @@ public struct RequestSigningPlugin: PulsePlugin {
         signer = Result {
             guard signatureHeader.isHTTPToken,
                 !SignatureHeaders.companions.contains(where: signatureHeader.equalsIgnoringASCIICase)
-            else { throw PulseError.invalidRequest(reason: "no name for a signature's header: \(signatureHeader)") }
+            else {
+                throw PulseError.invalidRequest(reason: "not a valid header name for a signature: \(signatureHeader)")
+            }
             let key = try SigningKey(secret: secret, hashes: hashes)
             return Signer(key: key, bodyHash: BodyHash(key.hashes))
         }
@@ -94,7 +95,7 @@ public struct RequestSigningPlugin: PulsePlugin {
     ) async throws -> PulseResponse {
         guard let url = request.url, isHome(url, context) else { return try await next(request) }
         let signer = try signer.get()
-        // Most requests have no body or one of bytes: these are not worth an asynchronous function.
+        // Most requests have no body or an in-memory one, and do not need an asynchronous function.
         if case .inRequest = context.body {
             let bodyHash = try signer.bodyHash.hex(of: request.httpBody)
             return try await next(signed(request, url, bodyHash: bodyHash, by: signer, for: context))
@@ -102,7 +103,7 @@ public struct RequestSigningPlugin: PulsePlugin {
         return try await next(signedBySource(request, url, by: signer, for: context))
     }
 
-    // Not inlined: its temporaries would take room in the frame of each attempt.
+    // Not inlined: its temporaries would enlarge the frame of each attempt.
     @inline(never)
     private func signedBySource(
         _ request: URLRequest, _ url: URL, by signer: Signer, for context: PluginContext
@@ -112,7 +113,7 @@ public struct RequestSigningPlugin: PulsePlugin {
         return try signed(request, url, bodyHash: bodyHash, by: signer, for: context)
     }
 
-    // Not inlined: its temporaries would take room in the frame of each attempt.
+    // Not inlined: its temporaries would enlarge the frame of each attempt.
     @inline(never)
     private func signed(
         _ request: URLRequest, _ url: URL, bodyHash: String, by signer: Signer, for context: PluginContext
@@ -123,7 +124,7 @@ public struct RequestSigningPlugin: PulsePlugin {
             method: request.httpMethod ?? "GET", target: url.absoluteString, timestamp: timestamp, bodyHash: bodyHash,
             nonce: nonce)
         guard let text else {
-            throw PulseError.invalidRequest(reason: "a method or URL with | in it cannot be signed")
+            throw PulseError.invalidRequest(reason: "a method or URL that contains | cannot be signed")
         }
         if !isWellKnownSecret { context.markSignature(header: signatureHeader) }
         var fields: [(name: String, value: String?)] = [
@@ -147,7 +148,7 @@ public struct RequestSigningPlugin: PulsePlugin {
 
     private static func timestamp(_ now: Date) throws -> String {
         guard let seconds = Int64(exactly: now.timeIntervalSince1970.rounded(.down)) else {
-            throw PulseError.invalidRequest(reason: "the clock shows no time that a signature could tell")
+            throw PulseError.invalidRequest(reason: "the clock's time cannot be written as a timestamp")
         }
         return String(seconds)
     }
@@ -162,7 +163,7 @@ public struct RequestSigningPlugin: PulsePlugin {
     }
 }
 
-// Bytes and files are hashed in short work, streams in a task that the call's end cancels.
+// Bytes and files take a short time to hash; streams are hashed in a task that the call's end cancels.
 extension RequestSigningPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
@@ -173,7 +174,7 @@ extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
 }
 
 extension PulsePlugin where Self == RequestSigningPlugin {
-    /// A ``RequestSigningPlugin`` with a text as its secret:
+    /// A ``RequestSigningPlugin`` with a string as its secret:
     /// ``RequestSigningPlugin/init(secret:signatureHeader:keyID:keyIDNamesUser:sendsNonce:)-(String,_,_,_,_)``.
     public static func signing(
         secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil,

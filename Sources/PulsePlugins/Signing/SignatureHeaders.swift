@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The header fields that go along with a signature.
+/// The header fields of a signed request.
 enum SignatureHeaders {
     static let signature = "X-Signature-256"
     static let timestamp = "X-Pulse-Timestamp"

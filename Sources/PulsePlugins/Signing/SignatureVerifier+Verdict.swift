@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 
 extension SignatureVerifier {
-    /// What a verifier says of a request.
+    /// The result of a verification.
     public enum Verdict: Sendable, Hashable {
-        /// The signature is right, the time too, and no replay is known.
+        /// The signature and the time are valid, and no replay is known.
         case accepted
-        /// The request must not be served, for that reason.
+        /// The request must not be served, for this reason.
         case refused(Reason)
 
         /// Whether the request was accepted.
         public var isAccepted: Bool { self == .accepted }
     }
 
-    /// Why a request was refused: for the server's own log. Tell the client no more than 401.
+    /// Why a request was rejected: for the server's own log. Tell the client no more than 401.
     public enum Reason: Sendable, Hashable {
-        /// The signature or the timestamp is missing, or a nonce that is demanded.
+        /// The signature or the timestamp is missing, or a required nonce.
         case missing
         /// The signature is not 64 hexadecimal digits, the timestamp is not a number, the nonce is not a token, a part
         /// holds a `|`, the target has a fragment, or a header came twice.
@@ -23,7 +23,7 @@ extension SignatureVerifier {
         case tooOld
         /// The request was signed in the future, by more than the tolerance.
         case tooNew
-        /// There is no secret for that key id, or none that can be used on this system.
+        /// There is no secret for this key id, or none that is usable on this system.
         case unknownKey
         /// The request was signed with another secret, or changed on the way.
         case mismatch

@@ -3,12 +3,12 @@
 public import PulseCore
 import PulseStorage
 
-/// Judges requests that a ``RequestSigningPlugin`` has signed: for servers, and for tests.
+/// Verifies requests signed by a ``RequestSigningPlugin``: for servers, and for tests.
 ///
-/// Signatures are compared in constant time. A request is refused if its timestamp is further from the clock than the
-/// tolerance, in either direction. Without nonces a request can be replayed within that time: use TLS, and
-/// `rejectsReplays` where a second arrival does harm. Then one verifier, or its copies, must see all requests: it knows
-/// only the nonces that it has accepted itself.
+/// Signatures are compared in constant time. A request is rejected if its timestamp differs from the clock by more than
+/// the tolerance, in either direction. Without nonces a request can be replayed within that time: use TLS, and
+/// `rejectsReplays` where a replay does harm. Then one verifier, or its copies, must see all requests: it knows only
+/// the nonces that it has accepted itself.
 ///
 /// Safe from any thread.
 public struct SignatureVerifier: Sendable {
@@ -22,7 +22,7 @@ public struct SignatureVerifier: Sendable {
         case one(SigningKey)
         case byID([String: SigningKey])
 
-        /// The keys that can be used: without hash functions there are none.
+        /// The usable keys: none without hash functions.
         init(byID secrets: [String: Data]) {
             self = .byID(secrets.compactMapValues { try? SigningKey(secret: $0, hashes: SystemHashes.library) })
         }
@@ -33,14 +33,14 @@ public struct SignatureVerifier: Sendable {
         }
     }
 
-    /// A verifier for one secret, whatever key id a request tells.
+    /// Creates a verifier for one secret, whatever key id a request has.
     ///
-    /// - Parameter secret: its bytes in UTF-8 are the key. An empty one accepts nothing.
-    /// - Parameter signatureHeader: where the signature is; `X-Signature-256` by default.
-    /// - Parameter tolerance: in seconds, 5 minutes by default; NaN and less than zero accept nothing.
-    /// - Parameter rejectsReplays: demands nonces, and accepts each once within the tolerance. False by default.
-    /// - Parameter nonceCapacity: how many nonces are kept, 100,000 by default. With more within the tolerance the
-    ///   window becomes shorter, and who has a key can keep others out.
+    /// - Parameter secret: its UTF-8 bytes are the key. With an empty secret, nothing is accepted.
+    /// - Parameter signatureHeader: the header with the signature; `X-Signature-256` by default.
+    /// - Parameter tolerance: in seconds, 5 minutes by default; with NaN or a negative number, nothing is accepted.
+    /// - Parameter rejectsReplays: requires nonces, and accepts each once within the tolerance. False by default.
+    /// - Parameter nonceCapacity: the most nonces stored, 100,000 by default. With more requests within the tolerance,
+    ///   the window becomes shorter, and a client with a key can shut out others.
     public init(
         secret: String, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -50,7 +50,7 @@ public struct SignatureVerifier: Sendable {
             rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
     }
 
-    /// A verifier for one secret of any bytes.
+    /// Creates a verifier for one secret of any bytes.
     public init(
         secret: Data, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -60,8 +60,8 @@ public struct SignatureVerifier: Sendable {
             rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
     }
 
-    /// A verifier for secrets by the key id that each request tells: so that a secret can be changed, or each client
-    /// has its own. An empty secret accepts nothing.
+    /// Creates a verifier that selects the secret by the key id of each request. So a secret can be rotated, or each
+    /// client can have its own. With an empty secret, nothing is accepted.
     public init(
         secrets: [String: Data], signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -82,22 +82,22 @@ public struct SignatureVerifier: Sendable {
         nonces = rejectsReplays ? Locked(NonceMemory(capacity: nonceCapacity)) : nil
     }
 
-    /// Judges a request as a server got it.
+    /// Verifies a request as a server received it.
     ///
-    /// - Parameter target: the request target as it came, percent-encoded and with its query. A server that decodes or
-    ///   normalizes it judges another request.
-    /// - Parameter body: the bytes as they came, before any content coding is undone.
+    /// - Parameter target: the request target as received, percent-encoded and with its query. A server that decodes or
+    ///   normalizes it verifies another request.
+    /// - Parameter body: the bytes as received, before any content coding is removed.
     public func verdict(method: HTTPMethod, target: String, headers: HTTPHeaders, body: Data) -> Verdict {
         guard let signature = headers[signatureHeader], let timestamp = headers[SignatureHeaders.timestamp] else {
             return .refused(.missing)
         }
         let nonce = headers[SignatureHeaders.nonce]
-        // No client sends a fragment: what stands behind it is not signed.
+        // Clients send no fragment, and the signature does not cover one.
         guard let code = SHA256Hash(hex: signature), let seconds = Self.seconds(timestamp),
             nonce.map(Self.isNonce) ?? true, headers.values(for: SignatureHeaders.keyID).count <= 1,
             !target.utf8.contains(UInt8(ascii: "#"))
         else { return .refused(.malformed) }
-        // Whole seconds, as in the timestamp. Written so that NaN refuses.
+        // Whole seconds, as in the timestamp. The comparisons reject NaN.
         let now = clock.now.timeIntervalSince1970.rounded(.down)
         guard now - Double(seconds) <= tolerance else { return .refused(.tooOld) }
         guard Double(seconds) - now <= tolerance else { return .refused(.tooNew) }
@@ -111,8 +111,8 @@ public struct SignatureVerifier: Sendable {
         return admission(nonce, seconds, now)
     }
 
-    /// Judges a request as a client sent it and a mock transport got it. Its body is its `httpBody`; a file or a stream
-    /// stands beside the request and is not seen here.
+    /// Verifies a request as a client sent it and a mock transport received it. Its body is its `httpBody`; a file or a
+    /// stream is not part of the request and is not seen here.
     public func verdict(on request: URLRequest) -> Verdict {
         guard let url = request.url, let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else {
             return .refused(.malformed)
@@ -141,7 +141,7 @@ public struct SignatureVerifier: Sendable {
         }
     }
 
-    /// The number in a text of digits alone, and of no more than a `Double` can represent.
+    /// The number in a string of digits, if a `Double` can represent it.
     private static func seconds(_ text: String) -> Int64? {
         guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
         return Int64(text)

@@ -2,15 +2,15 @@
 
 import PulseCore
 
-/// The text that a signature covers: `METHOD|PATH|TIMESTAMP|BODY_HASH`, and `|NONCE` behind it where there is one.
+/// The text that a signature covers: `METHOD|PATH|TIMESTAMP|BODY_HASH`, followed by `|NONCE` if there is one.
 struct SignedText: Sendable {
     let bytes: [UInt8]
 
-    /// - Parameter target: a URL, or a request target as a server gets it; what counts is its path and query.
+    /// - Parameter target: a URL, or a request target as received by a server; only its path and query count.
     /// - Parameter timestamp: Unix seconds, in digits.
     /// - Parameter bodyHash: hexadecimal digits.
     ///
-    /// Nil if a `|` in a part would make the text ambiguous. A URL has none: it is `%7C` there.
+    /// Nil if a `|` in a part would make the text ambiguous. A URL has none: there it is `%7C`.
     init?(method: String, target: String, timestamp: String, bodyHash: String, nonce: String?) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(method.utf8.count + target.utf8.count + 160)
@@ -26,7 +26,7 @@ struct SignedText: Sendable {
             bytes.append(Self.separator)
             bytes.append(contentsOf: nonce.utf8)
         }
-        // Over all parts at once and without a branch, so that the machine looks at many bytes at a time.
+        // Counts over all parts at once and without a branch, so that the loop is vectorized.
         let separators = bytes.withUnsafeBufferPointer { bytes in
             var count = 0
             for byte in bytes { count += byte == Self.separator ? 1 : 0 }
@@ -38,7 +38,7 @@ struct SignedText: Sendable {
 
     private static var separator: UInt8 { UInt8(ascii: "|") }
 
-    /// The path and the query as they are sent (RFC 9112, section 3.2.1): without a fragment, and `/` for no path.
+    /// The path and the query as sent (RFC 9112, section 3.2.1): without a fragment, and `/` for an empty path.
     private static func appendPath(of target: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
         let end = target.firstIndex(of: UInt8(ascii: "#")) ?? target.endIndex
         guard target.first != UInt8(ascii: "/"), let authority = authorityStart(target, end) else {

@@ -3,13 +3,13 @@
 import PulseCore
 import PulseStorage
 
-/// A secret with the hash functions that use it.
+/// A secret with its hash functions.
 struct SigningKey: Sendable {
     let hashes: any HashLibrary
     private let key: any HMACKey
 
     /// Throws ``PulseError/unsupported(_:)`` without hash functions, and ``PulseError/invalidRequest(reason:)`` for an
-    /// empty secret, with which anybody could sign.
+    /// empty secret, which any client could guess.
     init(secret: Data, hashes: (any HashLibrary)?) throws {
         guard let hashes else { throw Self.unsupported }
         guard !secret.isEmpty else { throw PulseError.invalidRequest(reason: "the signing secret is empty") }
@@ -18,12 +18,13 @@ struct SigningKey: Sendable {
         self.key = key
     }
 
-    // Not a constant: the leak check takes the box of an indirect enumeration for lost, whose pointer is tagged.
+    // Not a constant: its pointer to an indirect enumeration is tagged, and the leak check would report the box as
+    // lost.
     static var unsupported: PulseError {
         .unsupported("signing needs the system's HMAC-SHA256: CryptoKit, or on Linux the libcrypto that libcurl loads")
     }
 
-    /// Throws ``PulseError/unsupported(_:)`` if the system refuses.
+    /// Throws ``PulseError/unsupported(_:)`` if the system's hash function fails.
     func signature(of text: SignedText) throws -> String {
         guard let code = text.bytes.withUnsafeBytes({ key.code(for: $0) }) else { throw Self.unsupported }
         return code.hex

@@ -8,20 +8,19 @@ import PulseCore
 /// Bind ``current`` to let calls continue a trace of the app:
 /// `try await TraceContext.$current.withValue(span) { try await client.request(…) }`.
 public struct TraceContext: Sendable, Hashable {
-    /// The span that calls of this task continue, if a ``TracingPlugin`` traces them. Nil, the default, begins a trace
+    /// The span that calls of this task continue, if a ``TracingPlugin`` traces them. Nil, the default, starts a trace
     /// with each call.
     @TaskLocal public static var current: TraceContext?
 
     private let high: UInt64
     private let low: UInt64
     private let span: UInt64
-    /// Whether the caller records this trace: the one flag of level 1.
+    /// Whether the caller records this trace: the only flag of level 1.
     public let isSampled: Bool
-    /// The content of `tracestate`, which tracing systems keep for themselves, handed on as it came; nil if there is
-    /// none.
+    /// The content of `tracestate`, which belongs to tracing systems and is forwarded unchanged; nil if there is none.
     public let traceState: String?
 
-    /// Nil if the trace or the span is zero, which stands for none.
+    /// Nil if the trace or the span is zero, which means none.
     init?(trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool, traceState: String? = nil) {
         guard trace.high | trace.low != 0, span != 0 else { return nil }
         (high, low) = trace
@@ -30,10 +29,10 @@ public struct TraceContext: Sendable, Hashable {
         self.traceState = traceState
     }
 
-    /// Reads the two headers as they came.
+    /// Reads the two headers as received.
     ///
-    /// Nil for a `traceparent` that is not valid: wrong length, upper-case digits, a trace or a span of zeros, version
-    /// `ff`. A version above 0 is read as far as version 0 goes. An invalid `tracestate` alone is dropped.
+    /// Nil for an invalid `traceparent`: wrong length, upper-case digits, a trace or a span of zeros, version `ff`. A
+    /// version above 0 is read as far as version 0 is defined. An invalid `tracestate` alone is dropped.
     public init?(traceparent: String, tracestate: String? = nil) {
         var text = traceparent
         guard let parent = text.withUTF8({ Traceparent($0) }) else { return nil }
@@ -61,7 +60,7 @@ public struct TraceContext: Sendable, Hashable {
 
     /// The value of the `traceparent` header, version 00.
     public var traceparent: String {
-        // Written in one go, since every attempt makes one.
+        // Written in one pass, since every attempt needs one.
         String(unsafeUninitializedCapacity: 55) { text in
             let (zero, dash) = (UInt8(ascii: "0"), UInt8(ascii: "-"))
             (text[0], text[1], text[2], text[35], text[52], text[53]) = (zero, zero, dash, dash, dash, zero)
@@ -73,19 +72,19 @@ public struct TraceContext: Sendable, Hashable {
         }
     }
 
-    /// Another span of a call's trace.
+    /// A new span of a call's trace.
     init(within trace: Call.Trace, _ randomness: any Randomness) {
         (high, low, span) = (trace.high, trace.low, randomness.next().nonZero)
         isSampled = trace.isSampled
         traceState = trace.vendorState
     }
 
-    /// The trace of the call that this span begins.
+    /// The trace of the call that starts with this span.
     func trace(continuing parent: TraceContext?) -> Call.Trace {
         Call.Trace(high: high, low: low, isSampled: isSampled, vendorState: traceState, parentSpan: parent?.span)
     }
 
-    /// Another span of the same trace, with an id from that randomness.
+    /// A new span of the same trace, with an id from this randomness.
     package func child(_ randomness: any Randomness) -> TraceContext {
         TraceContext(
             trace: (high, low), span: randomness.next().nonZero, isSampled: isSampled, traceState: traceState) ?? self

@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// The rules of a `tracestate` (W3C Trace Context, section 3.3).
+/// Validates a `tracestate` (W3C Trace Context, section 3.3).
 enum TraceState {
     private static let maximumMembers = 32
-    /// Vendors must hand on that many bytes; a longer text may exceed a server's header limit.
+    /// Vendors must forward this many bytes; a longer value may exceed a server's header limit.
     private static let maximumLength = 512
 
-    /// The text if it is a list of members with distinct keys, else nil; nil for an empty one too.
+    /// The text if it is a list of members with distinct keys, otherwise nil; also nil for an empty one.
     static func valid(_ text: String) -> String? {
         guard text.utf8.count <= maximumLength else { return nil }
         var keys: Set<String> = []
@@ -48,7 +48,7 @@ enum TraceState {
         byte.isASCIILetter && byte.asciiLowercased == byte
     }
 
-    /// Printable, without comma and equals sign; a space at its end has been trimmed.
+    /// Printable, without comma and equals sign; trailing space has been trimmed.
     private static func isValue(_ value: Substring.UTF8View) -> Bool {
         (1...256).contains(value.count)
             && value.allSatisfy {

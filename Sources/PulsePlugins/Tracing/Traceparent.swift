@@ -13,7 +13,7 @@ struct Traceparent {
 
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count >= Self.length, let version = Self.hex(bytes, 0..<2), version != 0xFF,
-            // Only a later version may have more fields, and begins them with a dash.
+            // Only a later version may have more fields, which start with a dash.
             bytes.count == Self.length || version > 0 && bytes[Self.length] == UInt8(ascii: "-"),
             [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
             let high = Self.hex(bytes, 3..<19), let low = Self.hex(bytes, 19..<35),

@@ -5,19 +5,19 @@ public import PulseCore
 /// Makes calls part of a distributed trace, by the headers `traceparent` and `tracestate` of W3C Trace Context.
 ///
 /// Each call is one trace, each attempt and redirect hop a span of its own. A call continues ``TraceContext/current``
-/// where that is bound, else begins a trace. The headers go home and to the listed hosts, nowhere else; there they
-/// replace those that the request has. The trace's id is in the events of the call from then on.
+/// if it is bound, otherwise it starts a trace. The headers are sent to home origins and to the listed hosts only,
+/// where they replace those of the request. From then on, the call's events have the trace's id.
 public struct TracingPlugin: PulsePlugin {
     private let hosts: Set<String>
     private let isSampled: Bool
 
     public var identifier: String { "com.pulse.tracing" }
 
-    /// Traces calls to the client's home and to the listed hosts.
+    /// Traces calls to the client's home origins and to the listed hosts.
     ///
     /// - Parameter hosts: names in any case, without a port. None by default.
-    /// - Parameter isSampled: whether traces that begin here are recorded; true by default. One that is continued keeps
-    ///   its flag.
+    /// - Parameter isSampled: whether traces that start here are recorded; true by default. A continued trace keeps its
+    ///   flag.
     public init(hosts: Set<String> = [], isSampled: Bool = true) {
         self.hosts = Set(hosts.map(\.asciiLowercased))
         self.isSampled = isSampled
@@ -29,7 +29,7 @@ public struct TracingPlugin: PulsePlugin {
         guard let url = request.url, isWelcome(url, context) else { return try await next(request) }
         let span = span(for: context)
         var request = request
-        // A state that belongs to another parent must not stay beside this one.
+        // A state that belongs to another parent must not be sent with this one.
         request.setHeaders([("traceparent", span.traceparent), ("tracestate", span.traceState)])
         return try await next(request)
     }
@@ -46,7 +46,7 @@ public struct TracingPlugin: PulsePlugin {
         let span =
             parent.map { $0.child(context.randomness) }
             ?? TraceContext(isSampled: isSampled, context.randomness)
-        // A copy that is sent at the same moment may have begun the trace first.
+        // A concurrent copy of the request may have started the trace first.
         guard let earlier = context.call.begin(span.trace(continuing: parent)) else { return span }
         return TraceContext(within: earlier, context.randomness)
     }
@@ -55,7 +55,7 @@ public struct TracingPlugin: PulsePlugin {
 extension TracingPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == TracingPlugin {
-    /// A ``TracingPlugin`` for the client's home and those hosts: ``TracingPlugin/init(hosts:isSampled:)``.
+    /// A ``TracingPlugin`` for the client's home origins and other hosts: ``TracingPlugin/init(hosts:isSampled:)``.
     public static func tracing(hosts: Set<String> = [], isSampled: Bool = true) -> TracingPlugin {
         TracingPlugin(hosts: hosts, isSampled: isSampled)
     }

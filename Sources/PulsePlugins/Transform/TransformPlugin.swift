@@ -2,23 +2,23 @@
 
 public import PulseCore
 
-/// Changes answers before plugins further out, and the call itself, see them: unwraps an envelope, decrypts, maps an
-/// old API to a new one.
+/// Changes responses before outer plugins and the call itself see them: unwraps an envelope, decrypts, maps an old API
+/// to a new one.
 ///
-/// It sees answers of any status, those from a cache further in too, and the answer of a streamed call with its stream.
-/// A redirect that is going to be followed passes untouched, and so does a failure.
+/// It sees responses of any status, including those from an inner cache, and the response of a streamed call with its
+/// stream. A redirect that will be followed passes unchanged, and so does a failure.
 public struct TransformPlugin: PulsePlugin, TellsItsHooks {
     private let transform: @Sendable (PulseResponse, PluginContext) async throws -> PulseResponse
 
     public var identifier: String { "com.pulse.transform" }
     public let scope: PluginScope
 
-    /// Transforms answers by a closure.
+    /// Transforms responses by a closure.
     ///
-    /// - Parameter everyAttempt: transforms inside the retry loop, so that the loop judges what comes out. By default
-    ///   once a call, with the answer that the loop has settled on.
-    /// - Parameter transform: called concurrently for concurrent calls. What it throws fails the call. If it drops a
-    ///   stream the stream is cancelled.
+    /// - Parameter everyAttempt: transforms inside the retry loop, so that the loop judges the result. By default it
+    ///   runs once per call, with the final response of the loop.
+    /// - Parameter transform: called concurrently for concurrent calls. An error that it throws fails the call. If it
+    ///   drops a stream, the stream is cancelled.
     public init(
         everyAttempt: Bool = false,
         _ transform: @escaping @Sendable (PulseResponse, PluginContext) async throws -> PulseResponse
@@ -36,7 +36,7 @@ public struct TransformPlugin: PulsePlugin, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == TransformPlugin {
-    /// A ``TransformPlugin`` with that closure: ``TransformPlugin/init(everyAttempt:_:)``.
+    /// A ``TransformPlugin`` with a closure: ``TransformPlugin/init(everyAttempt:_:)``.
     public static func transform(
         everyAttempt: Bool = false,
         _ transform: @escaping @Sendable (PulseResponse, PluginContext) async throws -> PulseResponse

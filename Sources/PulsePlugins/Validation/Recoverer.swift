@@ -2,25 +2,25 @@
 
 import PulseCore
 
-/// Runs the recoveries of one ``ValidatorPlugin``: does what ``RecoveryState`` decides, in tasks that it owns.
+/// Runs the recoveries of one ``ValidatorPlugin``: performs what ``RecoveryState`` decides, in its own tasks.
 final class Recoverer: Sendable {
     private typealias Waiter = CheckedContinuation<Ending, any Error>
 
     private enum Ending {
         case done
-        /// A shutdown has ended the run, before the caller came: it says nothing to that one.
+        /// A shutdown ended the run before the caller joined: its result does not apply to this caller.
         case recheck
     }
 
     private struct RunTasks {
         let name: String
         let work: Task<Void, Never>
-        /// Nil once it has gone off or the run is cancelled, until somebody waits for the run again.
+        /// Nil after the timeout or a cancellation, until another call waits for the run.
         var timer: Task<Void, Never>?
-        /// The permits of the call that began it, which may leave: the calls that wait may hold all others, and the run
-        /// need one.
+        /// The permits of the call that started the run. That call may leave, the waiting calls may hold all other
+        /// permits, and the run may need one.
         var permits: [HeldPermit]
-        /// Whether its time has passed: calls that join afterwards wait for what its end may still bring.
+        /// Whether the run has timed out. Calls that join later wait for its end.
         var isGivenUp = false
     }
 
@@ -28,7 +28,7 @@ final class Recoverer: Sendable {
         var recoveries = RecoveryState<Waiter>()
         /// By the number of the run.
         var tasks: [UInt64: RunTasks] = [:]
-        /// The runs that a shutdown has cancelled.
+        /// The runs cancelled by a shutdown.
         var cancelled: Set<UInt64> = []
         var nextID: UInt64 = 0
     }
@@ -36,15 +36,15 @@ final class Recoverer: Sendable {
     private let timeout: TimeInterval
     private let state = Locked(State())
 
-    /// - Parameter timeout: in seconds; 30 if it is not a positive number.
+    /// - Parameter timeout: in seconds; 30 unless it is a positive number.
     init(timeout: TimeInterval) {
         self.timeout = timeout > 0 ? timeout : 30
     }
 
-    /// Whether this task is part of a recovery of this object.
+    /// Whether the current task is part of a recovery of this object.
     var isWorking: Bool { WorkScope.isWithin(self) }
 
-    /// What ``recover(_:sentAt:in:next:)`` needs to know of a request that is about to be sent.
+    /// The logical send time for ``recover(_:sentAt:in:next:)``; read it before a request is sent.
     var time: UInt64 {
         state.withLock { $0.recoveries.time }
     }
@@ -53,7 +53,7 @@ final class Recoverer: Sendable {
         state.withLock { $0.recoveries.waiterCount(name) }
     }
 
-    /// Returns once it has been put right. Throws what the recovery failed with, or `CancellationError`.
+    /// Returns after a successful recovery. Throws the recovery's error, or `CancellationError`.
     func recover(
         _ recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
     ) async throws {
@@ -71,17 +71,17 @@ final class Recoverer: Sendable {
         return try await withCancellation(cancellation) {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
                 let outcome: Result<Ending, any Error>? = state.withLock { state in
-                    // A cancellation before the continuation was there found nothing to resume.
+                    // A cancellation before the continuation existed found nothing to resume.
                     if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
                     let action = state.recoveries.request(recovery.name, sentAt: time)
                     if action == .proceed { return .success(.done) }
                     _ = state.recoveries.join(recovery.name, continuation, id: id)
-                    // Under the lock, so that a shutdown either comes before the run or knows its tasks.
+                    // Under the lock, so that a shutdown either precedes the run or knows its tasks.
                     switch action {
                     case .proceed: break
                     case .start(let run): state.tasks[run] = start(recovery, run, context.clock, next)
                     case .wait(let run):
-                        // Work that was given up and goes on: a call that waits for it has a time of its own.
+                        // The run has timed out but continues: a call that waits for it gets its own timeout.
                         if let tasks = state.tasks[run], tasks.timer == nil {
                             state.tasks[run]?.timer = timer(recovery.name, run, tasks.work, context.clock)
                         }
@@ -96,8 +96,7 @@ final class Recoverer: Sendable {
         }
     }
 
-    /// Ends the recoveries that nobody waits for. What calls wait for is theirs: they may be another client's than the
-    /// one that shuts down.
+    /// Ends the recoveries without waiters. Others continue: their calls may belong to another client.
     func shutdown() async {
         let (tasks, permits) = state.withLock { state in
             let unattended = state.tasks.filter { state.recoveries.waiterCount($0.value.name) == 0 }
@@ -111,7 +110,7 @@ final class Recoverer: Sendable {
         }
         permits.forEach { $0.release() }
         tasks.forEach { $0.cancel() }
-        // A recovery that finds the session over may shut its client down: it would wait for itself.
+        // A recovery that finds the session over may shut down its client. It would wait for itself.
         guard !isWorking else { return }
         for task in tasks { await task.value }
     }
@@ -121,7 +120,7 @@ final class Recoverer: Sendable {
     private func start(
         _ recovery: Recovery, _ run: UInt64, _ clock: any PulseClock, _ next: PluginChain
     ) -> RunTasks {
-        // Urgent whoever asks first: others may wait for it, and nothing tells the system that they do.
+        // High priority, whichever call is first: others may wait, and the system cannot know that.
         let work = Task(priority: .userInitiated) {
             let result: Result<Void, any Error>
             do {
@@ -142,14 +141,14 @@ final class Recoverer: Sendable {
     ) -> Task<Void, Never> {
         Task(priority: .userInitiated) { [timeout] in
             guard (try? await clock.sleep(timeout, for: .timeout)) != nil else { return }
-            // Not waited for: work that ignores its cancellation would hold up everybody.
+            // Not awaited: work that ignores its cancellation would block all waiters.
             work.cancel()
             self.giveUp(name, run)
         }
     }
 
-    /// Lets the waiters of a run go. The run keeps its name until it ends: a second login beside a first that goes on
-    /// would spend the same refresh token.
+    /// Fails the waiters of a run. The run keeps its name until it ends: a concurrent second login would use the same
+    /// refresh token.
     private func giveUp(_ name: String, _ run: UInt64) {
         let (waiters, permits) = state.withLock { state in
             defer {
@@ -189,11 +188,12 @@ final class Recoverer: Sendable {
         tasks?.permits.forEach { $0.release() }
         let isGivenUp = tasks?.isGivenUp == true
         let outcome = result.map { Ending.done }.mapError { isGivenUp ? timeoutError : Self.asFailure($0, of: name) }
-        // Who waits for a run that a shutdown has cancelled has come since.
+        // Waiters of a run that a shutdown has cancelled joined after it.
         waiters.forEach { $0.resume(with: isShutDown && !isSuccess ? .success(.recheck) : outcome) }
     }
 
-    /// A recovery that was cancelled from within has failed for the calls that wait: nobody cancelled them.
+    /// The error for waiting calls: a recovery that was cancelled from within has failed, but the calls were not
+    /// cancelled.
     private static func asFailure(_ error: any Error, of name: String) -> any Error {
         PulseError(wrapping: error).kind == .cancelled ? PulseError.custom(RecoveryCancelled(name: name)) : error
     }
@@ -203,12 +203,12 @@ final class Recoverer: Sendable {
 struct RecoveryCancelled: Error, CustomStringConvertible {
     let name: String
 
-    var description: String { "what a validator asked for was cancelled: \(Redaction.standard.text(name))" }
+    var description: String { "a validator's recovery was cancelled: \(Redaction.standard.text(name))" }
 }
 
-/// A recovery took longer than it may.
+/// A recovery took longer than its timeout.
 struct RecoveryTimeout: Error, CustomStringConvertible {
     let seconds: TimeInterval
 
-    var description: String { "what a validator asked for was not done within \(seconds) s" }
+    var description: String { "a validator's recovery took longer than \(seconds) s" }
 }

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// Which recoveries run and who waits for each, as a value: at most one at a time under a name.
+/// The running recoveries and their waiters, as a value: at most one recovery at a time under a name.
 struct RecoveryState<Waiter: Sendable>: Sendable {
     enum Action: Sendable, Equatable {
         /// A recovery has succeeded since the request was sent.
         case proceed
-        /// No run is under way: start one of that number.
+        /// No run is in progress: start one with this number.
         case start(run: UInt64)
-        /// A run is under way, of that number.
+        /// The run with this number is in progress.
         case wait(run: UInt64)
     }
 
@@ -19,9 +19,9 @@ struct RecoveryState<Waiter: Sendable>: Sendable {
     }
 
     private var runs: [String: Run] = [:]
-    /// When the last success under a name came, in ``time``.
+    /// The ``time`` of the last success under each name.
     private var successes: LRUCache<String, UInt64>
-    /// Counts what happens: a clock that orders sends and successes.
+    /// A logical clock that orders sends and successes.
     private(set) var time: UInt64 = 0
 
     init(maximumNames: Int = 256) {
@@ -32,7 +32,7 @@ struct RecoveryState<Waiter: Sendable>: Sendable {
 
     func waiterCount(_ name: String) -> Int { runs[name]?.waiters.count ?? 0 }
 
-    /// What a call does whose request was sent at that ``time``.
+    /// The action for a call whose request was sent at this ``time``.
     mutating func request(_ name: String, sentAt: UInt64) -> Action {
         if let success = successes.peek(name), success > sentAt { return .proceed }
         if let run = runs[name] { return .wait(run: run.number) }
@@ -41,23 +41,23 @@ struct RecoveryState<Waiter: Sendable>: Sendable {
         return .start(run: time)
     }
 
-    /// Waits for the run under way; false if there is none.
+    /// Adds a waiter to the current run; false if there is none.
     mutating func join(_ name: String, _ waiter: Waiter, id: UInt64) -> Bool {
         runs[name]?.waiters.append(waiter, id: id) != nil
     }
 
-    /// Leaves; nil if nobody of that number waits.
+    /// Removes a waiter; nil if there is no such waiter.
     mutating func leave(_ name: String, id: UInt64) -> Waiter? {
         runs[name]?.waiters.remove(id: id)
     }
 
-    /// Those who waited for a run that goes on without them.
+    /// Removes all waiters of a run that continues without them.
     mutating func leaveAll(_ name: String, run: UInt64) -> [Waiter] {
         guard runs[name]?.number == run else { return [] }
         return runs[name]?.waiters.removeAll() ?? []
     }
 
-    /// Ends a run, whose waiters it returns; none for a run that has ended before.
+    /// Ends a run and returns its waiters; none for a run that has already ended.
     mutating func end(_ name: String, run: UInt64, isSuccess: Bool) -> [Waiter] {
         guard runs[name]?.number == run, var ended = runs.removeValue(forKey: name) else { return [] }
         if isSuccess {

@@ -2,17 +2,17 @@
 
 public import PulseCore
 
-/// Lets validators judge each answer before plugins further out see it: accept it, fail, put another in its place, send
-/// the request again, or put things right and then send it again.
+/// Lets validators judge each response before outer plugins see it. A validator can accept the response, fail, replace
+/// it, resend the request, or run a recovery and then resend it.
 ///
-/// They are asked in their order. They see answers of every status; a failure of the wire, and a redirect that the
-/// client is going to follow, pass untouched. An attempt sends its request again at most `maxRepeats` times.
+/// Validators run in order. They see responses of every status; network errors, and redirects that the client will
+/// follow, pass unchanged. An attempt resends its request at most `maxRepeats` times.
 ///
-/// A server that has answered may have done the work, so a repeat follows the rule of every retry (RFC 9110, section
-/// 9.2.2): the method is idempotent, or the call has an `Idempotency-Key`, and the body can be sent again. A validator
-/// that knows better says `repeatsUnsafe`, which lifts the first half of the rule and never the second. A repeat that
-/// is not allowed, whose wait would pass the deadline, or for which the host's retry budget has nothing left, is a
-/// failure with the verdict's own error. A repeat after a recovery takes nothing of the budget.
+/// A server that has responded may have performed the request, so a resend follows the rule of every retry (RFC 9110,
+/// section 9.2.2). The method must be idempotent, or the call must have an `Idempotency-Key`; and the body must be
+/// replayable. A validator can lift the first condition with `repeatsUnsafe`, but never the second. The verdict's own
+/// error is thrown if a resend is not allowed, if its delay would pass the deadline, or if the host's retry budget is
+/// exhausted. A resend after a recovery takes nothing from the budget.
 public struct ValidatorPlugin: PulsePlugin {
     private let validators: [Validator]
     private let maxRepeats: Int
@@ -20,13 +20,12 @@ public struct ValidatorPlugin: PulsePlugin {
 
     public var identifier: String { "com.pulse.validator" }
 
-    /// A plugin with those validators.
+    /// Creates a plugin with the given validators.
     ///
-    /// - Parameter maxRepeats: repeats of the request within one attempt, whichever validators ask for them; 2 by
-    ///   default.
-    /// - Parameter recoveryTimeout: seconds after which a ``Recovery`` is cancelled and the calls that wait fail with a
-    ///   timeout; 30 by default, and for anything but a positive number. While work that ignores its cancellation goes
-    ///   on, no other of its name begins: a call that waits for it has as long again.
+    /// - Parameter maxRepeats: the most resends within one attempt, whichever validators ask for them; 2 by default.
+    /// - Parameter recoveryTimeout: seconds after which a ``Recovery`` is cancelled and the waiting calls fail with a
+    ///   timeout; 30 by default, and for anything but a positive number. While work that ignores its cancellation
+    ///   continues, no other work with its name starts: a call that waits for it gets the same time again.
     public init(_ validators: [Validator], maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30) {
         self.validators = validators
         self.maxRepeats = max(0, maxRepeats)
@@ -46,7 +45,7 @@ public struct ValidatorPlugin: PulsePlugin {
         }
     }
 
-    /// Ends the recoveries that nobody waits for any more. Those that calls wait for, perhaps another client's, go on.
+    /// Ends the recoveries that no call waits for. Other recoveries continue; their calls may belong to another client.
     /// The plugin stays usable.
     public func shutdown() async {
         await recoverer.shutdown()
@@ -59,7 +58,7 @@ public struct ValidatorPlugin: PulsePlugin {
         case resend(Resend)
     }
 
-    /// What a validator asks for before the request is sent again.
+    /// A validator's demand to resend the request.
     private struct Resend {
         let kind: Kind
         let repeatsUnsafe: Bool
@@ -82,7 +81,7 @@ public struct ValidatorPlugin: PulsePlugin {
                 case .fail(let error):
                     throw error
                 case .replace(let other):
-                    // The other answer's stream may be made of this one; without one nobody reads it.
+                    // The new stream may be built on the old one. Without a new stream, the old one is never read.
                     if other.bytes == nil { response.bytes?.cancel() }
                     response = other
                 case .retry(let strategy, let repeatsUnsafe, let otherwise):
@@ -101,9 +100,9 @@ public struct ValidatorPlugin: PulsePlugin {
         return .response(response)
     }
 
-    // MARK: Repeating
+    // MARK: Resending
 
-    // Not inlined, as most calls do without it: it would take room in the frame of each.
+    // Not inlined: most calls do not need it, and it would enlarge their frames.
     @inline(never)
     private func resend(
         _ demand: Resend, sentAt: UInt64, _ request: URLRequest, in context: PluginContext, next: PluginChain
@@ -153,14 +152,13 @@ public struct ValidatorPlugin: PulsePlugin {
         }
     }
 
-    /// The rule of every retry (RFC 9110, section 9.2.2). A validator may lift it, but not for a body that can be sent
-    /// only once.
+    /// The rule of every retry (RFC 9110, section 9.2.2). A validator may lift it, but not for a one-shot body.
     private func mayRepeat(_ request: URLRequest, _ demand: Resend, in context: PluginContext) -> Bool {
         context.body.isReplayable && (context.mayRepeat(request, sent: context.call.sent) || demand.repeatsUnsafe)
     }
 }
 
-// Validators do not wait, and every wait for what they ask for ends with the call.
+// Validators do not wait, and every wait for a resend or recovery ends with the call.
 extension ValidatorPlugin: EndsWithItsCall, TellsItsHooks {}
 
 extension PulsePlugin where Self == ValidatorPlugin {

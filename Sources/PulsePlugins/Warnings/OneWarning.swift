@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// A warning about a plugin's settings, told once, since it would say the same of every call. It does not count as told
-/// while nobody listens.
+/// A warning about a plugin's settings, emitted once, since it would be the same for every call. Without a listener it
+/// is not emitted yet.
 struct OneWarning: Sendable {
     private let text: String
     private let hasEmitted = Locked(false)
