@@ -26,25 +26,38 @@ let package = Package(
         .target(name: "PulseObservability", dependencies: ["PulseCore"]),
         // Loads what the system has; without it on other systems than Linux.
         .target(name: "CPulsePlatform"),
+        // What the modules share of threads, hashes and standard error. No product, as the transports are none.
+        .target(
+            name: "PulsePlatform",
+            dependencies: ["PulseCore", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux]))]),
         .target(
             name: "PulseStorage",
-            dependencies: ["PulseCore", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux]))]),
+            dependencies: [
+                "PulseCore", "PulsePlatform", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+            ]),
         .target(
             name: "PulsePlugins",
             dependencies: [
-                "PulseCore", "PulseStorage", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+                "PulseCore", "PulsePlatform", "PulseStorage",
+                .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
             ],
             swiftSettings: staysWithItsCaller),
         .target(
+            name: "PulseTransports",
+            dependencies: [
+                "PulseCore", "PulsePlatform", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+            ]),
+        .target(
             name: "PulseNetworking",
             dependencies: [
-                "PulseCore", "PulseStorage", "PulseObservability",
+                "PulseCore", "PulsePlatform", "PulseStorage", "PulseObservability", "PulseTransports",
                 .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
             ]),
         .target(
             name: "PulseTesting",
             dependencies: [
-                "PulseCore", "PulseNetworking", "PulseObservability", "PulseStorage",
+                "PulseCore", "PulsePlatform", "PulseNetworking", "PulseObservability", "PulseStorage",
+                "PulseTransports",
                 .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
             ]),
         .target(
@@ -56,8 +69,10 @@ let package = Package(
         .testTarget(
             name: "PulseObservabilityTests",
             dependencies: ["PulseObservability", "PulseNetworking", "PulsePlugins", "PulseTesting", "TestSupport"]),
+        .testTarget(name: "PulsePlatformTests", dependencies: ["PulsePlatform", "PulseTesting", "TestSupport"]),
         .testTarget(
-            name: "PulseStorageTests", dependencies: ["PulseStorage", "PulseTesting", "TestSupport", "cache-victim"]),
+            name: "PulseStorageTests",
+            dependencies: ["PulseStorage", "PulsePlatform", "PulseTesting", "TestSupport", "cache-victim"]),
         // A process that the tests of the store kill.
         .executableTarget(
             name: "cache-victim", dependencies: ["PulseCore", "PulseStorage"], path: "Tests/cache-victim"),
@@ -67,9 +82,18 @@ let package = Package(
                 "PulsePlugins", "PulseNetworking", "PulseStorage", "PulseObservability", "PulseTesting", "TestSupport",
             ]),
         .testTarget(
+            name: "PulseTransportsTests",
+            dependencies: [
+                "PulseTransports", "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage",
+                "PulseTesting",
+                "TestSupport",
+            ]),
+        .testTarget(
             name: "PulseNetworkingTests",
             dependencies: [
-                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulseTesting", "TestSupport",
+                "PulseNetworking", "PulseTransports", "PulsePlugins", "PulseObservability", "PulseStorage",
+                "PulseTesting",
+                "TestSupport",
             ]),
         .testTarget(
             name: "PulseTestingTests",

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import PulseNetworking
+@testable import PulseTransports
 
 /// A plugin of somebody else's, with which a call has a task of its own.
 private struct Foreign: PulsePlugin {

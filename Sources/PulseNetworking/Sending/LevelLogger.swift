@@ -2,7 +2,7 @@
 
 import PulseCore
 import PulseObservability
-import PulseStorage
+import PulsePlatform
 
 #if canImport(os)
 import os

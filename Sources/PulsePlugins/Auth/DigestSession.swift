@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseStorage
+import PulsePlatform
 
 /// A server's nonce and its use count (RFC 7616, section 3.4). A pure value, apart from the system's hash functions.
 struct DigestSession: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseStorage
+import PulsePlatform
 
 /// Compresses bodies to gzip, if that makes them smaller.
 struct BodyCompressor: Sendable {

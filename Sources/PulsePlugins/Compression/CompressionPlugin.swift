@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
-import PulseStorage
 
 /// Compresses request bodies with gzip (RFC 9110, section 8.4) if that is smaller, and sets `Content-Encoding`. A body
 /// whose first 256 KiB hardly shrink is sent unchanged.

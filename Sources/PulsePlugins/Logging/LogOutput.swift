@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseStorage
+import PulsePlatform
 
 #if canImport(os)
 import os

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseStorage
+import PulsePlatform
 
 /// The SHA-256 hash of a body as sent.
 struct BodyHash: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
-import PulseStorage
+import PulsePlatform
 
 /// Signs each request to a home origin with HMAC-SHA256 (RFC 2104) over `METHOD|PATH|TIMESTAMP|BODY_HASH`. The server
 /// can then verify the sender, and that the request was not changed on the way.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
-import PulseStorage
+import PulsePlatform
 
 /// Verifies requests signed by a ``RequestSigningPlugin``: for servers, and for tests.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseStorage
+import PulsePlatform
 
 /// A secret with its hash functions.
 struct SigningKey: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// The digests under which the cache knows credentials, bodies of queries, and files.
 package enum CacheDigest {

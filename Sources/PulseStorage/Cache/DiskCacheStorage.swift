@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
+import PulsePlatform
 
 /// A cache store in a folder, bounded in bytes and entries: the least recently used answers go first.
 ///

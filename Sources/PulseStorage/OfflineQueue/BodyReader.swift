@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// The bytes of a body that is not in memory, piece by piece.
 actor BodyReader {

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import PulseNetworking
+@testable import PulseTransports
 
 /// A server that ends a kept-alive connection when the second request comes, counted at the server: nothing below the
 /// retry loop sends a request again, and what the loop sends is seen by everything that sees attempts.
@@ -23,8 +24,13 @@ struct StaleConnectionWireTests {
             case .plain: CurlTransport(64, library: .system)
             case .crowded: CurlTransport(64, library: .system, few: 0)
             case .curl, .tls: CurlTransport(64, library: .system, leavesAllToCurl: true)
-            case .oldestCurl: CurlTransport(64, library: .pretending(0x074400), leavesAllToCurl: true)
+            case .oldestCurl: CurlTransport(64, library: Self.oldestLibrary, leavesAllToCurl: true)
             }
+        }
+
+        /// The loaded libcurl, taken for the oldest supported one.
+        private static let oldestLibrary = CurlLibrary.system.map {
+            CurlLibrary(version: 0x074400, features: $0.features, readsVerifiedChain: true)
         }
     }
 

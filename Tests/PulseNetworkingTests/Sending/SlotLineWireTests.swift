@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import PulseNetworking
+@testable import PulseTransports
 
 /// What waits for a connection is on this side: the host has not seen it, and it is not the host's time.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))

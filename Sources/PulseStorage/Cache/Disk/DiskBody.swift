@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// A body that stays in its file until somebody reads it.
 final class DiskBody: CachedBodySource {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// One look at every file of a cache's folder: free threads share it, and none waits for another.
 final class DiskScan: Sendable {

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+extension CurlTransfer {
+    /// A body of up to so many bytes is copied and leaves with the head.
+    private static let copiedBodyLimit = 64 << 10
+
+    /// Sets up the handle for its request. Throws ``PulseError/unsupported(_:)`` for what this libcurl cannot do.
+    func configure() throws {
+        let wanted = library.hasPrerequest ? request.appliedSettings : nil
+        if wanted == nil || wanted != appliedSettings {
+            appliedSettings = nil
+            if !isFresh { pulse_curl_easy_reset(easy) }
+            try setEverything()
+            appliedSettings = wanted
+        }
+        set(PULSE_CURLOPT_URL, request.url)
+        setHeaders()
+    }
+
+    private func setEverything() throws {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        set(PULSE_CURLOPT_PRIVATE, context)
+        set(PULSE_CURLOPT_ERRORBUFFER, errorText)
+        set(PULSE_CURLOPT_NOSIGNAL, 1)
+        set(PULSE_CURLOPT_PATH_AS_IS, 1)
+        set(PULSE_CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(PULSE_CURLOPT_TCP_KEEPALIVE, 1)
+        set(PULSE_CURLOPT_PROTOCOLS, PULSE_CURLPROTO_HTTP | PULSE_CURLPROTO_HTTPS)
+        setCallbacks(context)
+        setTimeout()
+        if request.connectsOnly { set(PULSE_CURLOPT_CONNECT_ONLY, 1) }
+        setBody()
+        if library.hasPrerequest {
+            setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
+            set(PULSE_CURLOPT_PREREQDATA, context)
+        } else if !request.mayBeResent || request.needsNewConnection {
+            set(PULSE_CURLOPT_FRESH_CONNECT, 1)
+        } else {
+            // Without a callback before each sending, its log tells that it is about to repeat the request.
+            set(PULSE_CURLOPT_VERBOSE, 1)
+            setFunction(PULSE_CURLOPT_DEBUGFUNCTION, curlListen)
+            set(PULSE_CURLOPT_DEBUGDATA, context)
+        }
+        if let path = request.unixSocketPath {
+            try demand("unix-domain sockets", set(PULSE_CURLOPT_UNIX_SOCKET_PATH, path))
+        }
+        try setProxy()
+        if request.isSecure { try setTLS() }
+    }
+
+    private func setCallbacks(_ context: UnsafeMutableRawPointer) {
+        setFunction(PULSE_CURLOPT_HEADERFUNCTION, curlReceiveHeader)
+        set(PULSE_CURLOPT_HEADERDATA, context)
+        setFunction(PULSE_CURLOPT_WRITEFUNCTION, curlReceiveBody)
+        set(PULSE_CURLOPT_WRITEDATA, context)
+        setFunction(PULSE_CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket)
+        set(PULSE_CURLOPT_OPENSOCKETDATA, context)
+        // A connection outlives its transfer.
+        let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
+        setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
+        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
+        // Room for the largest head that libcurl takes. Over HTTP/2 libcurl 7.88 delivers only as much of a head as fits,
+        // and the rest once the socket has more.
+        let isStreamed = if case .streamed = request.delivery { true } else { false }
+        set(PULSE_CURLOPT_BUFFERSIZE, isStreamed ? 512 << 10 : 128 << 10)
+    }
+
+    /// Sets libcurl's connect timeout, which gives each of a host's addresses its share. The loop enforces the timeout
+    /// itself.
+    private func setTimeout() {
+        if library.leavesResolverBehind {
+            set(PULSE_CURLOPT_QUICK_EXIT, 1)
+            set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(request.connectTimeout, 1e6) * 1000)))
+        } else {
+            // Striking while a name is resolved would hold up the loop.
+            set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, 1_000_000_000)
+        }
+    }
+
+    private func setBody() {
+        let method = request.method
+        switch request.body {
+        case .none where method == "GET":
+            return
+        case .none where method == "HEAD":
+            set(PULSE_CURLOPT_NOBODY, 1)
+            return
+        case .none where !["POST", "PUT", "PATCH"].contains(method):
+            break
+        case .none:
+            // A length of 0 must be told (RFC 9110, section 8.6).
+            post(length: 0)
+            set(PULSE_CURLOPT_COPYPOSTFIELDS, "")
+        case .bytes(let data) where data.count <= Self.copiedBodyLimit:
+            post(length: Int64(data.count))
+            _ = data.withUnsafeBytes {
+                set(PULSE_CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafeRawPointer(errorText))
+            }
+        case .bytes(let data):
+            post(length: Int64(data.count))
+            setReading()
+        case .pipe(_, let length):
+            post(length: length ?? -1)
+            setReading()
+        }
+        set(PULSE_CURLOPT_CUSTOMREQUEST, method)
+    }
+
+    private func post(length: Int64) {
+        set(PULSE_CURLOPT_POST, 1)
+        _ = pulse_curl_set_offset(easy, Int32(PULSE_CURLOPT_POSTFIELDSIZE_LARGE), length)
+    }
+
+    private func setReading() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        setFunction(PULSE_CURLOPT_READFUNCTION, curlFillBody)
+        set(PULSE_CURLOPT_READDATA, context)
+        setFunction(PULSE_CURLOPT_SEEKFUNCTION, curlSeekBody)
+        set(PULSE_CURLOPT_SEEKDATA, context)
+        set(PULSE_CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+    }
+
+    private func setHeaders() {
+        free(headerList)
+        headerList = request.headerLines.withUnsafeBytes { pulse_curl_lines($0.baseAddress, $0.count) }
+        set(PULSE_CURLOPT_HTTPHEADER, headerList)
+    }
+
+    // These are policies: where this libcurl cannot enforce one, the request must not leave.
+
+    private func setProxy() throws {
+        switch request.proxy.route {
+        case .environment:
+            // Else libcurl would look for its variables with each request.
+            if environment.hasNoProxyAround { set(PULSE_CURLOPT_NOPROXY, "*") }
+        case .direct:
+            // Empty, which beats the environment.
+            try demand("to pass proxies by", set(PULSE_CURLOPT_PROXY, ""))
+        case .proxy(let kind, let host, let port):
+            let isAddress = host.utf8.contains(UInt8(ascii: ":")) && !host.hasPrefix("[")
+            let type = kind == .http ? PULSE_CURLPROXY_HTTP : PULSE_CURLPROXY_SOCKS5_HOSTNAME
+            try demand(
+                "a proxy", set(PULSE_CURLOPT_PROXY, isAddress ? "[\(host)]" : host), set(PULSE_CURLOPT_PROXYPORT, port),
+                set(PULSE_CURLOPT_PROXYTYPE, type))
+            // The environment's list does not count: the request has the exact exclusions.
+            try demand("proxy exclusions", set(PULSE_CURLOPT_NOPROXY, ""))
+            if request.proxy.username != nil || request.proxy.password != nil {
+                // The two options for the parts were decoded by some versions of libcurl and not by others; this one
+                // always is.
+                let parts = [request.proxy.username, request.proxy.password].map { PercentEncoding.segment($0 ?? "") }
+                try demand(
+                    "a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERPWD, parts.joined(separator: ":")))
+            }
+        }
+    }
+
+    private func setTLS() throws {
+        // Better wait for a connection that turns out to take many requests than open one more.
+        set(PULSE_CURLOPT_PIPEWAIT, 1)
+        if request.needsHTTP1 { set(PULSE_CURLOPT_HTTP_VERSION, PULSE_CURL_HTTP_VERSION_1_1) }
+        let tls = request.tls
+        let version = tls.minimumVersion == .tls13 ? PULSE_CURL_SSLVERSION_TLSv1_3 : PULSE_CURL_SSLVERSION_TLSv1_2
+        try demand("a minimum version of TLS", set(PULSE_CURLOPT_SSLVERSION, version))
+        if !tls.certificateAuthorities.isEmpty {
+            guard library.takesAuthorities else { throw Self.unsupported("certificate authorities") }
+            let authorities = try PEM.certificates(tls.certificateAuthorities)
+            // Else the directory of the system's authorities would still count.
+            try demand(
+                "certificate authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
+                setBlob(PULSE_CURLOPT_CAINFO_BLOB, authorities))
+        }
+        if let certificate = tls.clientCertificate {
+            guard library.takesClientCertificates else { throw Self.unsupported("client certificates") }
+            try environment.certificates.check(certificate)
+            try demand(
+                "client certificates", set(PULSE_CURLOPT_SSLCERTTYPE, "P12"),
+                setBlob(PULSE_CURLOPT_SSLCERT_BLOB, certificate.data),
+                set(PULSE_CURLOPT_KEYPASSWD, certificate.password))
+        }
+        // Not there with another TLS than OpenSSL, whose texts have to do then.
+        setFunction(PULSE_CURLOPT_SSL_CTX_FUNCTION, curlSecure)
+        set(PULSE_CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(self).toOpaque())
+        guard let pins = request.pins else { return }
+        try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
+        if !(library.hasPrerequest && library.readsVerifiedChain), !pins.isReportOnly {
+            // Compares the leaf's key only, which is stricter than asked for.
+            let keys = pins.hashes.map { "sha256//" + Data($0).base64EncodedString() }
+            try demand("pins", set(PULSE_CURLOPT_PINNEDPUBLICKEY, keys.joined(separator: ";")))
+        }
+    }
+
+    private func demand(_ what: String, _ results: Int32...) throws {
+        guard results.allSatisfy({ $0 == PULSE_CURLE_OK }) else { throw Self.unsupported(what) }
+    }
+
+    private static func unsupported(_ what: String) -> PulseError {
+        .unsupported("\(what) with the system's libcurl")
+    }
+
+    // MARK: Values
+
+    @discardableResult
+    private func set(_ option: Int, _ value: Int) -> Int32 {
+        pulse_curl_set_long(easy, Int32(option), value)
+    }
+
+    @discardableResult
+    private func set(_ option: Int, _ value: UnsafeRawPointer?) -> Int32 {
+        pulse_curl_set_pointer(easy, Int32(option), value)
+    }
+
+    /// libcurl copies the text.
+    @discardableResult
+    private func set(_ option: Int, _ text: String) -> Int32 {
+        text.withCString { pulse_curl_set_pointer(easy, Int32(option), $0) }
+    }
+
+    private func setBlob(_ option: Int, _ data: Data) -> Int32 {
+        data.withUnsafeBytes { pulse_curl_set_blob(easy, Int32(option), $0.baseAddress, $0.count) }
+    }
+
+    private func setFunction<Function>(_ option: Int, _ function: Function) {
+        _ = pulse_curl_set_function(easy, Int32(option), unsafeBitCast(function, to: (@convention(c) () -> Void).self))
+    }
+}
+
+/// The text form of certificates (RFC 7468, section 5).
+enum PEM {
+    private static let begin = "-----BEGIN CERTIFICATE-----"
+
+    /// All certificates in one text; those in DER are converted. Throws ``PulseError/invalidRequest(reason:)`` for what
+    /// is neither.
+    static func certificates(_ certificates: [Data]) throws -> Data {
+        try Data(certificates.map(text).joined(separator: "\n").utf8)
+    }
+
+    private static func text(_ certificate: Data) throws -> String {
+        let text = String(decoding: certificate, as: UTF8.self)
+        if text.contains(begin) { return text }
+        // A certificate in DER begins as a sequence.
+        guard certificate.first == 0x30 else {
+            throw PulseError.invalidRequest(reason: "a certificate authority is neither DER nor PEM")
+        }
+        let base64 = certificate.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return "\(begin)\n\(base64)\n-----END CERTIFICATE-----"
+    }
+}
+#endif

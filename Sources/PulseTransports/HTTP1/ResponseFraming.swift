@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// What a head says about the body after it and about the connection (RFC 9112, sections 5, 6 and 9).
+///
+/// Both engines judge every line of a head by it, so that they read and refuse the same.
+struct ResponseFraming {
+    enum BodyLength: Equatable {
+        case none
+        case bytes(Int64)
+        case chunks
+        /// Until the connection ends.
+        case rest
+    }
+
+    /// What a folded line goes on with.
+    private enum LastField {
+        case none, other, connection, contentEncoding
+        /// Content-Length or Transfer-Encoding. libcurl reads them line by line, and nobody folds them but to make two
+        /// readers disagree.
+        case framing
+    }
+
+    private(set) var status = 0
+    private(set) var isVersion10 = false
+    /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
+    private(set) var idleLimit: TimeInterval?
+    private var lengths = ContentLengths()
+    private var transferCodings: TransferCodings?
+    private var contentEncoding = ""
+    private var closes = false
+    private var keepsAlive = false
+    private var lastField = LastField.none
+
+    /// - Parameter status: of the status line, or 0 until it is known.
+    init(status: Int = 0, isVersion10: Bool = false) {
+        (self.status, self.isVersion10) = (status, isVersion10)
+    }
+
+    var isInterim: Bool { status < 200 && status != 101 }
+
+    var keepsConnection: Bool {
+        !closes && (!isVersion10 || keepsAlive) && status != 101 && !isAmbiguous
+    }
+
+    /// Whether another reader may take the body to end elsewhere, so that the connection must not be used again (RFC
+    /// 9112, section 6.1): two lengths, chunks that the version does not know, or chunks named twice.
+    var isAmbiguous: Bool {
+        transferCodings.map { !$0.isChunkedOnce || isVersion10 || lengths.hasLength } ?? false
+    }
+
+    mutating func readStatus(_ line: UnsafeRawBufferPointer) throws -> ResponseHead {
+        guard line.count >= 12, line.hasPrefix("HTTP/1.0") || line.hasPrefix("HTTP/1.1"), line[8].isBlank,
+            let head = ResponseHead(statusLine: line), head.statusCode >= 100
+        else { throw HTTP1ResponseParser.Malformed() }
+        self = ResponseFraming(status: head.statusCode, isVersion10: line[7] == UInt8(ascii: "0"))
+        return head
+    }
+
+    /// The status, where it becomes known after the fields.
+    mutating func note(status: Int) {
+        self.status = status
+    }
+
+    /// Reads a line, without its end. Throws ``HTTP1ResponseParser/Malformed`` for what is no field: a name is a token,
+    /// and nothing stands between it and the colon.
+    mutating func readField(_ line: UnsafeRawBufferPointer) throws {
+        if line[0].isBlank { return try readFold(line) }
+        guard let colon = line.place(of: UInt8(ascii: ":")), colon > 0, line.isToken(upTo: colon) else {
+            throw HTTP1ResponseParser.Malformed()
+        }
+        lastField = .other
+        // Most lines are told apart by their first letter.
+        switch line[0] {
+        case UInt8(ascii: "C"), UInt8(ascii: "c"):
+            if line.isField("content-length", colon) {
+                lastField = .framing
+                lengths.read(line.value(after: colon))
+            } else if line.isField("content-encoding", colon) {
+                lastField = .contentEncoding
+                let coding = line.value(after: colon).lowercasedText
+                contentEncoding += contentEncoding.isEmpty || coding.isEmpty ? coding : ", " + coding
+            } else if line.isField("connection", colon) {
+                lastField = .connection
+                line.value(after: colon).forEachMember { option in
+                    closes = closes || option.isText("close")
+                    keepsAlive = keepsAlive || option.isText("keep-alive")
+                }
+            }
+        case UInt8(ascii: "K"), UInt8(ascii: "k"):
+            idleLimit = KeepAliveTimeout.seconds(in: line) ?? idleLimit
+        case UInt8(ascii: "T"), UInt8(ascii: "t"):
+            guard line.isField("transfer-encoding", colon) else { return }
+            lastField = .framing
+            var codings = transferCodings ?? TransferCodings()
+            codings.read(line.value(after: colon))
+            transferCodings = codings
+        default:
+            break
+        }
+    }
+
+    /// Reads a line that continues the field before it, as if after a space (RFC 9112, section 5.2).
+    private mutating func readFold(_ line: UnsafeRawBufferPointer) throws {
+        switch lastField {
+        case .none, .framing: throw HTTP1ResponseParser.Malformed()
+        case .connection: closes = true  // not worth reading: a new connection is always right
+        case .contentEncoding: contentEncoding += " " + line.trimmed.lowercasedText
+        case .other: break
+        }
+    }
+
+    /// How long the body is (RFC 9112, section 6.3). Throws ``HTTP1ResponseParser/Malformed`` if the head does not tell,
+    /// or for a transfer coding that was not asked for.
+    func bodyLength(isHead: Bool) throws -> BodyLength {
+        if hasNoBody(isHead: isHead) { return .none }
+        if let transferCodings {
+            guard transferCodings.isKnown else { throw HTTP1ResponseParser.Malformed() }
+            return transferCodings.isChunked ? .chunks : .rest
+        }
+        guard lengths.isValid else { throw HTTP1ResponseParser.Malformed() }
+        return lengths.value.map { .bytes($0) } ?? .rest
+    }
+
+    /// The content codings to undo, the one applied last first. A part of a coded body stays as it is: it cannot be
+    /// decoded by itself, and `Content-Range` counts its coded bytes.
+    func contentCodings(isHead: Bool) -> [ContentCoding] {
+        contentEncoding.isEmpty || status == 206 || hasNoBody(isHead: isHead)
+            ? [] : ContentCoding.undone(contentEncoding)
+    }
+
+    private func hasNoBody(isHead: Bool) -> Bool {
+        isHead || status == 101 || status == 204 || status == 304
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func isToken(upTo end: Int) -> Bool {
+        for index in 0..<end where !ASCIISet.token.contains(self[index]) { return false }
+        return true
+    }
+
+    /// Whether the line is a field of that name, which is in lower case.
+    fileprivate func isField(_ name: StaticString, _ colon: Int) -> Bool {
+        colon == name.utf8CodeUnitCount && UnsafeRawBufferPointer(rebasing: self[..<colon]).isText(name)
+    }
+
+    fileprivate func value(after colon: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: self[(colon + 1)...]).trimmed
+    }
+
+    fileprivate var lowercasedText: String {
+        String(decoding: self, as: UTF8.self).asciiLowercased
+    }
+}
+#endif

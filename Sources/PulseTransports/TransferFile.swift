@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+
+/// A file whose content is sent.
+struct FileSource: Sendable {
+    let length: Int64
+    private let handle: FileHandle
+
+    /// Opens the file, so that a missing one fails before anything is sent. Throws ``TransportFailure``.
+    init(_ url: URL) throws {
+        do {
+            handle = try FileHandle(forReadingFrom: url)
+            var isDirectory: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory), !isDirectory.boolValue
+            else { throw CocoaError(.fileReadUnknown) }
+            length = try Int64(handle.seekToEnd())
+            try handle.seek(toOffset: 0)
+        } catch {
+            let code: URLError.Code = Self.lacksDescriptors(error) ? .resourceUnavailable : .cannotOpenFile
+            throw TransportFailure(code: code, phase: .beforeSend, underlying: error)
+        }
+    }
+
+    /// Whether the process or the system can open no more files.
+    static func lacksDescriptors(_ error: any Error) -> Bool {
+        let error = error as NSError
+        if error.domain == NSPOSIXErrorDomain { return [Int(EMFILE), Int(ENFILE)].contains(error.code) }
+        return (error.userInfo[NSUnderlyingErrorKey] as? NSError).map { lacksDescriptors($0) } ?? false
+    }
+
+    /// The next bytes; nil at the end.
+    func read(upTo count: Int) async throws -> Data? {
+        try await BlockingThreadPool.files.result { [handle] in
+            guard let data = try handle.read(upToCount: count), !data.isEmpty else { return nil }
+            return data
+        }
+    }
+}
+
+/// A file that takes an answer's body. No thread of Swift's pool waits for its disk.
+struct FileSink {
+    /// Smaller pieces are written together, since each write costs two switches of threads.
+    private static let pieceSize = 256 << 10
+
+    private let handle: FileHandle
+    private let offset: Int64
+
+    /// Opens the file, or makes it readable for its user alone, and cuts it at the offset. Throws ``TransportFailure``,
+    /// also if the file ends before the offset: the bytes between would never be fetched.
+    init(_ url: URL, offset: Int64) async throws {
+        self.offset = offset
+        do {
+            handle = try await BlockingThreadPool.files.result { try Self.open(url, offset: UInt64(max(0, offset))) }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func open(_ url: URL, offset: UInt64) throws -> FileHandle {
+        let descriptor = systemOpen(url.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard try handle.seekToEnd() >= offset else { throw CocoaError(.fileWriteUnknown) }
+        try handle.truncate(atOffset: offset)
+        try handle.seek(toOffset: offset)
+        return handle
+    }
+
+    /// Writes the whole stream. What has come before an error stays in the file.
+    func take(
+        _ stream: ByteStream, total: Int64?, _ progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws {
+        var received: Int64 = 0
+        var piece = Data()
+        do {
+            for try await chunk in stream {
+                if piece.isEmpty { piece = chunk } else { piece.append(chunk) }
+                if piece.count >= Self.pieceSize {
+                    try await write(piece)
+                    piece = Data()
+                }
+                received += Int64(chunk.count)
+                progress?(TransferProgress(completed: received, total: total, behind: offset))
+            }
+        } catch let error where !(error is TransportFailure) {
+            try? await write(piece)
+            throw error
+        }
+        try await write(piece)
+        do {
+            try await BlockingThreadPool.files.result { [handle] in try handle.close() }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private func write(_ piece: Data) async throws {
+        guard !piece.isEmpty else { return }
+        do {
+            try await BlockingThreadPool.files.result { [handle] in try handle.write(contentsOf: piece) }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func failure(_ error: any Error) -> TransportFailure {
+        let code: URLError.Code = FileSource.lacksDescriptors(error) ? .resourceUnavailable : .cannotWriteToFile
+        return TransportFailure(code: code, phase: .responseStarted, underlying: error)
+    }
+}
+
+extension TransferProgress {
+    /// The progress of a body that follows bytes that were there before. A total beyond 64 bits, as a server may claim,
+    /// counts as unknown.
+    init(completed: Int64, total: Int64?, behind offset: Int64) {
+        let (sum, isBeyond) = offset.addingReportingOverflow(completed)
+        let whole = total.map { offset.addingReportingOverflow($0) }
+        self.init(
+            completed: isBeyond ? .max : sum,
+            total: whole.flatMap { $0.overflow ? nil : $0.partialValue })
+    }
+}
+
+// Beside the member of that name.
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
+
+extension PulseResponse {
+    /// Where the body belongs in a file: a part at the offset that was asked for, a whole body at the start (RFC 9110,
+    /// section 14.4).
+    func fileOffset(asked offset: Int64) throws -> Int64 {
+        guard statusCode == 206 else { return 0 }
+        let range = headers["Content-Range"]?.asciiLowercased.split(separator: " ").last ?? ""
+        guard Int64(range.prefix { $0 != "-" }) == offset else {
+            throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        }
+        return offset
+    }
+
+    var bodyLength: Int64? { headers["Content-Length"].flatMap { Int64($0) } }
+}

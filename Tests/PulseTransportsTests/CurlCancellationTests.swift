@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseTransports
+
+/// Cancels at the moments that a random schedule may miss, each of them seen by the server or by the source of a body.
+@Suite(.timeLimit(.minutes(5)))
+struct CurlCancellationTests {
+    /// Before 7.87 a transfer that has sent nothing yet is ended in another way.
+    private static let libraries: [CurlLibrary?] = [.system, .pretending(0x074400)]
+
+    @Test(arguments: libraries, [false, true])
+    func aCancelWithinATLSHandshakeEndsTheWaitAndTheWire(library: CurlLibrary?, isTunneled: Bool) async throws {
+        let (hellos, told) = AsyncStream<Data>.makeStream()
+        let saysNothing: @Sendable (MockServer.Conversation) async throws -> Void = { conversation in
+            defer { told.finish() }
+            var hello = Data()
+            while !hello.isWholeRecord, let bytes = try await conversation.receive() { hello.append(bytes) }
+            told.yield(hello)
+            while try await conversation.receive() != nil {}
+        }
+        try await MockServer.run { server in
+            if isTunneled {
+                server.fallback { _ in .upgrade(status: 200, headers: [:], saysNothing) }
+            } else {
+                server.onAccept { _ in MockServer.Step.conversing(saysNothing) }
+            }
+            let address = isTunneled ? "https://tunneled.example/" : "https://127.0.0.1:\(server.port)/"
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: try #require(URL(string: address))), connectTimeout: 600,
+                proxy: isTunneled ? .http(host: "127.0.0.1", port: server.port) : .direct)
+            let transport = CurlTransport(4, library: library)
+            let call = Task { try await transport.send(request) }
+            // Ends when the client has left.
+            for await hello in hellos {
+                #expect(hello.first == 0x16)
+                call.cancel()
+            }
+            await #expect {
+                try await call.value
+            } throws: {
+                PulseError(wrapping: $0).kind == .cancelled
+            }
+            try await server.connectionsClosedByClient()
+            try await server.wait { $0.openConnectionCount == 0 }
+            #expect(server.connectionCount == 1)
+            await transport.shutdown()
+        }
+    }
+
+    @Test(arguments: libraries)
+    func aCancelWhileTheServerTakesNoMoreOfABodyEndsItsSourceAndTheWire(library: CurlLibrary?) async throws {
+        // More than all buffers on the way hold: who writes it waits until most of it was taken, which never happens.
+        let chunk = Data(repeating: 7, count: 64 << 20)
+        let asked = Locked(0)
+        let (ends, ended) = AsyncStream<Void>.makeStream()
+        let body = BodyStream(length: Int64(2 * chunk.count)) {
+            ByteStream(
+                next: {
+                    asked.withLock { $0 += 1 }
+                    return chunk
+                }, cancel: { ended.finish() })
+        }
+        let clock = TestClock()
+        try await MockServer.run(clock: clock) { server in
+            server.on(.post, "/", reading: .slowly(bytes: 64 << 10, every: 1)) { _ in .text("never") }
+            var urlRequest = URLRequest(url: server.baseURL)
+            urlRequest.httpMethod = "POST"
+            let request = TransportRequest(urlRequest: urlRequest, body: .stream(body), idleTimeout: 600)
+            let transport = CurlTransport(4, library: library)
+            let call = Task { try await transport.send(request) }
+            // The server has taken a piece of the body, and takes no other before its clock moves.
+            await clock.sleepers(atLeast: 1)
+            call.cancel()
+            await #expect {
+                try await call.value
+            } throws: {
+                PulseError(wrapping: $0).kind == .cancelled
+            }
+            for await _ in ends {}
+            #expect(asked.withLock { $0 } == 1)
+            // The client's end stands behind what it had sent.
+            clock.autoAdvances = true
+            await clock.advance(by: 1)
+            try await server.connectionsClosedByClient()
+            let activity = try await server.wait { $0.openConnectionCount == 0 }
+            #expect(activity.connections.count == 1)
+            #expect(activity.requests.isEmpty)
+            #expect(activity.incompleteRequests.allSatisfy { $0.bodyByteCount < chunk.count })
+            await transport.shutdown()
+        }
+    }
+
+    /// Who carries the requests: libcurl, both with the same handle, or PulseKit itself.
+    enum Way: CaseIterable {
+        case curl, streamedByCurl, plain
+    }
+
+    @Test(arguments: libraries, Way.allCases)
+    func aCancelAfterTheAnswerChangesNothing(library: CurlLibrary?, way: Way) async throws {
+        let cancellation = Cancellation()
+        try await MockServer.run { server in
+            server.fallback { request in
+                // The next request is under way, on the same connection.
+                if request.path == "/second" { cancellation.cancel() }
+                return .text(request.path)
+            }
+            let transport = CurlTransport(4, library: library, leavesAllToCurl: way != .plain)
+            var request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("first")),
+                delivery: way == .streamedByCurl ? .streamed : .buffered(limit: 100), idleTimeout: 600,
+                mayBeResent: true)
+            request.cancellation = cancellation
+            let call = Task { [request] in
+                let response = try await transport.send(request)
+                let data = try await response.bytes?.collect(upTo: 100) ?? response.data
+                response.bytes?.cancel()
+                withUnsafeCurrentTask { $0?.cancel() }
+                return data
+            }
+            let first = try await call.value
+            #expect(first == Data("/first".utf8))
+            call.cancel()
+            let second = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("second")), idleTimeout: 600,
+                mayBeResent: true)
+            let answer = try await transport.send(second)
+            #expect(answer.data == Data("/second".utf8))
+            #expect(server.requests.map(\.connection) == [0, 0])
+            #expect(server.openConnectionCount == 1)
+            await transport.shutdown()
+        }
+    }
+}
+
+extension MockServer.Step {
+    /// Hands over a connection on which nothing was said yet: for what is no HTTP.
+    fileprivate static func conversing(
+        _ body: @escaping @Sendable (MockServer.Conversation) async throws -> Void
+    ) -> [MockServer.Step] {
+        let upgrade = MockServer.Response.upgrade(headers: [:], body)
+        // Without the head that comes before the conversation.
+        return Array(ResponseScript(upgrade, to: .get, closing: false, isBodyUnread: false).steps.suffix(1))
+    }
+}
+
+extension Data {
+    /// Whether a TLS record is there up to its last byte (RFC 8446, section 5.1).
+    fileprivate var isWholeRecord: Bool {
+        count >= 5 && count >= 5 + Int(self[startIndex + 3]) << 8 + Int(self[startIndex + 4])
+    }
+}
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+extension CurlLibrary {
+    /// The loaded libcurl, taken for an earlier one.
+    static func pretending(_ version: UInt32, readsVerifiedChain: Bool = true) -> CurlLibrary? {
+        system.map {
+            CurlLibrary(version: version, features: $0.features, readsVerifiedChain: readsVerifiedChain)
+        }
+    }
+}
+
+/// What a later libcurl brought has an answer for the case that it is missing.
+@Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
+struct CurlLibraryWireTests {
+    private static let unchecked =
+        "the connection is looked at by a function of 7.80; the real libcurl of that time looked by itself"
+
+    static let oldest = TransportConformance(
+        "CurlTransport as of libcurl 7.68",
+        exclusions: [
+            "bytes beyond the Content-Length belong to no answer": unchecked,
+            "what a server sends unasked answers no request": unchecked,
+        ], timeLimit: 60
+    ) { connections in
+        CurlTransport(connections, library: .pretending(0x074400), leavesAllToCurl: true)
+    }
+
+    @Test(.serialized, arguments: oldest.cases)
+    func keepsAsTheOldest(_ promise: TransportConformance.Case) async throws {
+        if case .excluded(let reason) = try await Self.oldest.run(promise) {
+            withKnownIssue("excluded: \(reason)") { Issue.record("not run") }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (0x074400, false, [.proxy]), (0x074700, false, [.proxy]), (0x074D00, false, [.proxy, .tls]),
+            (0x075000, true, [.proxy, .tls, .pinning]), (0x075801, true, [.proxy, .tls, .pinning]),
+        ] as [(UInt32, Bool, TransportCapabilities)])
+    func tellsWhatItCanEnforce(version: UInt32, hasPrerequest: Bool, capabilities: TransportCapabilities) throws {
+        let library = try #require(CurlLibrary.pretending(version))
+        #expect(library.hasPrerequest == hasPrerequest)
+        #expect(library.capabilities == capabilities)
+        let other = try #require(CurlLibrary.pretending(version, readsVerifiedChain: false))
+        #expect(!other.capabilities.contains(.pinning))
+    }
+
+    @Test func withoutALibraryEveryRequestIsRefused() async throws {
+        let transport = CurlTransport(4, library: nil)
+        #expect(transport.capabilities == [])
+        let url = try #require(URL(string: "http://127.0.0.1/"))
+        await #expect {
+            try await transport.send(TransportRequest(urlRequest: URLRequest(url: url)))
+        } throws: {
+            PulseError(wrapping: $0).kind == .unsupported
+        }
+    }
+
+    @Test func withoutALibraryClientsFallBackAndTellTheFirstWhoListens() {
+        let configuration = PulseConfiguration()
+        let isTold = Locked(false)
+        let sinks = [false, true, true].map { WarningSink(isActive: $0) }
+        for sink in sinks {
+            let fallback = StandardTransport(configuration, library: nil)
+            #expect(fallback.transport is URLSessionTransport)
+            fallback.warn(sink, isTold: isTold)
+        }
+        #expect(sinks.map(\.warnings) == [[], [StandardTransport.fallbackWarning], []])
+    }
+
+    @Test func withALibraryThereIsNothingToTell() {
+        let standard = StandardTransport(PulseConfiguration())
+        #expect(standard.transport is CurlTransport)
+        let sink = WarningSink(isActive: true)
+        standard.warn(sink, isTold: Locked(false))
+        #expect(sink.warnings == [])
+    }
+
+    private final class WarningSink: EventSink {
+        let isActive: Bool
+        private let told = Locked<[String]>([])
+
+        init(isActive: Bool) {
+            self.isActive = isActive
+        }
+
+        var warnings: [String] { told.withLock { $0 } }
+
+        func emit(_ event: NetworkEvent) {
+            if case .warning(let text) = event { told.withLock { $0.append(text) } }
+        }
+    }
+
+    @Test(arguments: [6, 7] as [UInt64])
+    func everyCallEndsOnceWithTheOldestToo(seed: UInt64) async throws {
+        try await CurlSchedule(
+            seed: seed, calls: 500, library: .pretending(0x074400), leavesAllToCurl: true
+        ).play()
+    }
+}
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
+struct CurlSpinPolicyWireTests {
+    /// Whose senders always look for their answers themselves, as they else do where answers come at once.
+    static let hasty = TransportConformance("CurlTransport in spin", timeLimit: 60) { connections in
+        CurlTransport(connections, library: .system, spin: CurlSpinPolicy(isAlwaysOn: true))
+    }
+
+    @Test(.serialized, arguments: hasty.cases)
+    func keeps(_ promise: TransportConformance.Case) async throws {
+        try await Self.hasty.run(promise)
+    }
+}
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.timeLimit(.minutes(5)))
+struct CurlTransportTests {
+    private static func answers(_ count: Int, of body: Data) async throws -> [PulseResponse] {
+        try await MockServer.run { server in
+            server.fallback { _ in .data(body) }
+            let transport = CurlTransport()
+            var responses: [PulseResponse] = []
+            for _ in 0..<count {
+                let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600)
+                responses.append(try await transport.send(request))
+            }
+            await transport.shutdown()
+            return responses
+        }
+    }
+
+    @Test func tellsWhenEachPhaseOfAnExchangeEnded() async throws {
+        let response = try #require(try await Self.answers(1, of: Data(repeating: 7, count: 1000)).first)
+        let timings = try #require(response.timings)
+        let moments = [
+            timings.queued, timings.nameResolved, timings.connected, timings.requestSent, timings.firstByte,
+            timings.lastByte,
+        ]
+        let known = moments.compactMap { $0 }
+        #expect(known.count == moments.count)
+        #expect(known == known.sorted())
+        #expect(known.allSatisfy { (0...response.latency).contains($0) })
+        #expect(timings.secured == nil)
+        #expect(timings.isConnectionReused == false)
+        #expect(timings.networkProtocol == "http/1.1")
+        #expect(timings.remoteAddress == "127.0.0.1")
+        #expect(timings.bytesReceived == 1000)
+        #expect(timings.bytesDecoded == 1000)
+    }
+
+    @Test func aConnectionThatIsUsedAgainHasNotBeenMade() async throws {
+        let timings = try #require(try await Self.answers(2, of: Data("answer".utf8)).last?.timings)
+        #expect(timings.isConnectionReused == true)
+        #expect(timings.nameResolved == nil)
+        #expect(timings.connected == nil)
+        #expect(timings.firstByte != nil)
+    }
+
+    @Test func aFilesTimingsGoUpToItsLastByte() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let timings = try await MockServer.run { server in
+            server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
+            let transport = CurlTransport()
+            let response = try await transport.send(
+                TransportRequest(
+                    urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 0),
+                    idleTimeout: 600))
+            await transport.shutdown()
+            return response.timings
+        }
+        #expect(timings?.lastByte != nil)
+        #expect(timings?.bytesDecoded == 100_000)
+    }
+
+    @Test func aLengthThatLeavesNoRoomForTheOffsetIsNotTold() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data(repeating: 7, count: 100).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let told = Locked<[TransferProgress]>([])
+        try await MockServer.run { server in
+            server.fallback { _ in
+                .raw([
+                    .text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 100-200/*\r\n"),
+                    .text("Content-Length: \(Int64.max)\r\n\r\npart"), .close,
+                ])
+            }
+            let transport = CurlTransport()
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 100),
+                idleTimeout: 600,
+                progress: { step in told.withLock { $0.append(step) } })
+            await #expect {
+                try await transport.send(request)
+            } throws: {
+                PulseError(wrapping: $0).kind == .transport
+            }
+            await transport.shutdown()
+        }
+        #expect(told.withLock { $0.last } == TransferProgress(completed: 104, total: nil))
+    }
+
+    /// The error number is that of the address that failed last.
+    @Test(
+        arguments: [
+            (ECONNREFUSED, false, true, .cannotConnectToHost), (ENETUNREACH, true, true, .cannotConnectToHost),
+            (ENETUNREACH, true, false, .notConnectedToInternet), (ENETUNREACH, false, true, .notConnectedToInternet),
+            (EHOSTUNREACH, true, true, .notConnectedToInternet),
+        ] as [(Int32, Bool, Bool, URLError.Code)])
+    func aHostThatMayHaveRefusedAtItsOtherAddressIsNoMissingNetwork(
+        number: Int32, hasTriedBothFamilies: Bool, hasDefaultRoute: Bool, expected: URLError.Code
+    ) {
+        let code = CurlFailure.connectCode(
+            Int(number), hasTriedBothFamilies: hasTriedBothFamilies, hasDefaultRoute: hasDefaultRoute)
+        #expect(code == expected)
+    }
+
+    @Test func aProxyThatIsNoneIsRefusedBeforeAnythingIsSent() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("answer") }
+            let transport = CurlTransport()
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), proxy: .http(host: "", port: 3128))
+            await #expect {
+                try await transport.send(request)
+            } throws: {
+                PulseError(wrapping: $0).kind == .invalidRequest
+            }
+            #expect(server.requests.isEmpty)
+            await transport.shutdown()
+        }
+    }
+
+    /// With a body, progress is that of the body alone.
+    @Test func progressIsOfOneDirection() async throws {
+        let told = Locked<[TransferProgress]>([])
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await MockServer.run { server in
+            server.fallback { _ in .data(Data(repeating: 1, count: 100_000)) }
+            var request = URLRequest(url: server.baseURL)
+            request.httpMethod = "PUT"
+            let transport = CurlTransport()
+            _ = try await transport.send(
+                TransportRequest(
+                    urlRequest: request, body: .bytes(Data(repeating: 2, count: 1_000)),
+                    delivery: .file(file, resumeOffset: 0),
+                    progress: { step in told.withLock { $0.append(step) } }))
+            await transport.shutdown()
+        }
+        #expect(told.withLock { $0 }.allSatisfy { $0.completed <= 1_000 })
+    }
+
+    /// As the versions of libcurl from 7.68 on tell it.
+    @Test(
+        arguments: [
+            (1, "", .maybeSent, false, true), (8, "", .responseStarted, true, true),
+            (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .responseStarted, false, true),
+            (56, "chunk hex-length longer than 16", .responseStarted, false, true),
+            (56, "Too large response headers: 307204 > 307200", .responseStarted, true, true),
+            (56, "Recv failure: Connection reset by peer", .responseStarted, true, false),
+            (100, "", .responseStarted, true, true), (100, "", .maybeSent, false, true),
+            (100, "", .beforeSend, false, false),
+            (43, "", .maybeSent, false, true), (43, "", .beforeSend, false, false),
+            (27, "", .responseStarted, true, true), (27, "", .maybeSent, false, true),
+            (27, "", .responseStarted, false, false), (27, "", .beforeSend, false, false),
+            (28, "", .maybeSent, false, false),
+        ] as [(Int, String, PulseError.Phase, Bool, Bool)])
+    func aBadAnswerIsKnownByEachVersionsWords(
+        result: Int, text: String, phase: PulseError.Phase, isReadingHead: Bool, isBad: Bool
+    ) {
+        #expect(CurlFailure.isBadAnswer(result, text, phase, isReadingHead: isReadingHead) == isBad)
+    }
+
+    @Test func anAnswerIsLookedForWhereTheLastOneCameAtOnce() {
+        var spin = CurlSpinPolicy()
+        func next() -> Bool { spin.isWorthwhile() }
+        #expect(!next())
+        spin.note(100e-6)
+        #expect(next())
+        spin.wasInVain()
+        #expect((0..<64).allSatisfy { _ in !next() })
+        #expect(next())
+        spin.note(1)
+        #expect(!next())
+    }
+
+    @Test(arguments: ["", " ", "\t "]) func aFieldOfBlanksIsSentEmpty(value: String) async throws {
+        let fields = try await MockServer.run { server in
+            server.fallback { _ in .text("answer") }
+            let transport = CurlTransport()
+            var request = URLRequest(url: server.baseURL)
+            request.allHTTPHeaderFields = ["X-Blank": value]
+            _ = try await transport.send(TransportRequest(urlRequest: request, idleTimeout: 600))
+            await transport.shutdown()
+            return server.activity.requests.map { $0.headers["X-Blank"] }
+        }
+        #expect(fields == [""])
+    }
+}
+#endif

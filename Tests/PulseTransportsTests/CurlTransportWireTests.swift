@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
+struct CurlTransportWireTests {
+    static let conformance = TransportConformance.curlTransport
+
+    // One after another: most of them are about timing on a machine that may have two cores.
+    @Test(.serialized, arguments: conformance.cases)
+    func keeps(_ promise: TransportConformance.Case) async throws {
+        try await Self.conformance.run(promise)
+    }
+}
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+/// What goes through libcurl where there is TLS or a proxy.
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
+struct CurlAloneWireTests {
+    static let conformance = TransportConformance("CurlTransport, all of it by libcurl", timeLimit: 60) { connections in
+        CurlTransport(connections, library: .system, leavesAllToCurl: true)
+    }
+
+    @Test(.serialized, arguments: conformance.cases)
+    func keeps(_ promise: TransportConformance.Case) async throws {
+        try await Self.conformance.run(promise)
+    }
+}
+
+/// Whose loop always sends and reads for the senders in the clear, as it else does where many are under way.
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
+struct CurlCrowdWireTests {
+    static let conformance = TransportConformance("CurlTransport in a crowd", timeLimit: 60) { connections in
+        CurlTransport(connections, library: .system, few: 0)
+    }
+
+    @Test(.serialized, arguments: conformance.cases)
+    func keeps(_ promise: TransportConformance.Case) async throws {
+        try await Self.conformance.run(promise)
+    }
+}
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.tags(.threads), .timeLimit(.minutes(5)))
+struct HTTP1ExchangeWireTests {
+    private static func request(_ path: String, _ server: MockServer) -> TransportRequest {
+        TransportRequest(
+            urlRequest: URLRequest(url: server.baseURL.appendingPathComponent(path)), idleTimeout: 600,
+            mayBeResent: true)
+    }
+
+    /// Whatever the client would do with it: that is decided above.
+    @Test(arguments: [0, 4], [false, true])
+    func aRequestWhoseConnectionDiesIsSentOnce(few: Int, mayBeResent: Bool) async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                guard request.path != "/deadly" else { return .unanswered }
+                // All three are under way at a time.
+                _ = try? await server.wait { $0.requests.count >= 3 }
+                return .text("well")
+            }
+            let transport = CurlTransport(64, library: .system, few: few)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 { group.addTask { _ = try await transport.send(Self.request("well", server)) } }
+                try await group.waitForAll()
+            }
+            var deadly = Self.request("deadly", server)
+            deadly.mayBeResent = mayBeResent
+            await #expect {
+                try await transport.send(deadly)
+            } throws: {
+                let failure = $0 as? TransportFailure
+                return failure?.phase == .maybeSent && failure?.isStaleConnection == true
+            }
+            #expect(server.requests.filter { $0.path == "/deadly" }.count == 1)
+            // The other two may be as dead.
+            let later = try await transport.send(Self.request("well", server))
+            #expect(later.timings?.isConnectionReused == false)
+            await transport.shutdown()
+        }
+    }
+
+    /// The connection was made for the request, so that it is not the connection that was stale.
+    @Test(arguments: [0, 4])
+    func aNewConnectionThatDiesIsNotStale(few: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .unanswered }
+            let transport = CurlTransport(64, library: .system, few: few)
+            await #expect {
+                try await transport.send(Self.request("deadly", server))
+            } throws: {
+                let failure = $0 as? TransportFailure
+                return failure?.code == .networkConnectionLost && failure?.isStaleConnection == false
+            }
+            await transport.shutdown()
+        }
+    }
+
+    @Test(arguments: [0, 4])
+    func anAnswerThatHasBegunIsNoSignOfAStaleConnection(few: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                request.path == "/cut" ? .text("0123456789").truncated(after: 3) : .text("well")
+            }
+            let transport = CurlTransport(64, library: .system, few: few)
+            _ = try await transport.send(Self.request("well", server))
+            await #expect {
+                try await transport.send(Self.request("cut", server))
+            } throws: {
+                let failure = $0 as? TransportFailure
+                return failure?.phase == .responseStarted && failure?.isStaleConnection == false
+            }
+            await transport.shutdown()
+        }
+    }
+
+    /// Whichever of the two was used last, and is tried first.
+    @Test(arguments: [0, 4], [0, 1])
+    func aConnectionThatWasClosedAtRestMakesWayForTheNextOne(_ few: Int, _ closed: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                _ = try? await server.wait { $0.requests.count >= 2 }
+                return request.connection == closed ? .text("a").fault(.close, at: .end) : .text("a")
+            }
+            let transport = CurlTransport(64, library: .system, few: few)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 { group.addTask { _ = try await transport.send(Self.request("first", server)) } }
+                try await group.waitForAll()
+            }
+            try await server.wait { $0.connections.count == 2 && $0.openConnectionCount == 1 }
+            var request = URLRequest(url: server.baseURL)
+            request.httpMethod = "POST"
+            let response = try await transport.send(TransportRequest(urlRequest: request, idleTimeout: 600))
+            #expect(response.timings?.isConnectionReused == true)
+            #expect(server.requests.map(\.connection).last == 1 - closed)
+            await transport.shutdown()
+        }
+    }
+
+    @Test(arguments: [0, 4])
+    func aRequestWhoseAnswerComesInPiecesIsSentOnce(_ few: Int) async throws {
+        try await MockServer.run { server in
+            server.fallback { request in
+                request.path == "/first" ? .text("abc").dripping(20, every: 0.001) : .text("second")
+            }
+            let transport = CurlTransport(1, library: .system, few: few)
+            let first = try await transport.send(Self.request("first", server))
+            #expect(first.data == Data("abc".utf8))
+            _ = try await transport.send(Self.request("second", server))
+            #expect(server.requests.map(\.path) == ["/first", "/second"])
+            await transport.shutdown()
+        }
+    }
+
+    @Test func theHostComesFirst() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("answer") }
+            let transport = CurlTransport()
+            _ = try await transport.send(Self.request("first", server))
+            #expect(server.requests.first?.headers.first?.name == "Host")
+            await transport.shutdown()
+        }
+    }
+}
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.timeLimit(.minutes(1)))
+struct HTTP1RequestTests {
+    private static func request(
+        _ text: String, _ method: String = "GET", _ fields: [String: String] = [:], body: TransportRequest.Body = .none,
+        proxy: ProxySettings = .environment, hasNoProxyAround: Bool = true,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) throws -> HTTP1Request? {
+        let url = try #require(URL(string: text))
+        var urlRequest = URLRequest(url: url)
+        urlRequest.httpMethod = method
+        urlRequest.allHTTPHeaderFields = fields
+        let request = TransportRequest(urlRequest: urlRequest, body: body, proxy: proxy, progress: progress)
+        let origin = try #require(Origin(url))
+        return try HTTP1Request(request, url, origin, hasNoProxyAround: hasNoProxyAround)
+    }
+
+    private static func bytes(
+        _ text: String, _ method: String = "GET", _ fields: [String: String] = [:], body: TransportRequest.Body = .none,
+        proxy: ProxySettings = .environment, hasNoProxyAround: Bool = true
+    ) throws -> String? {
+        try request(text, method, fields, body: body, proxy: proxy, hasNoProxyAround: hasNoProxyAround)
+            .map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+
+    @Test(
+        arguments: [
+            ("http://a.test", "/", "a.test"), ("http://a.test:80/b%20c?d=e#f", "/b%20c?d=e", "a.test"),
+            ("http://a.test:8080?x=/", "/?x=/", "a.test:8080"), ("http://[::1]:81/", "/", "[::1]:81"),
+            ("HTTP://A.test/../b", "/../b", "A.test"), ("http://a.test#f", "/", "a.test"),
+            ("http://a.test:/", "/", "a.test"), ("http://[fe80::80]/", "/", "[fe80::80]"),
+            ("http://[::1]:80/", "/", "[::1]"), ("http://a.test:8080/", "/", "a.test:8080"),
+        ])
+    func writesTargetAndHost(url: String, target: String, host: String) throws {
+        #expect(
+            try Self.bytes(url) == "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
+    }
+
+    @Test(
+        arguments: [
+            ("POST", .none, "Content-Length: 0\r\n\r\n"), ("PATCH", .none, "Content-Length: 0\r\n\r\n"),
+            ("DELETE", .none, "\r\n"), ("GET", .bytes(Data("ab".utf8)), "Content-Length: 2\r\n\r\nab"),
+            ("PUT", .bytes(Data()), "Content-Length: 0\r\n\r\n"),
+        ] as [(String, TransportRequest.Body, String)])
+    func framesTheBodyItself(method: String, body: TransportRequest.Body, end: String) throws {
+        let told = ["content-length": "7", "Transfer-Encoding": "chunked", "Accept-Encoding": "identity"]
+        let text = try Self.bytes("http://a.test/", method, told, body: body)
+        #expect(text == "\(method) / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: identity\r\n" + end)
+    }
+
+    @Test func asksForNoCodingOfARange() throws {
+        let text = try Self.bytes("http://a.test/", "GET", ["range": "bytes=0-"])
+        #expect(text == "GET / HTTP/1.1\r\nHost: a.test\r\nrange: bytes=0-\r\nAccept-Encoding: identity\r\n\r\n")
+        let asked = try Self.bytes("http://a.test/", "GET", ["Accept-Encoding": "br"])
+        #expect(asked == "GET / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: br\r\n\r\n")
+    }
+
+    @Test func connectsToTheServerOfItsURLWhateverTheFieldSays() throws {
+        let request = try #require(try Self.request("http://a.test:81/b?c", "HEAD", ["Host": "b.test"]))
+        #expect(request.server == "http://a.test:81/")
+        #expect(request.isHead)
+        #expect(try Self.request("http://a.test/")?.isHead == false)
+    }
+
+    @Test func writesTheCallersFields() throws {
+        let text = try Self.bytes("http://a.test/", "GET", ["host": "b.test", "Accept-Encoding": ""])
+        #expect(text == "GET / HTTP/1.1\r\nhost: b.test\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
+        #expect(try Self.bytes("http://a.test/", "GET", ["X": ""])?.contains("\r\nX: \r\n") == true)
+        #expect(throws: PulseError.self) { try Self.bytes("http://a.test/", "GET", ["X": "a\r\nY: b"]) }
+        #expect(throws: PulseError.self) { try Self.bytes("http://a.test/", "GET", ["X Y": "a"]) }
+    }
+
+    @Test(
+        arguments: [
+            "https://a.test/", "http://user@a.test/", "http://user:pass@a.test/", "http://%61.test/", "ws://a.test/",
+            "http://[fe80::1%25eth0]/",
+        ])
+    func leavesOtherURLsToLibcurl(url: String) throws {
+        #expect(try Self.bytes(url) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ["Expect": "100-continue"], ["TE": "trailers"], ["upgrade": "x"], ["Connection": "close"],
+            ["Trailer": "X"],
+        ])
+    func leavesFieldsAboutTheConnectionToLibcurl(fields: [String: String]) throws {
+        #expect(try Self.bytes("http://a.test/", "GET", fields) == nil)
+    }
+
+    @Test func leavesProxiesAndLargeBodiesToLibcurl() throws {
+        let url = "http://a.test/"
+        #expect(try Self.bytes(url, proxy: .http(host: "p", port: 1)) == nil)
+        #expect(try Self.bytes(url, hasNoProxyAround: false) == nil)
+        #expect(try Self.bytes(url, proxy: .direct, hasNoProxyAround: false) != nil)
+        #expect(try Self.bytes(url, "PUT", body: .bytes(Data(count: 64 << 10))) != nil)
+        #expect(try Self.bytes(url, "PUT", body: .bytes(Data(count: 64 << 10 + 1))) == nil)
+        #expect(try Self.bytes(url, "PUT", body: .file(URL(fileURLWithPath: "/tmp/x"))) == nil)
+        #expect(try Self.request(url, "PUT", body: .bytes(Data(count: 1)), progress: { _ in }) == nil)
+        #expect(try Self.request(url, progress: { _ in }) != nil)
+        #expect(try Self.bytes(url, "CONNECT") == nil)
+    }
+}
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseTesting
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.timeLimit(.minutes(1)))
+struct HTTP1ResponseParserTests {
+    /// An answer, and what is to be read of it.
+    struct Whole: Sendable, CustomTestStringConvertible {
+        let text: String
+        var status = 200
+        var body = ""
+        var keeps = true
+        var isHead = false
+        /// Whether only the end of the connection ends it.
+        var endsWithConnection = false
+
+        var testDescription: String { text.debugDescription }
+    }
+
+    static let whole: [Whole] = [
+        Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody", body: "body"),
+        Whole(text: "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n"),
+        Whole(text: "HTTP/1.1 200 \nContent-Length:2\n\nab", body: "ab"),
+        Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2, 2\r\n\r\nab", body: "ab"),
+        Whole(text: "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 1\r\n\r\n.", body: "."),
+        Whole(
+            text:
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: a\r\n\r\nHTTP/1.1 201 Made\r\nContent-Length: 1\r\n\r\nx",
+            status: 201, body: "x"),
+        Whole(text: "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", body: "x", keeps: false),
+        Whole(text: "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(text: "HTTP/1.1 200 OK\r\nConnection: x, CLOSE\r\nContent-Length: 1\r\n\r\nx", body: "x", keeps: false),
+        Whole(text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", body: "body"),
+        Whole(
+            text:
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n00a ; x=y\r\n0123456789\r\nA;z\n0123456789\n0\r\nT: 1\r\n\r\n",
+            body: "01234567890123456789"),
+        Whole(text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        // Who reads the length instead would take the rest for another answer.
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+            body: "x", keeps: false),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nContent-Length: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+            body: "x", keeps: false),
+        Whole(
+            text: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+            body: "x", keeps: false),
+        Whole(text: "HTTP/1.1 200 OK\r\n\r\nall", body: "all", keeps: false, endsWithConnection: true),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nall", body: "all", keeps: false,
+            endsWithConnection: true),
+        Whole(text: "HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\n", status: 204),
+        Whole(text: "HTTP/1.1 304 Not\r\nTransfer-Encoding: chunked\r\n\r\n", status: 304, keeps: true),
+        Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", isHead: true),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n , close\r\nContent-Length: 1\r\n\r\nx", body: "x",
+            keeps: false),
+        Whole(text: "HTTP/1.1 200 O\rK\r\nX: a\rb\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nContent-Encoding: utf-8\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(
+            text: "HTTP/1.1 206 Part\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx", status: 206, body: "x"),
+        Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\0\r\n\r\n", body: "\0\r\n\r\n"),
+        Whole(text: "HTTP/1.1 200 OK\r\nX: a\r\n Connection: close\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(text: "HTTP/1.1 200 OK\r\nConnection: closed\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(text: "HTTP/1.0 200 OK\r\nConnection: x ,\tkeep-alive\r\nContent-Length: 1\r\n\r\nx", body: "x"),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
+            body: "x", keeps: false),
+        Whole(text: "HTTP/1.1 200 OK\r\nConnection:,a,close\r\nContent-Length: 1\r\n\r\nx", body: "x", keeps: false),
+        // What an interim head says about a body and the connection is about nothing.
+        Whole(
+            text:
+                "HTTP/1.1 103 A\r\nConnection: close\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 B\r\nContent-Length: 1\r\n\r\nx",
+            body: "x"),
+        Whole(
+            text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nT: 1\r\n 2\r\n\r\n",
+            body: "x"),
+        Whole(text: "HTTP/1.1 200 OK\r\nContent-Length: 999\r\nContent-Encoding: gzip\r\n\r\n", isHead: true),
+        Whole(text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", isHead: true),
+        Whole(text: "HTTP/1.0 200 OK\r\nX: a\r\n\r\nall\r\n", body: "all\r\n", keeps: false, endsWithConnection: true),
+        Whole(text: "HTTP/1.1 200 OK\r\n\r\n", keeps: false, endsWithConnection: true),
+    ]
+
+    @Test(arguments: whole)
+    func readsTheSameWhicheverWayAnAnswerIsSplit(_ answer: Whole) throws {
+        let bytes = Array(answer.text.utf8)
+        try expect(answer, in: [bytes[...]])
+        try expect(answer, in: bytes.indices.map { bytes[$0...$0] })
+        for split in bytes.indices { try expect(answer, in: [bytes[..<split], bytes[split...]]) }
+        let randomness = SeededRandomness(seed: 7)
+        for _ in 0..<50 {
+            var pieces: [ArraySlice<UInt8>] = []
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = 1 + Int(randomness.next() % 9)
+                pieces.append(rest.prefix(count))
+                rest = rest.dropFirst(count)
+            }
+            try expect(answer, in: pieces)
+        }
+    }
+
+    private func expect(_ answer: Whole, in pieces: [ArraySlice<UInt8>]) throws {
+        var reader = HTTP1ResponseParser(isHead: answer.isHead, limit: 100)
+        for piece in pieces { try piece.withUnsafeBytes { try reader.read($0) } }
+        if answer.endsWithConnection {
+            #expect(!reader.isComplete)
+            #expect(try reader.readEnd())
+        }
+        #expect(reader.isComplete)
+        #expect(reader.head?.statusCode == answer.status)
+        #expect(reader.body.data == Data(answer.body.utf8))
+        #expect(reader.keepsConnection == answer.keeps)
+        #expect(!reader.hasSurplus)
+    }
+
+    @Test(arguments: whole.filter { !$0.endsWithConnection })
+    func noPartOfAnAnswerIsAWholeOne(_ answer: Whole) throws {
+        let bytes = Array(answer.text.utf8)
+        for count in bytes.indices {
+            var reader = HTTP1ResponseParser(isHead: answer.isHead, limit: 100)
+            try bytes[..<count].withUnsafeBytes { try reader.read($0) }
+            #expect(!reader.isComplete)
+            #expect(reader.hasBegun == (count > 0))
+            #expect(try !reader.readEnd())
+        }
+    }
+
+    @Test(arguments: whole.filter(\.endsWithConnection))
+    func anAnswerWithoutALengthIsWholeOnceItsHeadIs(_ answer: Whole) throws {
+        let bytes = Array(answer.text.utf8)
+        for count in 0...bytes.count {
+            var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+            try bytes[..<count].withUnsafeBytes { try reader.read($0) }
+            #expect(!reader.isComplete)
+            #expect(try reader.readEnd() == (count >= bytes.count - answer.body.utf8.count))
+            #expect(!reader.keepsConnection)
+        }
+    }
+
+    @Test(arguments: whole.filter { !$0.endsWithConnection })
+    func whatComesAfterTheEndEndsTheConnection(_ answer: Whole) throws {
+        for surplus in ["\n", "HTTP/1.1 200 OK\r\n\r\n"] {
+            let bytes = Array((answer.text + surplus).utf8)
+            for split in bytes.indices {
+                var reader = HTTP1ResponseParser(isHead: answer.isHead, limit: 100)
+                for piece in [bytes[..<split], bytes[split...]] { try piece.withUnsafeBytes { try reader.read($0) } }
+                #expect(reader.body.data == Data(answer.body.utf8))
+                #expect(reader.head?.statusCode == answer.status)
+                #expect(reader.hasSurplus)
+                #expect(!reader.keepsConnection)
+            }
+        }
+    }
+
+    static let malformed: [String] =
+        [
+            "\u{16}\u{3}\u{1}", "SSH-2.0", "HTTP/2 200\r\n\r\n", "HTTP/1.2 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n",
+            "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n", "HTTP/1.1200 OK\r\n\r\n",
+            "\r\nHTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\n: value\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nX: \0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0x1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n ,x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1,\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n",
+            "HTTP/1.1 101 Other\r\n\r\n", " HTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\n\r\n", "HTTP/1.1 200 O\0K\r\n\r\n",
+        ]
+        + [
+            "\r\n", "g\r\n", "-1\r\n", " 1\r\nx\r\n", "1 x\n\r\ny", "8000000000000000\r\n", "1\rx\n", "1\r\nxy",
+            "1\r\nx\r\r\n", ";a\r\n", "0x1\r\n", "1g\r\n", "+1\r\n", "10000000000000001\r\n",
+            "1\r\nx1\r\n", "0\r\nT: \0\r\n",
+        ]
+        .map { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + $0 } + HeadTable.refused
+
+    @Test(arguments: malformed)
+    func refusesWhatLeavesOpenWhereItEnds(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        for split in bytes.indices {
+            #expect(throws: HTTP1ResponseParser.Malformed.self) {
+                var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+                try bytes[..<split].withUnsafeBytes { try reader.read($0) }
+                try bytes[split...].withUnsafeBytes { try reader.read($0) }
+                // What is no chunk may look like the end of one so far.
+                guard !reader.isComplete else { return }
+                _ = try bytes[bytes.endIndex...].withUnsafeBytes { try reader.read($0) }
+            }
+        }
+    }
+
+    @Test(arguments: HeadTable.read.indices)
+    func readsEachRowOfTheTableWhicheverWayItIsSplit(index: Int) throws {
+        let row = HeadTable.read[index]
+        let status = row.head.dropFirst(9).prefix(3)
+        let whole = Whole(
+            text: row.head + row.content.sent, status: Int(status) ?? 0, body: row.content.read,
+            keeps: !row.isAmbiguous && row.body != .rest && !row.head.hasPrefix("HTTP/1.0"),
+            endsWithConnection: row.body == .rest)
+        try readsTheSameWhicheverWayAnAnswerIsSplit(whole)
+        if row.body != .rest { try noPartOfAnAnswerIsAWholeOne(whole) }
+    }
+
+    @Test(
+        arguments: [
+            "X: " + String(repeating: "a", count: 400 << 10), String(repeating: "X: a\r\n", count: 80 << 10),
+            "\r\n" + String(repeating: "HTTP/1.1 103 Early\r\n\r\n", count: 20 << 10),
+            "Transfer-Encoding: chunked\r\n\r\n0\r\n" + String(repeating: "X: a\r\n", count: 80 << 10),
+            "Transfer-Encoding: chunked\r\n\r\n1;" + String(repeating: "x", count: 20 << 10),
+        ])
+    func boundsWhatAHeadTakes(_ rest: String) {
+        let interim = rest.hasPrefix("\r\n")
+        let bytes = Array(("HTTP/1.1 \(interim ? 103 : 200) OK\r\n" + rest).utf8)
+        for size in [1000, bytes.count] {
+            #expect(throws: HTTP1ResponseParser.Malformed.self) {
+                var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+                for start in stride(from: 0, to: bytes.count, by: size) {
+                    try bytes[start...].prefix(size).withUnsafeBytes { try reader.read($0) }
+                }
+            }
+        }
+    }
+
+    @Test func aHeadMayTakeAllThatIsAllowed() throws {
+        let (start, end) = ("HTTP/1.1 204 No\r\nX: ", "\r\n\r\n")
+        let padding = String(repeating: "a", count: HTTP1ResponseParser.headLimit - start.utf8.count - end.utf8.count)
+        var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+        try Array((start + padding + end).utf8).withUnsafeBytes { try reader.read($0) }
+        #expect(reader.isComplete)
+        #expect(throws: HTTP1ResponseParser.Malformed.self) {
+            var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+            try Array((start + padding + "a" + end).utf8).withUnsafeBytes { try reader.read($0) }
+        }
+    }
+}
+#endif
