@@ -112,8 +112,8 @@ struct ResponseFraming {
         }
     }
 
-    /// How long the body is (RFC 9112, section 6.3). Throws ``HTTP1ResponseParser/Malformed`` if the head does not tell,
-    /// or for a transfer coding that was not asked for.
+    /// How long the body is (RFC 9112, section 6.3). Throws ``HTTP1ResponseParser/Malformed`` if the head does not
+    /// tell, or for a transfer coding that was not asked for.
     func bodyLength(isHead: Bool) throws -> BodyLength {
         if hasNoBody(isHead: isHead) { return .none }
         if let transferCodings {

@@ -63,8 +63,8 @@ extension CurlTransfer {
         let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
         set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
-        // Room for the largest head that libcurl takes. Over HTTP/2 libcurl 7.88 delivers only as much of a head as fits,
-        // and the rest once the socket has more.
+        // The largest head that libcurl takes fits. Over HTTP/2 libcurl 7.88 delivers only as much of a head as the buffer
+        // holds, and the rest once the socket has more.
         let isStreamed = if case .streamed = request.delivery { true } else { false }
         set(PULSE_CURLOPT_BUFFERSIZE, isStreamed ? 512 << 10 : 128 << 10)
     }
