@@ -69,7 +69,7 @@ extension PulseClient {
             return ReplayOutcome(
                 result: .failure(failure), isOfOtherAccount: failure.meansAnotherAccount,
                 isUnsent: call.sentCount == 0 && !call.isAnswered, isOfOtherWork: call.isFailureOfOtherWork,
-                isAnswered: call.isAnswered)
+                hasResponse: call.isAnswered)
         }
     }
 }

@@ -4,16 +4,16 @@ public import PulseCore
 
 /// A monitor whose status is set by hand, for tests and previews.
 ///
-/// Safe from any thread. Set it from one task at a time, so that all subscribers see the changes in one order.
+/// Safe from any thread. Set the status from one task at a time, so that all subscribers see the changes in one order.
 public final class ManualConnectivityMonitor: ConnectivityMonitor {
     private let broadcast: StatusBroadcast
 
-    /// A monitor with that status; with a way to the network by default.
+    /// Creates a monitor with that status; connected by default.
     public init(_ status: ConnectivityStatus = ConnectivityStatus(path: .satisfied)) {
         broadcast = StatusBroadcast(status)
     }
 
-    /// A monitor with that path and nothing else known.
+    /// Creates a monitor with that path and nothing else known.
     public convenience init(_ path: ConnectivityStatus.Path) {
         self.init(ConnectivityStatus(path: path))
     }
@@ -21,12 +21,12 @@ public final class ManualConnectivityMonitor: ConnectivityMonitor {
     public var current: ConnectivityStatus { broadcast.current }
     public var updates: AsyncStream<ConnectivityStatus> { broadcast.updates() }
 
-    /// Sets the status and tells all subscribers, unless it is the same as before.
+    /// Sets the status and notifies all subscribers, unless it is the same as before.
     public func set(_ status: ConnectivityStatus) {
         broadcast.set(status)
     }
 
-    /// Sets the status to that path with nothing else known, and tells all subscribers, unless it is the same as
+    /// Sets the status to that path with nothing else known, and notifies all subscribers, unless it is the same as
     /// before.
     public func set(_ path: ConnectivityStatus.Path) {
         set(ConnectivityStatus(path: path))
@@ -34,7 +34,7 @@ public final class ManualConnectivityMonitor: ConnectivityMonitor {
 }
 
 extension ConnectivityMonitor where Self == ManualConnectivityMonitor {
-    /// A monitor that is set by hand; with a way to the network by default.
+    /// A monitor that is set by hand; connected by default.
     public static func manual(_ path: ConnectivityStatus.Path = .satisfied) -> ManualConnectivityMonitor {
         ManualConnectivityMonitor(path)
     }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// One status and all who follow it. Safe from any thread.
+/// A status and its subscribers. Safe from any thread.
 final class StatusBroadcast: Sendable {
     private struct State {
         var status: ConnectivityStatus
@@ -22,14 +22,14 @@ final class StatusBroadcast: Sendable {
 
     var current: ConnectivityStatus { state.withLock { $0.status } }
 
-    /// The status now, then every change; of a subscriber that does not keep up the oldest are dropped.
+    /// The current status, then every change. For a subscriber that does not keep up, the oldest are dropped.
     func updates() -> AsyncStream<ConnectivityStatus> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ConnectivityStatus.self, bufferingPolicy: .bufferingNewest(16))
         let id = state.withLock { state in
             state.nextID += 1
             state.subscribers[state.nextID] = continuation
-            // Under the lock, so that no later status comes before it: a stream calls nobody's code when it is fed.
+            // Under the lock, so that no later status overtakes it. A yield runs no foreign code.
             continuation.yield(state.status)
             return state.nextID
         }
@@ -39,7 +39,7 @@ final class StatusBroadcast: Sendable {
         return stream
     }
 
-    /// Tells everybody, unless nothing has changed.
+    /// Notifies all subscribers, unless nothing has changed.
     func set(_ status: ConnectivityStatus) {
         let subscribers = state.withLock { state in
             guard state.status != status else { return [AsyncStream<ConnectivityStatus>.Continuation]() }

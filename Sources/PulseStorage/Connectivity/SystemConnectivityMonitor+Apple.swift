@@ -4,9 +4,9 @@
 import Network
 import PulseCore
 
-/// `NWPathMonitor`, as a source of statuses.
+/// Reports the status of an `NWPathMonitor`.
 final class PlatformConnectivitySource: ConnectivitySource, @unchecked Sendable {
-    // Unchecked: the monitor is perhaps not Sendable in every SDK. Its handler is set once, before it starts.
+    // Unchecked: the monitor is not Sendable in every SDK. Its handler is set once, before it starts.
     private let queue = DispatchQueue(label: "com.pulse.connectivity")
     private let monitor = NWPathMonitor()
 
@@ -26,7 +26,7 @@ final class PlatformConnectivitySource: ConnectivitySource, @unchecked Sendable 
         if path.usesInterfaceType(.wiredEthernet) { interfaces.insert(.wired) }
         if path.usesInterfaceType(.loopback) { interfaces.insert(.loopback) }
         if path.usesInterfaceType(.other) { interfaces.insert(.other) }
-        // A connection that a request has to establish first counts as a way.
+        // A connection that a request must establish first counts as satisfied.
         return ConnectivityStatus(
             path: path.status == .unsatisfied ? .unsatisfied : .satisfied, interfaces: interfaces,
             isExpensive: path.isExpensive, isConstrained: path.isConstrained)

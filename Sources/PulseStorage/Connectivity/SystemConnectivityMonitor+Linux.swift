@@ -20,7 +20,7 @@ final class PlatformConnectivitySource: ConnectivitySource {
         if descriptor >= 0 {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
             source.setEventHandler {
-                // Everything is read again after any change: messages may be lost under load.
+                // Read everything again after any change: messages may be lost under load.
                 pulse_netlink_drain(descriptor)
                 report(Self.status())
             }
@@ -29,7 +29,7 @@ final class PlatformConnectivitySource: ConnectivitySource {
             self.source.withLock { $0 = box }
             source.activate()
         }
-        // After the subscription, so that no change falls in between.
+        // After the subscription, so that no change is missed.
         queue.async { report(Self.status()) }
     }
 

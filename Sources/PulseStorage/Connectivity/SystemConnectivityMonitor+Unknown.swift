@@ -3,7 +3,7 @@
 #if !canImport(Network) && !canImport(CPulsePlatform)
 import PulseCore
 
-/// A platform that reports no status: only an attempt to connect shows it.
+/// A platform that reports no status: only a connection attempt shows it.
 final class PlatformConnectivitySource: ConnectivitySource {
     func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {}
     func stop() {}

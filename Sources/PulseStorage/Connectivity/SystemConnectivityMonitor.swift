@@ -2,10 +2,10 @@
 
 public import PulseCore
 
-/// The system's view of the way to the network: `NWPathMonitor` on Apple platforms, the kernel's routes on Linux, where
-/// a default route over a running interface counts as a way.
+/// The system's view of the network path: `NWPathMonitor` on Apple platforms, the kernel's routes on Linux, where a
+/// default route over a running interface counts as a path.
 ///
-/// There is one for the process, started by its first use. Its status is unknown until the system has answered. Safe
+/// The process has one monitor, started by its first use. Its status is unknown until the system has reported it. Safe
 /// from any thread.
 public final class SystemConnectivityMonitor: ConnectivityMonitor {
     /// The monitor of the process. Nothing is started before its first use.
@@ -49,9 +49,9 @@ extension ConnectivityMonitor where Self == SystemConnectivityMonitor {
     public static var system: SystemConnectivityMonitor { .shared }
 }
 
-/// A source of a platform's changes.
+/// A source of a platform's status changes.
 protocol ConnectivitySource: Sendable {
-    /// Reports the status now and every change, in order, on a queue of its own.
+    /// Reports the current status and every change, in order, on its own queue.
     func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void)
     func stop()
 }

@@ -3,7 +3,7 @@
 import PulseCore
 import PulsePlatform
 
-/// The bytes of a body that is not in memory, piece by piece.
+/// Reads a body that is not in memory, chunk by chunk.
 actor BodyReader {
     private enum Source {
         case file(URL)
@@ -23,7 +23,7 @@ actor BodyReader {
         source = .stream(bytes.makeAsyncIterator())
     }
 
-    /// The next piece; nil at the end. Throws ``PulseError/encodingFailed(underlying:)``.
+    /// Returns the next chunk, or nil at the end. Throws ``PulseError/encodingFailed(underlying:)``.
     func next() async throws -> Data? {
         do {
             switch source {

@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// A file beside the journal with the reasons why the last entries ended: a compaction takes them out of the journal,
-/// and another process may still wait for their results. Read and written while nobody else changes the journal.
+/// A file beside the journal with the reasons why the last entries ended. A compaction removes these entries from the
+/// journal, while another process may still wait for their results. Access it only under the journal's lock.
 ///
-/// It promises nothing: it is not synced, and what cannot be read is left out.
+/// The file is best effort: it is not synced, and unreadable lines are skipped.
 struct EndedEntries: Sendable {
     /// The number of entries in the file.
     static let capacity = 256
@@ -30,7 +30,7 @@ struct EndedEntries: Sendable {
         }
     }
 
-    /// Adds these, and forgets the oldest.
+    /// Adds these entries and discards the oldest ones above the capacity.
     func add(_ ended: [(id: UUID, reason: QueueRemoval)]) {
         guard !ended.isEmpty else { return }
         let ids = Set(ended.map(\.id))

@@ -3,65 +3,66 @@
 import PulseCore
 
 extension OfflineQueue {
-    /// Seconds between two looks at a journal that another process drains, and at the tail of one's own.
-    private static let lookPeriod: TimeInterval = 5
+    /// Seconds between drain passes while another process drains the journal.
+    private static let pollPeriod: TimeInterval = 5
+    /// The longest time in seconds between drain passes, and so between reads of what other processes append.
     private static let tailPeriod: TimeInterval = 30
 
-    private enum Turn {
-        case mine
-        case another
+    private enum LockAttempt {
+        case acquired
+        case heldElsewhere
         case failed(any Error)
     }
 
-    /// Begins to send; a drainer that runs already looks at once.
+    /// Starts the drainer. A running drainer starts a drain pass at once.
     func startDraining() {
         beginDraining()
         core.tick()
     }
 
-    /// Begins to send, unless a drainer runs already.
+    /// Starts the drainer, unless it is already running.
     func beginDraining() {
         work.withLock { work in
             guard !work.isClosed, work.drainer == nil else { return }
             // Detached: the trace, permit or refresh of the calling task does not belong to the entries.
-            work.drainer = Task.detached { await self.drainInTurn() }
+            work.drainer = Task.detached { await self.drainWhileLocked() }
         }
     }
 
-    /// Sends until nothing is left, whenever no other process does.
-    private func drainInTurn() async {
+    /// Acquires the drain lock and drains the queue, until nothing is left. Polls while another process has the lock.
+    private func drainWhileLocked() async {
         var failures = 0
         var isUnread = false
         repeat {
-            // From here on no request to send is missed.
+            // From here on, no tick is missed.
             let ticks = core.ticks()
-            let look = core.beginLook()
-            let turn = await takeTurn()
+            let pass = core.beginDrainPass()
+            let attempt = await acquireDrainLock()
             isUnread = false
-            switch turn {
-            case .mine:
+            switch attempt {
+            case .acquired:
                 failures = 0
                 await compactIfNeeded()
                 await drainUntilIdle(ticks)
-                await yieldTurn()
-            case .another:
+                await releaseDrainLock()
+            case .heldElsewhere:
                 failures = 0
-                core.becameQuiet(inLook: look)
-                if !core.read(\.isIdle) { await rest(Self.lookPeriod, for: .idle, ticks) }
+                core.becameIdle(inPass: pass)
+                if !core.read(\.isIdle) { await sleep(Self.pollPeriod, for: .idle, ticks) }
             case .failed(let error):
                 failures += 1
-                // A later version may have records that this one does not understand: the journal is left alone.
+                // A newer version may have written records that this one does not understand: leave the journal alone.
                 if case JournalFailure.newerVersion = error {} else { isUnread = true }
                 core.emit(.warning("the offline queue cannot read its journal: \(PulseError(wrapping: error))"))
-                core.becameQuiet(inLook: look)
+                core.becameIdle(inPass: pass)
                 let delay = StateMachine.backoff.delay(beforeRetry: failures, randomness: randomness)
-                if isUnread || !core.read(\.isIdle) { await rest(max(1, delay), for: .backoff, ticks) }
+                if isUnread || !core.read(\.isIdle) { await sleep(max(1, delay), for: .backoff, ticks) }
             }
         } while !hasEnded(butUnread: isUnread)
     }
 
-    /// Waits for that many seconds, or until there is something to send.
-    private func rest(_ seconds: TimeInterval, for purpose: SleepPurpose, _ ticks: AsyncStream<Void>) async {
+    /// Sleeps for that many seconds, or until the next tick.
+    private func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose, _ ticks: AsyncStream<Void>) async {
         let alarm = Task { [clock, core] in
             try? await clock.sleep(seconds, for: purpose)
             core.tick()
@@ -70,32 +71,31 @@ extension OfflineQueue {
         alarm.cancel()
     }
 
-    /// Whether the drainer may end: nothing is left to send as far as the journal could be read, or the queue was
-    /// closed.
+    /// Whether the drainer may end: the queue is closed, or the journal is read and has nothing left to send.
     private func hasEnded(butUnread isUnread: Bool) -> Bool {
-        let look = work.withLock { work -> Int? in
-            let mayGo = work.isClosed || Task.isCancelled || !isUnread && core.decide { $0.endIfIdle() }
-            guard mayGo else { return nil }
+        let pass = work.withLock { work -> Int? in
+            let mayEnd = work.isClosed || Task.isCancelled || !isUnread && core.decide { $0.endIfIdle() }
+            guard mayEnd else { return nil }
             work.drainer = nil
-            return core.beginLook()
+            return core.beginDrainPass()
         }
-        // A caller that came after the last look found a drainer, and waits for its next look. One that comes from now
-        // on starts a new drainer.
-        if let look { core.becameQuiet(inLook: look) }
-        return look != nil
+        // A caller that arrived after the last pass found a running drainer, and waits for its next pass: this one.
+        // Later callers start a new drainer.
+        if let pass { core.becameIdle(inPass: pass) }
+        return pass != nil
     }
 
-    private func takeTurn() async -> Turn {
-        let isMine = Locked(true)
+    private func acquireDrainLock() async -> LockAttempt {
+        let isAcquired = Locked(true)
         do {
             try await log.refresh { [self] in
-                guard let turn else { return }
-                let hasTurn = try turn.tryAcquire()
-                isMine.withLock { $0 = hasTurn }
-                // A leftover that stays hinders nobody.
-                if hasTurn { try? sweepFiles() }
+                guard let drainLock else { return }
+                let hasLock = try drainLock.tryAcquire()
+                isAcquired.withLock { $0 = hasLock }
+                // A leftover file that cannot be removed does no harm.
+                if hasLock { try? sweepFiles() }
             }
-            return isMine.withLock { $0 } ? .mine : .another
+            return isAcquired.withLock { $0 } ? .acquired : .heldElsewhere
         } catch PulseError.custom(let failure as JournalFailure) {
             return .failed(failure)
         } catch {
@@ -103,119 +103,122 @@ extension OfflineQueue {
         }
     }
 
-    /// Whether this process still holds the lock: it may have been deleted with the directory, and another process may
-    /// hold a new one.
+    /// Whether this process still holds the drain lock. The lock file may have been deleted with its directory, and
+    /// another process may hold a new one.
     ///
-    /// - Parameter wasLent: whether others may have sent since the last look; their records are read then.
-    private func hasTurnStill(_ wasLent: Bool) async -> Bool {
+    /// - Parameter wasReleased: whether other processes may have sent entries since the last pass. Their records are
+    ///   read then.
+    private func stillHoldsDrainLock(_ wasReleased: Bool) async -> Bool {
         do {
-            guard let turn else { return true }
-            guard try turn.tryAcquire() else { return false }
-            guard wasLent else { return true }
+            guard let drainLock else { return true }
+            guard try drainLock.tryAcquire() else { return false }
+            guard wasReleased else { return true }
             do {
                 try await open()
             } catch PulseError.custom(JournalFailure.missing) {
-                // As below.
+                // Handled below.
             } catch {
-                // What they have sent is not known: the next drainer that gets the lock reads it.
-                turn.release()
+                // The records of other senders are unknown. The next drainer that acquires the lock reads them.
+                drainLock.release()
                 return false
             }
-            // The file may have gone meanwhile.
-            return try turn.tryAcquire()
+            // The lock file may have been deleted meanwhile.
+            return try drainLock.tryAcquire()
         } catch JournalFailure.missing {
-            // Nobody else has it either: the next writer makes the journal and the lock again.
+            // No process holds the lock. The next writer recreates the journal and the lock file.
             return true
         } catch {
             return false
         }
     }
 
-    /// Lets others send while this process only waits: a system may suspend a process, and ends one that holds a lock
-    /// then. False if nobody else may.
-    private func lendTurn() -> Bool {
-        guard let turn, core.read({ $0.unrecorded.isEmpty && !$0.keepsServerWait(clock.uptime) }) else { return false }
-        turn.release()
+    /// Releases the drain lock while this process only waits: a system may suspend a process, and kills it if it holds
+    /// a file lock then. Returns false if this process must keep the lock.
+    private func releaseLockWhileWaiting() -> Bool {
+        guard let drainLock, core.read({ $0.unrecorded.isEmpty && !$0.hasServerBackoff(clock.uptime) }) else {
+            return false
+        }
+        drainLock.release()
         return true
     }
 
-    /// Removes bodies without an entry. To be called while nobody changes the journal. Throws ``JournalFailure``.
+    /// Removes bodies without an entry. Call it under the journal's lock. Throws ``JournalFailure``.
     func sweepFiles() throws {
         try files?.sweep { [core] id in core.read { $0.entries[id] != nil } }
     }
 
-    /// Lets another process send, and reads what came between the last look and that.
-    private func yieldTurn() async {
-        if core.read({ $0.entries.isEmpty }) { await tidy() }
-        turn?.release()
+    /// Releases the drain lock, and reads the records that others appended since the last pass.
+    private func releaseDrainLock() async {
+        if core.read({ $0.entries.isEmpty }) { await compactAndReport() }
+        drainLock?.release()
         try? await open()
     }
 
     // MARK: Sending
 
     private func drainUntilIdle(_ ticks: AsyncStream<Void>) async {
-        // Subscribed here, so that the task misses no change, however late it begins.
+        // Subscribed here, so that the task misses no change even if it starts late.
         let updates = connectivity.updates
         let watch = Task { await self.watchConnectivity(updates) }
         var alarm: Alarm?
-        var isAtRest = true
-        var isLent = false
+        var isWaiting = true
+        var isLockReleased = false
         core.tick()
         for await _ in ticks {
-            let look = core.beginLook()
-            // Asked before the look: a replay that ends after it may leave something to send.
-            let isNobodyUnderWay = work.withLock { $0.replays.isEmpty }
+            let pass = core.beginDrainPass()
+            // Read before the actions: a replay that ends later may leave something to send.
+            let hasNoReplays = work.withLock { $0.replays.isEmpty }
             var actions: [StateMachine.Action] = []
-            // Without work there is no need to take the turn from others.
-            if !isLent || core.hasWork(uptime: clock.uptime, now: clock.now.milliseconds) {
-                guard await hasTurnStill(isLent) else { break }
-                isLent = false
-                actions = core.look(uptime: clock.uptime, now: clock.now.milliseconds)
+            // Without work there is no need to take the lock from other processes.
+            if !isLockReleased || core.hasWork(uptime: clock.uptime, now: clock.now.milliseconds) {
+                guard await stillHoldsDrainLock(isLockReleased) else { break }
+                isLockReleased = false
+                actions = core.drainPass(uptime: clock.uptime, now: clock.now.milliseconds)
             }
-            if isAtRest, actions.contains(where: \.isSend) {
-                isAtRest = false
+            if isWaiting, actions.contains(where: \.isSend) {
+                isWaiting = false
                 core.emit(.offlineQueueDraining(count: core.read(\.pendingCount)))
             }
             perform(actions)
-            if isNobodyUnderWay, actions.isEmpty {
-                isAtRest = true
-                isLent = lendTurn()
-                core.becameQuiet(inLook: look)
+            if hasNoReplays, actions.isEmpty {
+                isWaiting = true
+                isLockReleased = releaseLockWhileWaiting()
+                core.becameIdle(inPass: pass)
             }
             if core.decide({ $0.endIfIdle() }) { break }
             let uptime = clock.uptime
-            let due = core.rest(uptime: uptime, now: clock.now.milliseconds, atMost: Self.tailPeriod)
-            // An alarm that is due earlier will do: it is set again when it strikes.
-            let purpose: SleepPurpose = core.read { $0.isHeldUp(uptime) } ? .backoff : .idle
-            if let due, let alarm, alarm.due <= due, alarm.purpose == purpose, !alarm.hasStruck.withLock({ $0 }) {
+            let due = core.sleep(uptime: uptime, now: clock.now.milliseconds, atMost: Self.tailPeriod)
+            // An alarm that is due earlier is good enough: when it fires, the next pass sets a new one.
+            let purpose: SleepPurpose = core.read { $0.isDelayedByFailure(uptime) } ? .backoff : .idle
+            if let due, let alarm, alarm.due <= due, alarm.purpose == purpose, !alarm.hasFired.withLock({ $0 }) {
                 continue
             }
             alarm?.task.cancel()
             alarm = due.map { self.alarm(at: $0, in: $0 - uptime, for: purpose) }
         }
-        core.endRest()
+        core.endSleep()
         alarm?.task.cancel()
         watch.cancel()
         await endReplays()
     }
 
-    /// An alarm that makes the drainer look when its rest is over.
+    /// A timer that starts a drain pass when the drainer's sleep is over.
     private struct Alarm {
         let task: Task<Void, Never>
         let due: TimeInterval
         let purpose: SleepPurpose
-        let hasStruck: Locked<Bool>
+        let hasFired: Locked<Bool>
     }
 
     private func alarm(at due: TimeInterval, in seconds: TimeInterval, for purpose: SleepPurpose) -> Alarm {
-        let hasStruck = Locked(false)
+        let hasFired = Locked(false)
         let task = Task { [clock] in
             guard (try? await clock.sleep(seconds, for: purpose)) != nil else { return }
-            hasStruck.withLock { $0 = true }
+            hasFired.withLock { $0 = true }
             try? await self.open()
             self.core.tick()
         }
-        return Alarm(task: task, due: due, purpose: purpose, hasStruck: hasStruck)
+        return Alarm(task: task, due: due, purpose: purpose, hasFired: hasFired)
     }
 
     private func perform(_ actions: [StateMachine.Action]) {
@@ -248,17 +251,17 @@ extension OfflineQueue {
         }
     }
 
-    /// Cancels what is on its way of entries that are no longer in the journal: a later attempt might go with the token
-    /// of whoever logs in next. Does not wait, since the caller may be part of such a replay.
-    func stopReplaysOfTheGone() {
+    /// Cancels the replays of entries that were removed: a later attempt might use the token of the next user. Does not
+    /// wait for their end, since the caller may be part of such a replay.
+    func cancelReplaysOfRemovedEntries() {
         let replays = work.withLock { Array($0.replays.values) }
-        // Asked afterwards: one that was queued since is among neither.
-        let gone = core.read { machine in replays.filter { machine.entries[$0.id] == nil } }
-        for replay in gone { replay.task.cancel() }
+        // Read afterwards, so that an entry queued in between is in neither list.
+        let removed = core.read { machine in replays.filter { machine.entries[$0.id] == nil } }
+        for replay in removed { replay.task.cancel() }
     }
 
     private func replay(_ id: UUID, tag: String?) async {
-        // It was removed since it was handed out: its line goes on.
+        // The entry was removed since its send action: the next entry of its tag may be sent.
         guard core.read({ $0.entries[id] != nil }) else { return settle(id, tag: tag) }
         let outcome: ReplayOutcome
         do {
@@ -277,13 +280,13 @@ extension OfflineQueue {
             $0.finish(id, tag: tag, verdict, reason: reason(), uptime: clock.uptime, randomness: randomness)
         })
         guard let record else { return settle(id, tag: tag) }
-        // The outcome of an entry that goes on is not kept: it may end later for another reason, or by another process.
-        if record.operation != QueueOperation.attempted.byte { core.note(id, result) }
+        // The outcome of an entry that stays queued is not stored: it may end later with another outcome, or elsewhere.
+        if record.operation != QueueOperation.attempted.byte { core.storePendingOutcome(id, result) }
         await self.record(record, id, tag: tag)
     }
 
     private func verdict(_ outcome: ReplayOutcome, now: Date) -> ReplayVerdict {
-        // A request that is missing or damaged now will be so later.
+        // A request that is missing or damaged stays so.
         if case .failure(.custom(let failure as JournalFailure)) = outcome.result(now: now),
             failure == .damagedRecord || failure == .missing
         {
@@ -293,7 +296,7 @@ extension OfflineQueue {
     }
 
     private func attempt(_ id: UUID) async throws -> ReplayOutcome {
-        let record = try await log.read { [core] in core.decide { $0.takeForm(of: id) } }
+        let record = try await log.read { [core] in core.decide { $0.takeRevisionToSend(of: id) } }
         guard let send = send.withLock({ $0 }) else { throw PulseError.cancelled }
         guard let record else { throw JournalFailure.damagedRecord }
         let stored = try StoredRequest(decoding: record.payload)
@@ -314,7 +317,7 @@ extension OfflineQueue {
                 key: stored.key, account: stored.account))
     }
 
-    // MARK: Writing down
+    // MARK: Writing records
 
     private func record(_ record: LogRecord, _ id: UUID, tag: String?) async {
         do {
@@ -325,7 +328,7 @@ extension OfflineQueue {
             settle(id, tag: tag)
             await compactIfNeeded()
         } catch PulseError.custom(is OutdatedVerdict) {
-            core.forgetVerdict(id)
+            core.discardPendingOutcome(id)
             settle(id, tag: tag)
         } catch {
             core.decide({
@@ -343,7 +346,7 @@ extension OfflineQueue {
             }
             await compactIfNeeded()
         } catch {
-            core.decide({ $0.keep(id, uptime: clock.uptime, now: clock.now.milliseconds) })
+            core.decide({ $0.postponeEnd(id, uptime: clock.uptime, now: clock.now.milliseconds) })
         }
     }
 
@@ -351,14 +354,14 @@ extension OfflineQueue {
         core.change { $0.settle(id, tag: tag, uptime: clock.uptime) }
     }
 
-    /// Compacts the journal when less than half of it counts.
+    /// Compacts the journal when less than half of it is live.
     func compactIfNeeded() async {
         let live = core.read { $0.liveBytes }
-        if log.size > 256 << 10, live < log.size - live { await tidy() }
+        if log.size > 256 << 10, live < log.size - live { await compactAndReport() }
     }
 
-    /// Compacts the journal; if that fails, it goes on as it is.
-    private func tidy() async {
+    /// Compacts the journal. A failure is reported as a warning; the journal stays as it is.
+    private func compactAndReport() async {
         do {
             try await compact()
         } catch {
@@ -366,15 +369,15 @@ extension OfflineQueue {
         }
     }
 
-    /// Removes from the journal what no longer counts.
+    /// Removes dead records from the journal.
     ///
-    /// - Parameter always: even if that is less than half.
+    /// - Parameter always: whether to compact also if more than half of the journal is live.
     func compact(always: Bool = false) async throws {
         try await log.compact { [core, log, ended] in
             let contents = core.read { machine in
                 always || machine.liveBytes < log.size - machine.liveBytes ? machine.contents() : nil
             }
-            // First, so that others can read it when its records are gone.
+            // Written first, so that other processes can read the reasons when the records are gone.
             if contents != nil { ended?.add(core.ended) }
             return contents
         }
@@ -392,5 +395,5 @@ extension OfflineQueue {
     }
 }
 
-/// The failure of a record about an earlier form of its entry.
+/// The error of a record that is about an earlier revision of its entry.
 private struct OutdatedVerdict: Error {}

@@ -3,27 +3,28 @@
 import PulseCore
 
 extension OfflineQueue {
-    /// The entries that wait to be sent or are on their way, in the order in which they were queued.
+    /// The entries that wait to be sent or are being sent, in the order in which they were queued.
     public func pending() async throws -> [QueuedRequest] {
-        try await requests { $0.death == nil }
+        try await requests { $0.deadLetter == nil }
     }
 
-    /// The number of entries that wait to be sent or are on their way. Their requests are not read: fit for a badge.
+    /// The number of entries that wait to be sent or are being sent. Does not read their requests: fit for a badge.
     public func count() async throws -> Int {
         try await open()
         return core.read { $0.pendingCount }
     }
 
-    /// The entries that were given up: answered with a status that is neither a success nor one to wait for, as most
-    /// 4xx are, or with more than the client takes in; or tried `maxAttempts` times. They do not expire; only the
-    /// newest `maxQueueSize` are kept. One that expired or made room while it waited is not among them.
+    /// The entries that were given up: the server responded with a status that is neither a success nor a temporary
+    /// failure, as most 4xx are; the response was larger than the client accepts; or `maxAttempts` attempts failed.
+    /// Dead letters do not expire; only the newest `maxQueueSize` are kept. An entry that expired or was dropped to
+    /// make room is not among them.
     public func deadLetters() async throws -> [DeadLetter] {
-        let requests = try await requests { $0.death != nil }
+        let requests = try await requests { $0.deadLetter != nil }
         var letters: [DeadLetter] = []
         for request in requests {
-            let record = try await log.read { [core] in core.read { $0.entries[request.id]?.death } }
+            let record = try await log.read { [core] in core.read { $0.entries[request.id]?.deadLetter } }
             guard let record else { continue }
-            // A letter is shown even if its reason cannot be read.
+            // Show the letter even if its reason cannot be read.
             let reason =
                 (try? JSONDecoder().decode(StoredReason.self, from: record.payload))
                 ?? StoredReason(.custom(JournalFailure.damagedRecord), now: request.enqueuedAt)
@@ -35,7 +36,7 @@ extension OfflineQueue {
 
     /// Sends a dead letter again: last of its tag, with the same key, a new expiry, and no attempts counted.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id.
+    /// Throws ``PulseError/invalidRequest(reason:)`` if there is no dead letter with that id.
     public func retryDeadLetter(id: UUID) async throws {
         let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: expiry)
         try await append(record) { machine in
@@ -44,13 +45,13 @@ extension OfflineQueue {
         startDraining()
     }
 
-    /// The size in bytes up to which a journal is compacted at once.
+    /// The size in bytes up to which every removal compacts the journal.
     private static let cheapToCompact = 128 << 10
 
-    /// Removes an entry or a dead letter. One that is on its way is cancelled, and may arrive nevertheless.
+    /// Removes an entry or a dead letter. An entry that is being sent is cancelled, and may arrive nevertheless.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` if there is none of that id. If it is removed, and its content
-    /// cannot be taken out of the journal's file, it throws the ``JournalFailure``.
+    /// Throws ``PulseError/invalidRequest(reason:)`` if there is no entry with that id. If the entry is removed, but
+    /// its content cannot be erased from the journal's file, throws the ``JournalFailure``.
     public func remove(id: UUID) async throws {
         try await log.append([StateMachine.removal(id, .removed)]) { [core] in
             try core.read { machine in
@@ -58,28 +59,28 @@ extension OfflineQueue {
             }
             return []
         }
-        stopReplaysOfTheGone()
-        // Its content does not stay on the disk until a later compaction, unless there is much else to copy.
+        cancelReplaysOfRemovedEntries()
+        // The content should not stay on the disk until a later compaction, unless a compaction copies much.
         if log.size < Self.cheapToCompact { try await compact(always: true) } else { await compactIfNeeded() }
     }
 
-    /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Nothing of
-    /// them is left in the files. What this process is sending is cancelled, and not tried again with whatever token;
-    /// what another process is sending may be, until that has read the journal.
+    /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Their content
+    /// is erased from the files. Replays in this process are cancelled, and not retried with the next user's token.
+    /// Another process may go on with its replays until it reads the journal.
     ///
-    /// If the files cannot be cleaned, it throws after they were removed from the queue: call it again later.
+    /// If the files cannot be cleaned, throws after the entries were removed from the queue: call it again later.
     public func removeAll() async throws {
         try await log.append([]) { [core] in
             core.read { machine in machine.entries.keys.map { StateMachine.removal($0, .removed) } }
         }
-        stopReplaysOfTheGone()
-        try await forgetForGood()
+        cancelReplaysOfRemovedEntries()
+        try await purgeFiles()
     }
 
     /// Removes the entries and dead letters that were queued while that account was logged in, and those whose account
-    /// cannot be told. Nothing of them is left in the files.
+    /// cannot be read. Their content is erased from the files.
     ///
-    /// If the files cannot be cleaned, it throws after they were removed from the queue: call it again later.
+    /// If the files cannot be cleaned, throws after the entries were removed from the queue: call it again later.
     public func removeAll(account: String) async throws {
         let (requests, unreadable) = try await read { _ in true }
         let ids = requests.filter { $0.account == account }.map(\.id) + unreadable
@@ -88,32 +89,32 @@ extension OfflineQueue {
                 ids.filter { machine.entries[$0] != nil }.map { StateMachine.removal($0, .removed) }
             }
         }
-        stopReplaysOfTheGone()
-        try await forgetForGood()
+        cancelReplaysOfRemovedEntries()
+        try await purgeFiles()
     }
 
-    /// Takes what was removed out of the files. A part that fails keeps no other from that; the first failure is
+    /// Erases removed entries from the files. A step that fails does not prevent the other steps; the first failure is
     /// thrown.
-    private func forgetForGood() async throws {
+    private func purgeFiles() async throws {
         var failures: [any Error] = []
         do { try await compact(always: true) } catch { failures.append(error) }
         do { try await log.discardDamaged() } catch { failures.append(error) }
-        // A crash may have left bodies that no record names.
+        // A crash may have left bodies without a record.
         do { try await log.refresh { [self] in try sweepFiles() } } catch { failures.append(error) }
         if let failure = failures.first { throw failure }
     }
 
-    /// Changes the URL, headers or body of an entry that is not on its way; it keeps its id, its key and its place. If
-    /// somebody else changes it at the same time, `change` is called again with their result.
+    /// Changes the URL, headers or body of an entry that is not being sent. The entry keeps its id, its key and its
+    /// position. After a concurrent change, `change` is called again with the newer request.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is on its way or not there, and for a header
-    /// that cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is being sent or does not exist, and for a
+    /// header that cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
     public func update(
         id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void
     ) async throws {
         try await open()
         while true {
-            do { return try await updateOnce(id, change) } catch PulseError.custom(is ChangedMeanwhile) {}
+            do { return try await updateOnce(id, change) } catch PulseError.custom(is ConcurrentChange) {}
         }
     }
 
@@ -129,7 +130,7 @@ extension OfflineQueue {
         (updated.url, updated.headers) = (request.url.absoluteString, request.headers)
         var newFile: String?
         if let body = request.body {
-            if let files, body.count > SideFiles.limit {
+            if let files, body.count > BodyFiles.limit {
                 let name = "\(id.uuidString)-\(randomness.uuid().uuidString)"
                 try await files.write(name, body)
                 newFile = name
@@ -144,23 +145,23 @@ extension OfflineQueue {
             QueueOperation.updated.rawValue, id, tag: before.tag, expiry: before.expiry, payload: try updated.encoded())
         do {
             try await append(record) { machine in
-                guard let entry = machine.entries[id], entry.death == nil else { throw Self.unknown(id) }
+                guard let entry = machine.entries[id], entry.deadLetter == nil else { throw Self.unknown(id) }
                 guard !machine.isInFlight(id, entry) else {
                     throw PulseError.invalidRequest(reason: "the entry is on its way")
                 }
-                // Changes that are written together have all seen the form before the first of them.
-                guard entry.revision == before.revision, !entry.isChanging else { throw ChangedMeanwhile() }
+                // All changes of one write have seen the revision before the first of them.
+                guard entry.revision == before.revision, !entry.isChanging else { throw ConcurrentChange() }
             }
         } catch {
             if let newFile { files?.discard(newFile) }
             throw error
         }
-        if let newFile { files?.letGo(newFile) }
+        if let newFile { files?.release(newFile) }
         if let old = stored.file, old != updated.file { files?.remove(old) }
         await compactIfNeeded()
     }
 
-    /// Appends a record that changes its entry, which is marked from its admission until the record is applied.
+    /// Appends a record that changes its entry. The entry is marked from its admission until the record is applied.
     private func append(
         _ record: LogRecord, _ admission: @escaping @Sendable (StateMachine) throws -> Void
     ) async throws {
@@ -180,12 +181,12 @@ extension OfflineQueue {
         }
     }
 
-    /// Waits for the answer to an entry, also after a relaunch if the entry is still in the queue then.
+    /// Waits for the response to an entry, also after a relaunch if the entry is still in the queue then.
     ///
-    /// Throws what the entry failed with: ``PulseError/deadlineExceeded(last:)`` if it expired,
-    /// ``PulseError/cancelled`` if it was removed, ``PulseError/offlineQueueFull`` if it was dropped to make room, the
-    /// server's refusal if it is a dead letter. Throws ``PulseError/invalidRequest(reason:)`` for an id that the queue
-    /// does not know, or no longer. If another process has received the answer, the result has its status and no body.
+    /// Throws the error of the entry: ``PulseError/deadlineExceeded(last:)`` if it expired, ``PulseError/cancelled`` if
+    /// it was removed, ``PulseError/offlineQueueFull`` if it was dropped to make room, the server's refusal if it is a
+    /// dead letter. Throws ``PulseError/invalidRequest(reason:)`` for an id that the queue does not know, or no longer
+    /// knows. If another process has received the response, the result has its status and no body.
     public func result(of id: UUID) async throws -> PulseResponse {
         try await open()
         startDraining()
@@ -194,13 +195,14 @@ extension OfflineQueue {
         throw PulseError.custom(letter.reason)
     }
 
-    /// Sends now the entries that wait for their time, and returns when each was tried: gone, given up, or waiting
-    /// again. Returns how many are left. A wait that the server asked for is kept.
+    /// Sends now the entries that wait for their next attempt, and returns when each was attempted: it was sent, given
+    /// up, or waits again. Returns the number of entries that are left. A delay that the server asked for still
+    /// applies.
     @discardableResult
     public func drain() async throws -> Int {
         try await open()
         if !core.read({ $0.isIdle }) {
-            await core.quiet(after: { $0.resume() }) { startDraining() }
+            await core.waitUntilIdle(after: { $0.resume() }) { startDraining() }
         }
         return core.read { $0.pendingCount }
     }
@@ -220,12 +222,12 @@ extension OfflineQueue {
         }
     }
 
-    /// The requests that can be read. One of another version fails when its entry is sent.
+    /// The requests that can be read. An entry of a newer version fails when it is sent.
     private func requests(_ isWanted: @Sendable (StateMachine.Entry) -> Bool) async throws -> [QueuedRequest] {
         try await read(isWanted).requests
     }
 
-    /// The requests are read one by one: in memory the queue keeps only their places.
+    /// Reads the requests one by one: in memory the queue keeps only their locations.
     private func read(
         _ isWanted: @Sendable (StateMachine.Entry) -> Bool
     ) async throws -> (requests: [QueuedRequest], unreadable: [UUID]) {
@@ -248,7 +250,7 @@ extension OfflineQueue {
         return (requests, unreadable)
     }
 
-    /// An entry and its request; nil if it is not there, or cannot be read.
+    /// An entry and its request; nil if the entry does not exist, or its request cannot be read.
     private func entry(_ id: UUID) async throws -> (StateMachine.Entry, StoredRequest)? {
         let found = Locked<StateMachine.Entry?>(nil)
         let record = try await log.read { [core] in
@@ -268,5 +270,5 @@ extension OfflineQueuePolicy {
     }
 }
 
-/// The failure of a change to an entry that somebody else has changed since it was read.
-private struct ChangedMeanwhile: Error {}
+/// The error of a change to an entry that changed since it was read.
+private struct ConcurrentChange: Error {}

@@ -3,30 +3,30 @@
 import PulseCore
 
 extension OfflineQueue {
-    /// What the queue knows and decides, without a clock, a file or a task.
+    /// The queue's state and decisions, without a clock, a file or a task.
     ///
-    /// The entries and their order are a fold over the journal's records: whoever reads the same journal, after a crash
-    /// or in another process, has the same ones. Beside them stands what ends with the process: what is on its way, and
-    /// until when a failure holds something up.
+    /// The entries and their order are a fold over the journal's records. Every process that reads the same journal has
+    /// the same entries, also after a crash. State that ends with the process is kept beside them: entries in flight,
+    /// and waits after failures.
     struct StateMachine: Sendable {
         struct Entry: Sendable {
             let tag: String?
             /// Milliseconds since 1970; 0 for never.
             var expiry: Int64
             var location: LogLocation
-            /// Verdicts of the server so far, and tries that could not be sent.
+            /// The attempts so far: refusals by the server, and tries that could not be sent.
             var attempts = 0
-            /// Its place among all; an entry that was revived gets a new one.
+            /// Its position among all entries. A revived entry gets a new one.
             var order: UInt64
-            /// The record with the reason why it was given up; nil if it was not.
-            var death: LogLocation?
-            /// The number of its changes: another process may have changed it while it was on its way from here.
+            /// The record with the reason why the entry was given up; nil if it is not a dead letter.
+            var deadLetter: LogLocation?
+            /// The number of its changes. Another process may change an entry while this one sends it.
             var revision = 0
-            /// Whether it was revived: the record that it came in with has an older expiry.
+            /// Whether the entry was revived: its first record has an outdated expiry.
             var isRevived = false
-            /// Whether a record that ends it is about to be written.
+            /// Whether a record that ends the entry is about to be written.
             var isEnding = false
-            /// Whether a changed form of it, or its revival, is about to be written.
+            /// Whether a new revision of the entry, or its revival, is about to be written.
             var isChanging = false
 
             var isUpdated: Bool { revision > 0 }
@@ -36,7 +36,7 @@ extension OfflineQueue {
             case send(UUID, tag: String?)
             /// Writes the record, which ends the entry.
             case end(UUID, QueueRemoval)
-            /// Writes again what could not be written.
+            /// Retries a write that failed.
             case record(UUID, LogRecord, tag: String?)
 
             var isSend: Bool {
@@ -44,10 +44,10 @@ extension OfflineQueue {
             }
         }
 
-        /// What a record changed, for those who wait for it.
+        /// The effect of a record, for waiters and events.
         enum Effect: Sendable, Equatable {
             case removed(UUID, QueueRemoval, wasUpdated: Bool)
-            /// Another process has ended it and taken its records out of the journal.
+            /// Another process has ended the entry and compacted its records away.
             case vanished(UUID, wasUpdated: Bool)
             case deadLettered(UUID)
 
@@ -56,11 +56,11 @@ extension OfflineQueue {
             }
         }
 
-        /// The number of entries on their way at the same time, each of another tag.
+        /// The number of entries in flight at the same time, each of another tag.
         static let parallelism = 8
-        /// The largest count that is taken from a journal; larger ones count as this.
+        /// The largest count that is read from a journal. Larger ones count as this.
         private static let largestCount = 1 << 30
-        /// The longest wait in seconds that the queue sets by itself; only a server may ask for more.
+        /// The longest wait in seconds that the queue sets itself. Only a server may ask for more.
         static let longestBackoff: TimeInterval = 300
         static let backoff = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: longestBackoff)
 
@@ -68,22 +68,22 @@ extension OfflineQueue {
         let maxAttempts: Int
         let dropsOldest: Bool
         var entries: [UUID: Entry] = [:]
-        /// The bytes of the records that count.
+        /// The bytes of the live records.
         private(set) var liveBytes = 0
         private(set) var deadCount = 0
         var inFlightCount = 0
-        var lines: [String?: Line] = [:]
+        var tagQueues: [String?: TagQueue] = [:]
         var nextOrder: UInt64 = 0
         /// The time before which no entry expires, in milliseconds since 1970.
         var firstExpiry = Int64.max
         var ready = ReadyList()
-        /// Tags whose first entry waits for its time.
+        /// Tags that wait after a failure.
         var backingOff: Set<String?> = []
         var reserved: Set<UUID> = []
         var pausedUntil: TimeInterval = 0
         var offlineFailures = 0
         var unrecorded: [UUID: Unrecorded] = [:]
-        /// The uptime before which no surplus dead letter is removed, since that has just failed.
+        /// The uptime before which no surplus dead letter is removed, since a removal has just failed.
         var surplusDue: TimeInterval = 0
         /// Why the last entries ended.
         private(set) var ended = LRUCache<UUID, QueueRemoval>(capacity: EndedEntries.capacity)
@@ -103,15 +103,15 @@ extension OfflineQueue {
 
         var pendingCount: Int { entries.count - deadCount }
 
-        /// Whether nothing waits, is on its way, or is still to be written.
+        /// Whether no entry is pending or in flight, and no record is left to write.
         var isIdle: Bool { inFlightCount == 0 && pendingCount == 0 && unrecorded.isEmpty }
     }
 }
 
-// MARK: - What the journal says
+// MARK: - Applying records
 
 extension OfflineQueue.StateMachine {
-    /// Applies a record; one of an entry that is not there changes nothing.
+    /// Applies a record. A record of an unknown entry changes nothing.
     mutating func apply(_ item: LogItem) -> Effect? {
         guard let operation = QueueOperation(byte: item.operation) else { return nil }
         if operation == .enqueued {
@@ -129,19 +129,19 @@ extension OfflineQueue.StateMachine {
             firstExpiry = min(firstExpiry, item.expiry == 0 ? .max : item.expiry)
         case .attempted:
             entry.attempts = Self.count(item) ?? min(entry.attempts + 1, Self.largestCount)
-        case .reformed:
+        case .revised:
             entry.revision = max(entry.revision, Self.count(item) ?? 1)
         case .deadLettered:
-            guard entry.death == nil else { return nil }
-            (entry.death, entry.isEnding) = (item.location, false)
+            guard entry.deadLetter == nil else { return nil }
+            (entry.deadLetter, entry.isEnding) = (item.location, false)
             deadCount += 1
             liveBytes += item.location.length
         case .revived:
-            guard let death = entry.death else { return nil }
-            (entry.death, entry.attempts, entry.expiry, entry.order) = (nil, 0, item.expiry, nextOrder)
+            guard let deadLetter = entry.deadLetter else { return nil }
+            (entry.deadLetter, entry.attempts, entry.expiry, entry.order) = (nil, 0, item.expiry, nextOrder)
             (entry.isRevived, entry.isChanging) = (true, false)
             deadCount -= 1
-            liveBytes -= death.length
+            liveBytes -= deadLetter.length
         case .removed:
             remove(item.id, entry)
             let reason = QueueRemoval(note: item.note)
@@ -149,9 +149,9 @@ extension OfflineQueue.StateMachine {
             return .removed(item.id, reason, wasUpdated: entry.isUpdated)
         }
         entries[item.id] = entry
-        if operation == .revived { queue(item.id, entry) }
+        if operation == .revived { appendToTagQueue(item.id, entry) }
         guard operation == .deadLettered else { return nil }
-        list(entry.tag)
+        markReady(entry.tag)
         return .deadLettered(item.id)
     }
 
@@ -165,44 +165,44 @@ extension OfflineQueue.StateMachine {
         let entry = Entry(tag: item.tag, expiry: item.expiry, location: item.location, order: nextOrder)
         entries[item.id] = entry
         liveBytes += item.location.length
-        queue(item.id, entry)
+        appendToTagQueue(item.id, entry)
     }
 
-    private mutating func queue(_ id: UUID, _ entry: Entry) {
+    private mutating func appendToTagQueue(_ id: UUID, _ entry: Entry) {
         nextOrder += 1
         if entry.expiry != 0 { firstExpiry = min(firstExpiry, entry.expiry) }
-        lines[entry.tag, default: Line()].append(id, entry.order)
-        list(entry.tag)
+        tagQueues[entry.tag, default: TagQueue()].append(id, entry.order)
+        markReady(entry.tag)
     }
 
     private mutating func remove(_ id: UUID, _ entry: Entry) {
         entries[id] = nil
         liveBytes -= entry.location.length
-        if let death = entry.death {
+        if let deadLetter = entry.deadLetter {
             deadCount -= 1
-            liveBytes -= death.length
+            liveBytes -= deadLetter.length
         }
-        list(entry.tag)
+        markReady(entry.tag)
     }
 
-    /// Starts again from all records, and keeps what is on its way and what is held up.
+    /// Rebuilds the state from all records. Keeps the entries in flight and the waits after failures.
     mutating func reset(_ items: [LogItem]) -> [Effect] {
         let before = self
         self = Self(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
         entries.reserveCapacity(items.count)
-        // Only entries known before count: others ended before this process read the journal.
+        // Only entries known before count: the others ended before this process read the journal.
         ended = before.ended
         var effects = items.compactMap { apply($0) }.filter { effect in
             switch effect {
             case .removed(let id, _, _), .vanished(let id, _): before.entries[id] != nil
-            case .deadLettered(let id): before.entries[id].map { $0.death == nil } ?? false
+            case .deadLettered(let id): before.entries[id].map { $0.deadLetter == nil } ?? false
             }
         }
         (reserved, pausedUntil, offlineFailures) = (before.reserved, before.pausedUntil, before.offlineFailures)
         (unrecorded, inFlightCount, surplusDue) = (before.unrecorded, before.inFlightCount, before.surplusDue)
-        for (tag, line) in before.lines where line.inFlight != nil || line.failures > 0 || line.due > 0 {
-            lines[tag, default: Line()].resume(line)
-            if line.inFlight == nil, line.due > 0 { backingOff.insert(tag) }
+        for (tag, queue) in before.tagQueues where queue.inFlight != nil || queue.failures > 0 || queue.due > 0 {
+            tagQueues[tag, default: TagQueue()].resume(queue)
+            if queue.inFlight == nil, queue.due > 0 { backingOff.insert(tag) }
         }
         let removed = Set(effects.compactMap(\.removedID))
         for (id, entry) in before.entries {
@@ -210,7 +210,7 @@ extension OfflineQueue.StateMachine {
                 effects.append(.vanished(id, wasUpdated: entry.isUpdated))
             } else {
                 if entry.isEnding { entries[id]?.isEnding = true }
-                // An earlier version compacts without a record of the number of forms.
+                // Earlier versions compact without a record of the number of revisions.
                 let counted = entries[id]?.revision ?? 0
                 entries[id]?.revision = max(entry.revision, counted)
             }
@@ -221,15 +221,15 @@ extension OfflineQueue.StateMachine {
     /// The records that the journal needs, in an order that leads to this state.
     func contents() -> [LogContent] {
         entries.sorted { $0.value.order < $1.value.order }.flatMap { id, entry -> [LogContent] in
-            let isAsItCame = !entry.isUpdated && !entry.isRevived
+            let isUnchanged = !entry.isUpdated && !entry.isRevived
             var contents: [LogContent] = [
-                isAsItCame
+                isUnchanged
                     ? .copy(entry.location)
                     : .changed(entry.location, operation: QueueOperation.enqueued.byte, expiry: entry.expiry)
             ]
-            if entry.isUpdated { contents.append(.record(Self.forms(id, entry.revision))) }
+            if entry.isUpdated { contents.append(.record(Self.revisions(id, entry.revision))) }
             if entry.attempts > 0 { contents.append(.record(Self.attempt(id, entry.attempts))) }
-            if let death = entry.death { contents.append(.copy(death)) }
+            if let deadLetter = entry.deadLetter { contents.append(.copy(deadLetter)) }
             return contents
         }
     }
@@ -238,8 +238,8 @@ extension OfflineQueue.StateMachine {
         LogRecord(QueueOperation.attempted.rawValue, id, payload: Data("\(count)".utf8))
     }
 
-    static func forms(_ id: UUID, _ count: Int) -> LogRecord {
-        LogRecord(QueueOperation.reformed.rawValue, id, payload: Data("\(count)".utf8))
+    static func revisions(_ id: UUID, _ count: Int) -> LogRecord {
+        LogRecord(QueueOperation.revised.rawValue, id, payload: Data("\(count)".utf8))
     }
 
     static func removal(_ id: UUID, _ reason: QueueRemoval) -> LogRecord {
@@ -247,43 +247,44 @@ extension OfflineQueue.StateMachine {
     }
 }
 
-// MARK: - What comes in
+// MARK: - Admitting entries
 
 extension OfflineQueue.StateMachine {
-    /// Reserves a place, and returns the record that makes room for it if the policy says so. Throws
+    /// Reserves a slot, and returns the record that makes room for it if the policy allows that. Throws
     /// ``PulseError/offlineQueueFull``.
     mutating func admit(_ id: UUID) throws(PulseError) -> LogRecord? {
         if pendingCount + reserved.count < capacity {
             reserved.insert(id)
             return nil
         }
-        guard dropsOldest, capacity > 0, let oldest = oldestAtRest() else { throw .offlineQueueFull }
+        guard dropsOldest, capacity > 0, let oldest = oldestNotInFlight() else { throw .offlineQueueFull }
         entries[oldest]?.isEnding = true
         reserved.insert(id)
         return Self.removal(oldest, .dropped)
     }
 
-    /// Gives back a place, since nothing was written.
+    /// Releases a reserved slot, since nothing was written.
     mutating func release(_ id: UUID, dropping dropped: UUID?) {
         reserved.remove(id)
         guard let dropped, let entry = entries[dropped] else { return }
         entries[dropped]?.isEnding = false
-        list(entry.tag)
+        markReady(entry.tag)
     }
 
-    private func oldestAtRest() -> UUID? {
-        entries.filter { $0.value.death == nil && !$0.value.isEnding && !isInFlight($0.key, $0.value) }
+    private func oldestNotInFlight() -> UUID? {
+        entries.filter { $0.value.deadLetter == nil && !$0.value.isEnding && !isInFlight($0.key, $0.value) }
             .min { $0.value.order < $1.value.order }?.key
     }
 
     func isInFlight(_ id: UUID, _ entry: Entry) -> Bool {
-        lines[entry.tag]?.inFlight == id
+        tagQueues[entry.tag]?.inFlight == id
     }
 
-    /// Whether anything waits under that tag.
+    /// Whether an entry with that tag is pending.
     func hasPending(tag: String?) -> Bool {
-        guard let line = lines[tag] else { return false }
-        if let id = line.inFlight, entries[id] != nil { return true }
-        return line.ids.contains { id, order in entries[id].map { $0.death == nil && $0.order == order } ?? false }
+        guard let queue = tagQueues[tag] else { return false }
+        if let id = queue.inFlight, entries[id] != nil { return true }
+        return queue.ids.contains { id, order in entries[id].map { $0.deadLetter == nil && $0.order == order } ?? false
+        }
     }
 }

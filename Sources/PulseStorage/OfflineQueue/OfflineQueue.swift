@@ -2,18 +2,18 @@
 
 package import PulseCore
 
-/// A queue that keeps calls that found no connection, or that were put into it, and sends them later: in their order
-/// within a tag, through all plugins of the client, with the idempotency key that they were given first.
+/// A queue of calls that found no connection, or that were put into it. It sends them later: in order within a tag,
+/// through all plugins of the client, with their first idempotency key.
 ///
-/// A call is in the journal on the disk before its caller is told ``PulseError/queuedOffline(id:)``. From then on it is
-/// sent until the server accepts or refuses it, it was tried too often, it expires, it is removed or it makes room for
-/// another, whatever happens to the process; it may arrive more than once. Get it from `client.offlineQueue`. Safe from
-/// any thread; every method throws ``PulseError``, where a disk that fails is a ``JournalFailure`` in a
-/// ``PulseError/custom(_:)``.
+/// A call is in the journal on the disk before its caller gets ``PulseError/queuedOffline(id:)``. From then on it is
+/// sent until the server accepts or refuses it, its attempts are used up, it expires, it is removed, or it makes room
+/// for another. This survives the end of the process. A call may arrive more than once. Get the queue from
+/// `client.offlineQueue`. Safe from any thread. Every method throws ``PulseError``; a disk failure is a
+/// ``JournalFailure`` in a ``PulseError/custom(_:)``.
 ///
-/// An app and its extension may share a directory: both queue, one of them sends at a time. The sender holds a lock on
-/// a file there while something is on its way, and while it backs off after a server's refusal; not while it waits for
-/// a connection.
+/// An app and its extension may share a directory: both add calls, one of them sends at a time. The sender holds a lock
+/// on a file there while it sends, and while it backs off after a server's refusal; not while it waits for a
+/// connection.
 public final class OfflineQueue: Sendable {
     package typealias Send = @Sendable (Replay) async -> ReplayOutcome
 
@@ -24,24 +24,24 @@ public final class OfflineQueue: Sendable {
     let redaction: Redaction
     let core: QueueCore
     let log: any RecordLog
-    let files: SideFiles?
+    let files: BodyFiles?
     let ended: EndedEntries?
-    /// The lock that the sending process holds.
-    let turn: FileLock?
+    /// The file lock that the draining process holds.
+    let drainLock: FileLock?
     let send = Locked<Send?>(nil)
     let work = Locked(Work())
     private let journal: URL?
 
-    /// The tasks that send.
+    /// The tasks that drain the queue.
     struct Work: Sendable {
         var drainer: Task<Void, Never>?
-        /// With the entry that each is about.
+        /// The replays, each with the id of its entry.
         var replays: [Int: (id: UUID, task: Task<Void, Never>)] = [:]
         var nextReplay = 0
         var isClosed = false
     }
 
-    /// A queue that reads and writes nothing before its first use.
+    /// Creates a queue that reads and writes nothing before its first use.
     ///
     /// - Parameter directory: the directory of the journal; nil keeps everything in memory.
     package init(
@@ -54,7 +54,7 @@ public final class OfflineQueue: Sendable {
         self.randomness = randomness
         self.connectivity = connectivity
         self.redaction = redaction
-        let files = directory.map { SideFiles(in: $0, disk: disk) }
+        let files = directory.map { BodyFiles(in: $0, disk: disk) }
         let machine = StateMachine(
             capacity: policy.maxQueueSize, maxAttempts: policy.maxAttempts, dropsOldest: policy.whenFull == .dropOldest)
         let ended = directory.map { EndedEntries(in: $0) }
@@ -67,10 +67,10 @@ public final class OfflineQueue: Sendable {
         if let journal {
             log = AppendLog(journal, disk: disk) { core.apply($0) }
             let lock = journal.deletingLastPathComponent().appendingPathComponent("drainer.lock")
-            turn = FileLock(path: lock.path, disk: disk)
+            drainLock = FileLock(path: lock.path, disk: disk)
         } else {
             log = MemoryLog { core.apply($0) }
-            turn = nil
+            drainLock = nil
         }
     }
 
@@ -78,19 +78,19 @@ public final class OfflineQueue: Sendable {
         core.close()
     }
 
-    /// Sets how entries are sent, and begins if the journal has any, or if a crash may have left bodies.
+    /// Sets how entries are sent. Starts draining if the journal may have entries, or if a crash may have left bodies.
     package func start(_ send: @escaping Send) {
         self.send.withLock { $0 = send }
         if mayHaveEntries || files?.isEmpty == false { startDraining() }
     }
 
-    /// The journal's size tells: it is not read for that.
+    /// Judged by the journal's size, without reading it.
     private var mayHaveEntries: Bool {
         guard let journal, let status = try? SystemFile.status(journal.path) else { return false }
         return status.size > LogHeader.line.count
     }
 
-    /// Ends the work under way; entries stay for the next time.
+    /// Cancels the work in progress. Entries stay in the journal.
     package func abandon() {
         let drainer = work.withLock { work in
             work.isClosed = true
@@ -100,43 +100,42 @@ public final class OfflineQueue: Sendable {
         core.close()
     }
 
-    /// Ends the work under way, waits for its end, and closes the journal.
+    /// Cancels the work in progress, waits for its end, and closes the journal.
     package func close() async {
         abandon()
         await work.withLock { $0.drainer }?.value
-        turn?.close()
+        drainLock?.close()
         await log.close()
     }
 
     // MARK: Queueing
 
-    /// Puts a request into the journal and gives the number under which it is known from now on, in other processes
-    /// too.
+    /// Writes a request to the journal. Returns the id of its entry, which is valid in other processes too.
     ///
     /// Throws ``PulseError/offlineQueueFull``, ``PulseError/unsupported(_:)`` for a body that can be read only once,
-    /// and ``PulseError/custom(_:)`` with a ``JournalFailure``: then it is not queued.
+    /// and ``PulseError/custom(_:)`` with a ``JournalFailure``. After an error, the request is not queued.
     ///
-    /// - Parameter failure: what the call has just failed with; nil if it has not, or for another reason.
+    /// - Parameter failure: the failure of the call that is queued; nil if it did not fail, or for another reason.
     package func enqueue(_ draft: QueueDraft, after failure: OfflineQueuePolicy.Failures?) async throws -> UUID {
         guard draft.body.isReplayable else {
             throw PulseError.unsupported("a body that can be read only once cannot wait in the offline queue")
         }
         let id = randomness.uuid()
-        // First, so that the drainer does not look at an entry that cannot be sent yet.
+        // First, so that the drainer does not try an entry that cannot be sent yet.
         switch failure {
         case .noConnection?: core.pause(clock.uptime, randomness)
         case .cannotConnect?, .timeoutBeforeSending?:
-            core.decide { $0.holdBack(draft.options.tag, clock.uptime, randomness) }
+            core.decide { $0.backOffUnlessInFlight(draft.options.tag, clock.uptime, randomness) }
         default: break
         }
         do {
             try await store(draft, id)
-        } catch is SideFiles.Vanished {
-            // Another process has tidied up between the body's file and the record that names it.
+        } catch is BodyFiles.Vanished {
+            // Another process has swept the body's file before the record that names it was written.
             do { try await store(draft, id) } catch { throw PulseError(wrapping: error) }
         }
         core.emit(.offlineQueueEnqueued(id: id))
-        // A drainer that runs was woken by the record, if necessary.
+        // If necessary, the record has already woken a running drainer.
         beginDraining()
         return id
     }
@@ -157,26 +156,26 @@ public final class OfflineQueue: Sendable {
         } catch {
             core.release(id, dropping: dropped.withLock { $0 })
             if let file { files?.discard(file) }
-            if case PulseError.custom(let vanished as SideFiles.Vanished) = error { throw vanished }
+            if case PulseError.custom(let vanished as BodyFiles.Vanished) = error { throw vanished }
             throw error
         }
-        if let file { files?.letGo(file) }
+        if let file { files?.release(file) }
         await compactIfNeeded()
     }
 
-    /// When an entry queued now expires, in milliseconds since 1970; 0 for never. A `requestExpiry` of `.infinity`
-    /// means never, one of 0 or less at once.
+    /// The expiry of an entry queued now, in milliseconds since 1970; 0 for never. A `requestExpiry` of `.infinity`
+    /// means never, one of 0 or less means at once.
     var expiry: Int64 {
         guard policy.requestExpiry < .infinity else { return 0 }
         return max(1, (clock.now + max(0, policy.requestExpiry)).milliseconds)
     }
 
-    /// The body as it goes into the record, or the name of the file it was put into.
+    /// The body for the record, or the name of the file that it was written to.
     func stored(_ draft: QueueDraft, _ name: String) async throws -> (body: Data?, file: String?) {
         switch draft.body {
         case .inRequest:
             guard let data = draft.request.httpBody, !data.isEmpty else { return (nil, nil) }
-            guard let files, data.count > SideFiles.limit else { return (data, nil) }
+            guard let files, data.count > BodyFiles.limit else { return (data, nil) }
             try await files.write(name, data)
             return (nil, name)
         case .file(let url):
@@ -202,13 +201,13 @@ public final class OfflineQueue: Sendable {
         return (all, nil)
     }
 
-    /// Whether anything waits under that tag, in whatever process it was queued.
+    /// Whether an entry with that tag is pending, from whatever process.
     package func hasPending(tag: String?) async throws -> Bool {
         try await open()
         return core.hasPending(tag: tag)
     }
 
-    /// Takes in what other processes have written.
+    /// Reads the records that other processes have appended.
     func open() async throws {
         try await log.refresh {}
     }

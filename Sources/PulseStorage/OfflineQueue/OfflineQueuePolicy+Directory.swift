@@ -18,7 +18,7 @@ extension OfflineQueuePolicy {
                 Self.name(baseURL.flatMap { Origin($0) }.map { "\($0)" } ?? "any"), isDirectory: true)
     }
 
-    /// Text made fit for the name of a directory, so that it cannot lead elsewhere.
+    /// Replaces characters that could make a directory name lead elsewhere.
     private static func name(_ text: String) -> String {
         let name = String(
             text.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") ? $0 : "_" })

@@ -4,37 +4,37 @@ import PulseCore
 
 /// The state that the queue's tasks and its journal share. Safe from any thread.
 ///
-/// The journal tells it of every record, in order; it tells who waits. Nobody is told anything under the lock.
+/// The journal passes every record to it, in order. It reports outcomes to waiters, never under the lock.
 final class QueueCore: Sendable {
     private struct State {
         var machine: OfflineQueue.StateMachine
         /// The outcomes of replays whose records are not written yet.
-        var verdicts: [UUID: Result<PulseResponse, PulseError>] = [:]
+        var pendingOutcomes: [UUID: Result<PulseResponse, PulseError>] = [:]
         /// The outcomes of the entries that ended last.
         var outcomes = LRUCache<UUID, Result<PulseResponse, PulseError>>(capacity: 64)
         var waiters: [Int: (id: UUID, continuation: CheckedContinuation<PulseResponse?, any Error>)] = [:]
-        /// Callers that wait for a look that begins after their call.
-        var quietWaiters: [Int: (since: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+        /// Callers that wait for a drain pass that starts after their call and finds nothing to do.
+        var idleWaiters: [Int: (since: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
         var nextWaiter = 0
         var ticks: AsyncStream<Void>.Continuation?
-        /// The rest of the drainer; nil while it looks.
-        var rest: Rest?
+        /// The current sleep of the drainer; nil during a drain pass.
+        var sleep: Sleep?
         var isClosed = false
     }
 
-    /// Until when the drainer looks by itself, and what it knows of expiries.
-    private struct Rest {
+    /// The end of the drainer's sleep, and the first expiry that it accounts for.
+    private struct Sleep {
         let end: TimeInterval
         let firstExpiry: Int64
     }
 
     private let state: Locked<State>
-    private let files: SideFiles?
+    private let files: BodyFiles?
     private let endedEntries: EndedEntries?
     private let events: (any EventSink)?
 
     init(
-        _ machine: OfflineQueue.StateMachine, files: SideFiles?, ended: EndedEntries? = nil, events: (any EventSink)?
+        _ machine: OfflineQueue.StateMachine, files: BodyFiles?, ended: EndedEntries? = nil, events: (any EventSink)?
     ) {
         state = Locked(State(machine: machine))
         self.files = files
@@ -52,52 +52,53 @@ final class QueueCore: Sendable {
         try state.withLock { try body($0.machine) }
     }
 
-    /// Changes the machine's state, and lets the drainer look.
+    /// Changes the machine's state, and wakes the drainer.
     func change<Value>(_ body: (inout OfflineQueue.StateMachine) throws -> Value) rethrows -> Value {
         let (value, ticks) = try state.withLock { (try body(&$0.machine), $0.ticks) }
         ticks?.yield()
         return value
     }
 
-    /// The actions that are due. From here on until ``rest(uptime:now:atMost:)`` every change wakes the drainer.
-    func look(uptime: TimeInterval, now: Int64) -> [OfflineQueue.StateMachine.Action] {
+    /// Returns the actions that are due. From here on until ``sleep(uptime:now:atMost:)``, every change wakes the
+    /// drainer.
+    func drainPass(uptime: TimeInterval, now: Int64) -> [OfflineQueue.StateMachine.Action] {
         state.withLock { state in
-            state.rest = nil
+            state.sleep = nil
             return state.machine.next(uptime: uptime, now: now)
         }
     }
 
-    /// Whether there may be anything to do. If not, the drainer may rest again without a look. Until it does, every
-    /// change wakes it, as after a look.
+    /// Whether an action may be due. If not, the drainer may skip the pass. Until its next sleep, every change wakes
+    /// it.
     func hasWork(uptime: TimeInterval, now: Int64) -> Bool {
         state.withLock { state in
-            state.rest = nil
+            state.sleep = nil
             return state.machine.hasWork(uptime: uptime, now: now)
         }
     }
 
-    /// The uptime at which the drainer is to look again by itself, which it must: it is not woken for what does not
-    /// come before. Nil if there is nothing to come.
-    func rest(uptime: TimeInterval, now: Int64, atMost period: TimeInterval) -> TimeInterval? {
+    /// Returns the uptime until which the drainer sleeps. It must wake up by then: events that are not due earlier do
+    /// not wake it. Nil if it may sleep until the next tick.
+    func sleep(uptime: TimeInterval, now: Int64, atMost period: TimeInterval) -> TimeInterval? {
         state.withLock { state in
             guard !state.machine.isIdle, let wait = state.machine.wait(uptime: uptime, now: now) else { return nil }
             let end = uptime + min(wait, period)
-            state.rest = Rest(end: end, firstExpiry: state.machine.firstExpiry)
+            state.sleep = Sleep(end: end, firstExpiry: state.machine.firstExpiry)
             return end
         }
     }
 
-    /// Ends the drainer's rest.
-    func endRest() {
-        state.withLock { $0.rest = nil }
+    /// Ends the drainer's sleep.
+    func endSleep() {
+        state.withLock { $0.sleep = nil }
     }
 
-    /// Changes the machine's state where the drainer looks anyway.
+    /// Changes the machine's state without waking the drainer, which runs a pass anyway.
     func decide<Value>(_ body: (inout OfflineQueue.StateMachine) throws -> Value) rethrows -> Value {
         try state.withLock { try body(&$0.machine) }
     }
 
-    // MARK: The journal
+    // MARK: Journal
 
     func apply(_ change: LogChange) {
         let effects: [OfflineQueue.StateMachine.Effect]
@@ -109,25 +110,25 @@ final class QueueCore: Sendable {
             let text = "\(bytes) bytes of the offline queue's journal were damaged; \(kept) were set aside"
             return emit(.warning(text + rest))
         }
-        effects.forEach(settle)
+        effects.forEach(handle)
     }
 
     private func append(_ items: [LogItem]) -> [OfflineQueue.StateMachine.Effect] {
         let (effects, ticks) = state.withLock { state in
             let effects = items.compactMap { state.machine.apply($0) }
-            // Without a connection, one more entry needs no look before the pause is over.
-            let isForLater =
+            // Without a connection, one more entry needs no pass before the pause is over.
+            let canWait =
                 items.allSatisfy { $0.operation == QueueOperation.enqueued.byte }
-                && state.rest.map { rest in
-                    state.machine.pausedUntil >= rest.end && state.machine.firstExpiry >= rest.firstExpiry
+                && state.sleep.map { sleep in
+                    state.machine.pausedUntil >= sleep.end && state.machine.firstExpiry >= sleep.firstExpiry
                 } ?? false
-            return (effects, isForLater ? nil : state.ticks)
+            return (effects, canWait ? nil : state.ticks)
         }
         ticks?.yield()
         return effects
     }
 
-    private func settle(_ effect: OfflineQueue.StateMachine.Effect) {
+    private func handle(_ effect: OfflineQueue.StateMachine.Effect) {
         switch effect {
         case .removed(let id, let reason, let wasUpdated):
             if wasUpdated { files?.removeAll(of: id) } else { files?.remove(id.uuidString) }
@@ -137,26 +138,26 @@ final class QueueCore: Sendable {
             case .dropped: emit(.offlineQueueRequestCompleted(id: id, success: false))
             case .removed, .surplus: break
             }
-            conclude(id, reason.outcome(of: id) ?? state.withLock { $0.outcomes.peek(id) })
+            resumeWaiters(id, reason.outcome(of: id) ?? state.withLock { $0.outcomes.peek(id) })
         case .vanished(let id, let wasUpdated):
             let reason = endedEntries?.read().last { $0.id == id }?.reason
-            settle(.removed(id, reason ?? .removed, wasUpdated: wasUpdated))
+            handle(.removed(id, reason ?? .removed, wasUpdated: wasUpdated))
         case .deadLettered(let id):
             emit(.offlineQueueDeadLettered(id: id))
             emit(.offlineQueueRequestCompleted(id: id, success: false))
-            conclude(id, nil)
+            resumeWaiters(id, nil)
         }
     }
 
-    /// Tells those who wait for an entry its outcome: the answer that this process got, else what the journal says. A
-    /// dead letter has a record of its own in the journal.
-    private func conclude(_ id: UUID, _ known: Result<PulseResponse, PulseError>?) {
+    /// Resumes the waiters of an entry with its outcome: the response that this process received, otherwise the outcome
+    /// in the journal. Nil for a dead letter, whose reason has a record in the journal.
+    private func resumeWaiters(_ id: UUID, _ known: Result<PulseResponse, PulseError>?) {
         let (outcome, waiters) = state.withLock { state in
-            let outcome = state.verdicts.removeValue(forKey: id) ?? known
+            let outcome = state.pendingOutcomes.removeValue(forKey: id) ?? known
             if let outcome {
                 state.outcomes.withValue(for: id, default: outcome) { $0 = outcome }
             } else {
-                // Its outcome before it was revived.
+                // The outcome from before the entry was revived.
                 state.outcomes.removeValue(for: id)
             }
             let waiters = state.waiters.filter { $0.value.id == id }
@@ -174,14 +175,14 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Keeps the outcome of a replay until its record is written, without a large body, which is not worth the memory.
-    func note(_ id: UUID, _ result: Result<PulseResponse, PulseError>) {
+    /// Stores the outcome of a replay until its record is written, without a large body.
+    func storePendingOutcome(_ id: UUID, _ result: Result<PulseResponse, PulseError>) {
         let result = result.map(\.withoutLargeBody).mapError(\.withoutLargeBody)
-        state.withLock { $0.verdicts[id] = result }
+        state.withLock { $0.pendingOutcomes[id] = result }
     }
 
-    func forgetVerdict(_ id: UUID) {
-        _ = state.withLock { $0.verdicts.removeValue(forKey: id) }
+    func discardPendingOutcome(_ id: UUID) {
+        _ = state.withLock { $0.pendingOutcomes.removeValue(forKey: id) }
     }
 
     // MARK: Queueing
@@ -194,7 +195,7 @@ final class QueueCore: Sendable {
         change { $0.release(id, dropping: dropped) }
     }
 
-    /// Sends nothing for a while. The drainer need not look: there is less to do.
+    /// Pauses all sending. Does not wake the drainer: it has less to do.
     func pause(_ uptime: TimeInterval, _ randomness: any Randomness) {
         decide { $0.pause(uptime, randomness) }
     }
@@ -205,7 +206,7 @@ final class QueueCore: Sendable {
 
     // MARK: Waiting
 
-    /// Signals whenever there may be something to do. One who listens at a time.
+    /// Yields whenever an action may be due. Has one subscriber at a time: a new one ends the stream of the last.
     func ticks() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (replaced, isClosed) = state.withLock { state in
@@ -221,8 +222,8 @@ final class QueueCore: Sendable {
         state.withLock { $0.ticks }?.yield()
     }
 
-    /// The outcome of an entry, at once if it is known, else when it is. Nil if no such entry may still be sent, or
-    /// when another process has given it up.
+    /// The outcome of an entry, once it is known. Nil if the entry is not pending and has no known outcome, or when
+    /// another process has given it up.
     func outcome(of id: UUID) async throws -> PulseResponse? {
         let number = state.withLock { state in
             state.nextWaiter += 1
@@ -231,8 +232,8 @@ final class QueueCore: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<PulseResponse?, any Error>? in
-                    // Asked only here: an entry that ended between a question and the wait would be missed.
-                    guard let entry = state.machine.entries[id], entry.death == nil else {
+                    // Checked in the same step as the wait starts, so that an entry cannot end in between.
+                    guard let entry = state.machine.entries[id], entry.deadLetter == nil else {
                         return state.outcomes.peek(id)?.map { Optional($0) }.mapError { $0 } ?? .success(nil)
                     }
                     guard !Task.isCancelled, !state.isClosed else { return .failure(PulseError.cancelled) }
@@ -247,9 +248,8 @@ final class QueueCore: Sendable {
         }
     }
 
-    /// Returns when nothing is on its way and nothing could be sent, in a look that began after `change`. Then `start`
-    /// is run.
-    func quiet(after change: (inout OfflineQueue.StateMachine) -> Void, _ start: () -> Void) async {
+    /// Applies `change`, runs `start`, and returns when a later drain pass finds no replay running and nothing to send.
+    func waitUntilIdle(after change: (inout OfflineQueue.StateMachine) -> Void, _ start: () -> Void) async {
         let number = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -258,35 +258,36 @@ final class QueueCore: Sendable {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
                     guard !state.isClosed, !Task.isCancelled else { return true }
-                    // In one step: a look in between would take the one for waiting, and know nothing of the other.
+                    // In one step, so that no pass can see the waiter without the change.
                     state.nextWaiter += 1
-                    state.quietWaiters[number] = (state.nextWaiter, continuation)
+                    state.idleWaiters[number] = (state.nextWaiter, continuation)
                     change(&state.machine)
                     return false
                 }
                 if isOver { continuation.resume() } else { start() }
             }
         } onCancel: {
-            let waiter = state.withLock { $0.quietWaiters.removeValue(forKey: number) }
+            let waiter = state.withLock { $0.idleWaiters.removeValue(forKey: number) }
             waiter?.continuation.resume()
         }
     }
 
-    /// Begins a look at what is to be done; who comes later waits for the next one.
-    func beginLook() -> Int {
+    /// Starts a drain pass; later callers wait for the next one.
+    func beginDrainPass() -> Int {
         state.withLock { $0.nextWaiter }
     }
 
-    func becameQuiet(inLook look: Int = .max) {
+    /// Resumes the callers that came before this drain pass.
+    func becameIdle(inPass pass: Int = .max) {
         let waiters = state.withLock { state in
-            let waiters = state.quietWaiters.filter { $0.value.since <= look }
-            waiters.keys.forEach { state.quietWaiters[$0] = nil }
+            let waiters = state.idleWaiters.filter { $0.value.since <= pass }
+            waiters.keys.forEach { state.idleWaiters[$0] = nil }
             return waiters.values.map(\.continuation)
         }
         waiters.forEach { $0.resume() }
     }
 
-    /// Ends all waits; nothing is reported any more.
+    /// Ends all waits. No event is reported afterwards.
     func close() {
         let (waiters, ticks) = state.withLock { state in
             state.isClosed = true
@@ -298,13 +299,13 @@ final class QueueCore: Sendable {
         }
         ticks?.finish()
         waiters.forEach { $0.resume(throwing: PulseError.cancelled) }
-        becameQuiet()
+        becameIdle()
     }
 }
 
 extension PulseResponse {
     fileprivate var withoutLargeBody: PulseResponse {
-        guard data.count > SideFiles.limit else { return self }
+        guard data.count > BodyFiles.limit else { return self }
         var copy = self
         (copy.data, copy.isTruncated) = (Data(), true)
         return copy
@@ -312,7 +313,7 @@ extension PulseResponse {
 }
 
 extension PulseError {
-    /// An error's body may be as large as any other.
+    /// The error with the body of its response dropped if that is large.
     fileprivate var withoutLargeBody: PulseError {
         switch self {
         case .http(let response): .http(response.withoutLargeBody)
@@ -326,7 +327,7 @@ extension PulseError {
 }
 
 extension QueueRemoval {
-    /// The outcome that is reported if another process has received the answer; nil if the one before it stays.
+    /// The outcome to report if another process has received the response; nil if the earlier outcome stays.
     fileprivate func outcome(of id: UUID) -> Result<PulseResponse, PulseError>? {
         switch self {
         case .done(let status):

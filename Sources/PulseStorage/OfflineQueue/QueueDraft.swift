@@ -2,11 +2,11 @@
 
 package import PulseCore
 
-/// A request that is to wait for a connection.
+/// A request that is about to be queued.
 package struct QueueDraft: Sendable {
     /// The request as built, without headers of plugins and without secrets.
     package var request: URLRequest
-    /// The names of the default headers that were taken out of the request, for whoever sends it to set again.
+    /// The names of the default headers that were removed from the request. The sender sets them again.
     package var droppedDefaults: [String]
     package var body: BodySource
     package var options: RequestOptions
@@ -37,41 +37,42 @@ package struct Replay: Sendable {
     package let account: String?
 }
 
-/// How a replay ended.
+/// The outcome of a replay.
 package struct ReplayOutcome: Sendable {
-    /// Whether it was not sent because another account is logged in than when it was queued.
+    /// Whether the request was not sent because another account was logged in when it was queued.
     package let isOfOtherAccount: Bool
-    private let answer: Result<PulseResponse, PulseError>
+    private let rawResult: Result<PulseResponse, PulseError>
     private let isUnsent: Bool
     private let isOfOtherWork: Bool
-    private let isAnswered: Bool
+    private let hasResponse: Bool
 
     /// - Parameters:
-    ///   - isUnsent: nothing was sent, so the failure is not a server's.
-    ///   - isOfOtherWork: the failure is that of work that the replay waited for, and not its own.
-    ///   - isAnswered: a server has answered; a failure without a status may be a plugin's judgement of that answer.
+    ///   - isUnsent: whether nothing was sent, so that the failure is not a server's.
+    ///   - isOfOtherWork: whether the failure belongs to work that the replay waited for, and not to the replay.
+    ///   - hasResponse: whether a server has responded. A failure without a status may then be a plugin's judgment of
+    ///     that response.
     package init(
         result: Result<PulseResponse, PulseError>, isOfOtherAccount: Bool = false, isUnsent: Bool = false,
-        isOfOtherWork: Bool = false, isAnswered: Bool = false
+        isOfOtherWork: Bool = false, hasResponse: Bool = false
     ) {
-        answer = result
+        rawResult = result
         self.isOfOtherAccount = isOfOtherAccount
         self.isUnsent = isUnsent
         self.isOfOtherWork = isOfOtherWork
-        self.isAnswered = isAnswered
+        self.hasResponse = hasResponse
     }
 
-    /// The answer or failure. A status that means "later" is a failure, though the endpoint may accept it.
+    /// The response or failure. A status that means "later" is a failure, even if the endpoint accepts it.
     func result(now: Date) -> Result<PulseResponse, PulseError> {
-        guard case .success(let response) = answer, ReplayVerdict.meansLater(response.statusCode),
+        guard case .success(let response) = rawResult, ReplayVerdict.meansLater(response.statusCode),
             let error = PulseError(validating: response, accepted: .successful, now: now)
-        else { return answer }
+        else { return rawResult }
         return .failure(error)
     }
 
     func verdict(now: Date) -> ReplayVerdict {
         if isOfOtherAccount { return .otherAccount }
-        let verdict = ReplayVerdict(result(now: now), isAnswered: isAnswered, now: now)
+        let verdict = ReplayVerdict(result(now: now), hasResponse: hasResponse, now: now)
         guard isUnsent || isOfOtherWork else { return verdict }
         switch verdict {
         case .unavailable(_, let seconds): return .unavailable(isVerdict: false, retryAfter: seconds)

@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// What a record of the queue's journal says about its entry.
+/// The meaning of a record for its entry.
 enum QueueOperation: Character {
-    /// The entry, with its request.
+    /// Adds the entry, with its request.
     case enqueued = "E"
-    /// Its request in another form.
+    /// Replaces the entry's request.
     case updated = "U"
-    /// It is given up, with the reason.
+    /// Gives the entry up, with the reason.
     case deadLettered = "D"
-    /// The number of verdicts of the server so far, and of tries that could not be sent.
+    /// Sets the number of attempts so far: refusals by the server, and tries that could not be sent.
     case attempted = "a"
-    /// The number of its earlier forms, whose records a compaction took out. Earlier versions pass over it.
-    case reformed = "f"
-    /// It waits again, last of its tag.
+    /// Sets the number of earlier revisions, whose records a compaction removed. Earlier versions skip this record.
+    case revised = "f"
+    /// Makes a dead letter pending again, last of its tag.
     case revived = "q"
-    /// It is gone, with the reason.
+    /// Removes the entry, with the reason.
     case removed = "r"
 
     var byte: UInt8 { rawValue.asciiValue ?? 0 }
@@ -26,7 +26,7 @@ enum QueueOperation: Character {
     }
 }
 
-/// Why an entry is gone.
+/// The reason why an entry was removed.
 enum QueueRemoval: Sendable, Equatable {
     /// The server accepted it.
     case done(status: Int)
@@ -35,7 +35,7 @@ enum QueueRemoval: Sendable, Equatable {
     case removed
     /// It was removed to make room.
     case dropped
-    /// A dead letter made room for another. Everybody was told when it was given up.
+    /// A dead letter made room for another. Its end was reported when it was given up.
     case surplus
 
     var note: Data {

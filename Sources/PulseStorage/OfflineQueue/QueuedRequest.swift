@@ -2,10 +2,10 @@
 
 public import PulseCore
 
-/// A request in the ``OfflineQueue``, as the journal keeps it: without tokens, signatures and whatever else plugins
-/// add.
+/// A request in the ``OfflineQueue``, as stored in the journal: without tokens, signatures and other additions of
+/// plugins.
 public struct QueuedRequest: Sendable, Identifiable {
-    /// The id that ``PulseError/queuedOffline(id:)`` told the caller.
+    /// The id from the caller's ``PulseError/queuedOffline(id:)``.
     public let id: UUID
     /// The HTTP method.
     public let method: HTTPMethod
@@ -15,14 +15,14 @@ public struct QueuedRequest: Sendable, Identifiable {
     public var headers: [String: String]
     /// The body; nil if there is none, or if it is in a file: see ``hasLargeBody``.
     public var body: Data?
-    /// Whether the body is in a file of its own: over 64 KiB, or at any size if the call's body was a file or a
-    /// stream. It stays there unless ``body`` is set.
+    /// Whether the body is in a file of its own: over 64 KiB, or at any size if the call's body was a file or a stream.
+    /// The body stays there unless ``body`` is set.
     public let hasLargeBody: Bool
     /// The `Idempotency-Key` that every attempt carries.
     public let idempotencyKey: String?
-    /// The tag of the entry. Entries of one tag are sent in their order; those without one form a tag of their own.
+    /// The tag of the entry. Entries of one tag are sent in order. Entries without a tag form a tag of their own.
     public let tag: String?
-    /// The route that the call's options name, under which metrics count it; nil if they name none.
+    /// The route of the call's options, under which metrics count it; nil if there is none.
     public let route: String?
     /// The account that was logged in, if the client's auth plugin knows accounts.
     public let account: String?
@@ -30,8 +30,8 @@ public struct QueuedRequest: Sendable, Identifiable {
     public let enqueuedAt: Date
     /// When the entry is removed unsent; nil for never, which a policy's `requestExpiry` of `.infinity` means.
     public let expiresAt: Date?
-    /// The number of the server's verdicts so far, and of tries of which nothing could be sent as the client or the
-    /// request was. Time without a connection does not count.
+    /// The number of attempts so far: refusals by the server, and tries of which nothing could be sent because of the
+    /// client's state or the request itself. Time without a connection does not count.
     public let attempts: Int
 
     init?(_ id: UUID, _ stored: StoredRequest, tag: String?, expiry: Int64, attempts: Int) {
@@ -59,13 +59,13 @@ extension QueuedRequest: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// A request that will not be sent any more, unless ``OfflineQueue/retryDeadLetter(id:)`` is called for it.
+/// A request that is not sent any more, unless ``OfflineQueue/retryDeadLetter(id:)`` is called for it.
 public struct DeadLetter: Sendable, Identifiable {
-    /// The request, as the journal keeps it.
+    /// The request, as stored in the journal.
     public let request: QueuedRequest
-    /// The last failure: what the server or the client said.
+    /// The last failure, of the server or the client.
     public let reason: ErrorSummary
-    /// When it was given up, by the wall clock.
+    /// When the request was given up, by the wall clock.
     public let diedAt: Date
 
     /// The id of the request.

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A request as the journal keeps it: as it was built, before any plugin has seen it.
+/// A request as stored in the journal: as it was built, before plugins see it.
 struct StoredRequest: Codable, Sendable {
     var method: String
     var url: String
@@ -25,7 +25,7 @@ struct StoredRequest: Codable, Sendable {
     var statuses: [Int]?
     var route: String?
 
-    // Short names, since each record has them.
+    // Short keys, since each record contains them.
     enum CodingKeys: String, CodingKey {
         case method = "m"
         case url = "u"
@@ -79,7 +79,7 @@ struct StoredRequest: Codable, Sendable {
         return options
     }
 
-    // MARK: On one line
+    // MARK: Coding
 
     func encoded() throws -> Data {
         let encoder = JSONEncoder()
@@ -100,7 +100,7 @@ struct StoredRequest: Codable, Sendable {
     }
 }
 
-/// Why an entry was given up, as the journal keeps it.
+/// Why an entry was given up, as stored in the journal.
 struct StoredReason: Codable, Sendable {
     var kind: String
     var status: Int?

@@ -144,7 +144,7 @@ struct OfflineQueueResultTests {
 
     @Test(arguments: [200, 410])
     func aLargeBodyIsNotKept(status: Int) async throws {
-        let queue = queue(answer: { _ in .status(status, data: Data(count: SideFiles.limit + 1)) })
+        let queue = queue(answer: { _ in .status(status, data: Data(count: BodyFiles.limit + 1)) })
         let id = try await queue.enqueue("/1", isOffline: false)
         try await queue.queue.drain()
         let response: PulseResponse

@@ -139,7 +139,7 @@ struct OfflineQueueSharingTests {
         let queue = queue()
         let id = try await queue.enqueue("/1")
         let removed = try await queue.enqueue("/2")
-        try await queue.queue.update(id: id) { $0.body = Data(count: SideFiles.limit + 1) }
+        try await queue.queue.update(id: id) { $0.body = Data(count: BodyFiles.limit + 1) }
         #expect(try bodies().count == 1)
         try await queue.queue.remove(id: removed)
         #expect(try bodies().count == 1)
@@ -149,13 +149,13 @@ struct OfflineQueueSharingTests {
     }
 
     @Test func nobodyRemovesABodyWhoseRecordIsYetToCome() async throws {
-        let (mine, theirs) = (SideFiles(in: directory.url, disk: .system), SideFiles(in: directory.url, disk: .system))
+        let (mine, theirs) = (BodyFiles(in: directory.url, disk: .system), BodyFiles(in: directory.url, disk: .system))
         for name in ["written", "named", "left"] { try await mine.write(name, Data("of \(name)".utf8)) }
-        mine.letGo("left")
+        mine.release("left")
         try theirs.sweep { _ in false }
         try mine.sweep { _ in false }
         #expect(try bodies().sorted() == ["named", "written"])
-        mine.letGo("named")
+        mine.release("named")
         mine.discard("written")
         try theirs.sweep { _ in false }
         #expect(try bodies().isEmpty)
@@ -163,7 +163,7 @@ struct OfflineQueueSharingTests {
 
     /// A descriptor that was closed by another hand may be another file's by then: the journal's.
     @Test func aBodyIsWrittenToItsOwnFileThoughItsEntryGoesMeanwhile() async throws {
-        let files = SideFiles(in: directory.url, disk: .system)
+        let files = BodyFiles(in: directory.url, disk: .system)
         let (id, chunks, opened) = (UUID(), Locked(0), Locked<[Int32]>([]))
         try await files.write("\(id.uuidString)-1") {
             let count = chunks.withLock { count in
@@ -179,7 +179,7 @@ struct OfflineQueueSharingTests {
             }
             return Data("of the body".utf8)
         }
-        files.letGo("\(id.uuidString)-1")
+        files.release("\(id.uuidString)-1")
         for descriptor in opened.withLock({ $0 }) { _ = SystemFile.close(descriptor) }
         #expect(try Data(contentsOf: directory.file("other")).isEmpty)
         #expect(try bodies().isEmpty)
@@ -188,7 +188,7 @@ struct OfflineQueueSharingTests {
     @Test(arguments: [nil, "ada"] as [String?])
     func removesBodiesThatACrashLeftWithAllElse(account: String?) async throws {
         let queue = queue()
-        try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)), account: "ada")
+        try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)), account: "ada")
         try await queue.queue.drain()
         try Data("left by a crash".utf8).write(to: directory.file("bodies").appendingPathComponent(UUID().uuidString))
         if let account {
@@ -298,7 +298,7 @@ struct OfflineQueueSharingTests {
 
     @Test func allFilesAreTheirUsersAlone() async throws {
         let queue = queue(answer: { _ in .status(200) })
-        try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)), isOffline: false)
+        try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)), isOffline: false)
         try await queue.queue.drain()
         await queue.queue.close()
         for name in try FileManager.default.contentsOfDirectory(atPath: directory.url.path) {

@@ -151,7 +151,7 @@ struct OfflineQueueTests {
 
     @Test func aLargeBodyLiesInAFileOfItsOwnAndGoesWithItsEntry() async throws {
         let first = queue(answer: { _ in .failure(.noConnection) })
-        let body = Data(repeating: 7, count: SideFiles.limit + 1)
+        let body = Data(repeating: 7, count: BodyFiles.limit + 1)
         let id = try await first.enqueue("/1", body: .data(body))
         await first.queue.close()
         let file = directory.file("bodies").appendingPathComponent(id.uuidString)
@@ -198,7 +198,7 @@ struct OfflineQueueTests {
 
     @Test func aFileOfNoEntryIsRemovedAtTheNextStart() async throws {
         let first = queue(answer: { _ in .failure(.noConnection) })
-        let kept = try await first.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)))
+        let kept = try await first.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)))
         await first.queue.close()
         let orphan = directory.file("bodies").appendingPathComponent(UUID().uuidString)
         try Data("left by a crash".utf8).write(to: orphan)
@@ -324,7 +324,7 @@ struct OfflineQueueTests {
         let queue = queue(disk: faulty.disk, answer: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1")
         faulty.plan.withLock { $0.write = ENOSPC }
-        for body in [RequestBodySample.none, .data(Data(count: SideFiles.limit + 1))] {
+        for body in [RequestBodySample.none, .data(Data(count: BodyFiles.limit + 1))] {
             let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/2", body: body) }
             guard case .custom(let failure as JournalFailure) = error else {
                 Issue.record("\(String(describing: error))")
@@ -483,10 +483,10 @@ struct OfflineQueueTests {
 
     @Test func allWhoChangeAnEntryAtTheSameTimeHaveTheirWay() async throws {
         let queue = queue(answer: { _ in .failure(.noConnection) })
-        let id = try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)))
+        let id = try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)))
         try await queue.queue.drain()
         let other = QueueUnderTest(directory.url, starts: false)
-        let body = Data(repeating: 1, count: SideFiles.limit + 2)
+        let body = Data(repeating: 1, count: BodyFiles.limit + 2)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask {
@@ -617,13 +617,13 @@ struct OfflineQueueTests {
 
     @Test func aQueueInMemoryWritesNothingAndSendsAllTheSame() async throws {
         let queue = QueueUnderTest(nil, answer: { _ in .failure(.noConnection) })
-        try await queue.enqueue("/1", body: .data(Data(count: SideFiles.limit + 1)))
+        try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)))
         try await queue.enqueue("/2")
         try await queue.queue.drain()
         queue.answer { _ in .status(200) }
         #expect(try await queue.queue.drain() == 0)
         #expect(queue.sent.suffix(2) == ["/1", "/2"])
-        #expect(queue.replayed.last { $0.request.url?.path == "/1" }?.request.httpBody?.count == SideFiles.limit + 1)
+        #expect(queue.replayed.last { $0.request.url?.path == "/1" }?.request.httpBody?.count == BodyFiles.limit + 1)
         await queue.queue.close()
     }
 

@@ -21,8 +21,8 @@ struct QueueCoreTests {
         let core = QueueCore(machine, files: nil, events: nil)
         core.apply(.appended([item(1)]))
         core.pause(0, SeededRandomness(seed: 1))
-        #expect(core.look(uptime: 0, now: 1_000) == [])
-        #expect(core.rest(uptime: 0, now: 1_000, atMost: 30) != nil)
+        #expect(core.drainPass(uptime: 0, now: 1_000) == [])
+        #expect(core.sleep(uptime: 0, now: 1_000, atMost: 30) != nil)
         let ticks = core.ticks()
         change(core)
         core.close()
@@ -61,12 +61,12 @@ struct QueueCoreTests {
             } == 1)
         #expect(
             await Self.wakes { core in
-                core.endRest()
+                core.endSleep()
                 core.apply(.appended([Self.item(2)]))
             } == 1)
         #expect(
             await Self.wakes { core in
-                _ = core.look(uptime: 0, now: 1_000)
+                _ = core.drainPass(uptime: 0, now: 1_000)
                 core.apply(.appended([Self.item(2)]))
             } == 1)
         // It has found nothing to look at, and does not rest again yet.

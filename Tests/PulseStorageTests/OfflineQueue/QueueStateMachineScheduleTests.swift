@@ -161,7 +161,7 @@ struct QueueStateMachineScheduleTests {
                             #expect(entry.map { $0.expiry != 0 && $0.expiry <= queue.now } ?? false, note(step))
                         }
                         if random.next() % 4 == 0 {
-                            queue.machine.keep(id, uptime: queue.uptime, now: queue.now)
+                            queue.machine.postponeEnd(id, uptime: queue.uptime, now: queue.now)
                         } else {
                             queue.write(OfflineQueue.StateMachine.removal(id, reason))
                             model.remove(id)
@@ -239,7 +239,7 @@ struct QueueStateMachineScheduleTests {
             #expect(queue.machine.deadCount == model.dead.count, note(step))
             #expect(queue.machine.inFlightCount == model.inFlight.count, note(step))
             guard step % 8 == 0 else { continue }
-            let order = queue.machine.entries.filter { $0.value.death == nil }.sorted {
+            let order = queue.machine.entries.filter { $0.value.deadLetter == nil }.sorted {
                 $0.value.order < $1.value.order
             }
             for (tag, line) in model.lines {

@@ -183,7 +183,7 @@ struct QueueStateMachineTests {
         }
         queue.machine.resume()
         queue.uptime = 119
-        #expect(queue.machine.keepsServerWait(queue.uptime))
+        #expect(queue.machine.hasServerBackoff(queue.uptime))
         #expect(queue.sent() == [])
         queue.uptime = 120
         #expect(queue.sent() == ids(2))
@@ -208,7 +208,7 @@ struct QueueStateMachineTests {
             let effect = queue.finish(id, .unsendable)
             #expect(effect == (attempt == 3 ? .deadLettered(id) : nil))
             #expect(queue.machine.entries[id]?.attempts == min(attempt, 2))
-            #expect(!queue.machine.keepsServerWait(queue.uptime))
+            #expect(!queue.machine.hasServerBackoff(queue.uptime))
             if attempt < 3 { #expect(queue.sent() == []) }
             queue.machine.resume()
         }
@@ -304,7 +304,7 @@ struct QueueStateMachineTests {
         let id = queue.enqueue(1, expiry: 1_500_000)
         queue.now = 1_500_000
         #expect(queue.next() == [.end(id, .expired)])
-        queue.machine.keep(id, uptime: queue.uptime, now: queue.now)
+        queue.machine.postponeEnd(id, uptime: queue.uptime, now: queue.now)
         #expect(queue.next() == [])
         queue.now += 30_000
         #expect(queue.next() == [.end(id, .expired)])
@@ -402,7 +402,7 @@ struct QueueStateMachineTests {
         let id = queue.enqueue(1)
         #expect(queue.sent() == [id])
         queue.write(LogRecord("U", id, payload: Data("new".utf8)))
-        #expect(queue.machine.takeForm(of: id)?.offset == 1)
+        #expect(queue.machine.takeRevisionToSend(of: id)?.offset == 1)
         #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: true))
     }
 
@@ -450,7 +450,7 @@ struct QueueStateMachineTests {
         #expect(!queue.machine.mayEnd(id, .surplus))
         queue.write(LogRecord("q", id, expiry: 0))
         #expect(!queue.machine.mayEnd(id, .surplus) && queue.machine.mayEnd(id, .expired))
-        queue.machine.keep(id, uptime: 0, now: 0)
+        queue.machine.postponeEnd(id, uptime: 0, now: 0)
         #expect(queue.sent() == [id])
     }
 
@@ -493,7 +493,7 @@ struct QueueStateMachineTests {
         _ = queue.sent()
         queue.finish(other, .rejected)
         #expect(queue.next() == [.end(oldest, .surplus)])
-        queue.machine.keep(oldest, uptime: queue.uptime, now: queue.now)
+        queue.machine.postponeEnd(oldest, uptime: queue.uptime, now: queue.now)
         #expect(queue.next() == [])
         queue.enqueue(3)
         #expect(queue.machine.wait(uptime: queue.uptime, now: queue.now) ?? .infinity <= 30)
@@ -632,7 +632,7 @@ struct ReplayVerdictTests {
     @Test(arguments: [false, true])
     func whatOtherWorkFailedWithIsNoVerdictThoughItLooksLikeOne(isUnsent: Bool) {
         func verdict(_ error: PulseError) -> ReplayVerdict {
-            ReplayOutcome(result: .failure(error), isUnsent: isUnsent, isOfOtherWork: true, isAnswered: !isUnsent)
+            ReplayOutcome(result: .failure(error), isUnsent: isUnsent, isOfOtherWork: true, hasResponse: !isUnsent)
                 .verdict(now: Self.now)
         }
         let errors = [403, 400, 503, 401].map { status -> PulseError in
@@ -656,7 +656,7 @@ struct ReplayVerdictTests {
             .deadlineExceeded(last: .custom(Fault())),
         ]
         for error in errors {
-            let outcome = ReplayOutcome(result: .failure(error), isAnswered: true)
+            let outcome = ReplayOutcome(result: .failure(error), hasResponse: true)
             #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: true, retryAfter: 0), "\(error)")
             let unanswered = ReplayOutcome(result: .failure(error))
             #expect(unanswered.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
@@ -670,10 +670,10 @@ struct ReplayVerdictTests {
             .sslPinningFailed(host: "a"), .circuitOpen(name: "a", retryAfter: 0),
         ]
         for error in errors {
-            let outcome = ReplayOutcome(result: .failure(error), isAnswered: true)
+            let outcome = ReplayOutcome(result: .failure(error), hasResponse: true)
             #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
         }
-        #expect(ReplayOutcome(result: .failure(.noConnection), isAnswered: true).verdict(now: Self.now) == .offline)
+        #expect(ReplayOutcome(result: .failure(.noConnection), hasResponse: true).verdict(now: Self.now) == .offline)
     }
 
     @Test func failuresOnTheWayAreNone() {

@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// Bodies that are too large for a line of the journal, in a file each. A file is on the disk before the record that
-/// names it, and goes after the record that ends its entry. Safe from any thread.
-struct SideFiles: Sendable {
-    /// The bytes of a body above which it goes to a file.
+/// Bodies that are too large for a line of the journal, each in its own file. A file is on the disk before the record
+/// that names it. It is deleted after the record that ends its entry. Safe from any thread.
+struct BodyFiles: Sendable {
+    /// The largest body in bytes that stays in the journal.
     static let limit = 64 << 10
 
-    /// The file went before the record that names it was written.
+    /// The file was deleted before the record that names it was written.
     struct Vanished: Error {}
 
     private let directory: URL
     private let disk: Disk
-    /// Files written by this process that no record names yet. Each is open and locked until then, so that no process
-    /// takes it for a leftover of a crash.
+    /// Files of this process that no record names yet. Each is open and locked until then, so that no process takes it
+    /// for a leftover of a crash.
     private let unnamed = Locked<[String: Int32]>([:])
-    private let queue = DispatchQueue(label: "com.pulse.side-files")
+    private let queue = DispatchQueue(label: "com.pulse.body-files")
 
     init(in directory: URL, disk: Disk) {
         self.directory = directory.appendingPathComponent("bodies", isDirectory: true)
@@ -33,7 +33,7 @@ struct SideFiles: Sendable {
         ((try? SystemFile.status(url(name).path)) ?? nil) != nil
     }
 
-    /// Writes all that the source gives, and returns once it is on the disk. Leaves no file after an error.
+    /// Writes all chunks, and returns once they are on the disk. Leaves no file after an error.
     func write(_ name: String, from chunks: @Sendable () async throws -> Data?) async throws {
         do {
             let file = try await perform { () -> Int32 in
@@ -73,37 +73,37 @@ struct SideFiles: Sendable {
         }
     }
 
-    /// Removes the file of an entry that has gone. A writer that still has it open closes it.
+    /// Removes the file of an entry that was removed. A writer that still has the file open closes it.
     func remove(_ name: String) {
         unlink(url(name).path)
     }
 
-    /// Removes a file that this process has written, and that no record will name.
+    /// Removes a file of this process that no record will name.
     func discard(_ name: String) {
         remove(name)
-        letGo(name)
+        release(name)
     }
 
-    /// Unlocks a file that this process has written, since a record names it now.
-    func letGo(_ name: String) {
+    /// Unlocks a file of this process, since a record names it now.
+    func release(_ name: String) {
         if let file = unnamed.withLock({ $0.removeValue(forKey: name) }) { _ = SystemFile.close(file) }
     }
 
-    /// Throws ``Vanished`` if the file is gone.
+    /// Throws ``Vanished`` if the file does not exist.
     func check(_ name: String) throws {
         if !exists(name) { throw Vanished() }
     }
 
-    /// Removes the files of an entry, of all its revisions.
+    /// Removes the files of all revisions of an entry.
     func removeAll(of id: UUID) {
         for name in names() where name.hasPrefix(id.uuidString) { remove(name) }
     }
 
-    /// Removes files without an entry, which a crash between file and record leaves. One that cannot be removed keeps
-    /// no other from it; the first ``JournalFailure`` is thrown.
+    /// Removes files without an entry, which a crash between file and record leaves. A file that cannot be removed does
+    /// not stop the sweep; the first ``JournalFailure`` is thrown.
     func sweep(keeping isLive: (UUID) -> Bool) throws {
         var failure: (any Error)?
-        // Listed before the names are asked for: a file that comes in between is not among them.
+        // Listed before the entries are checked: a file that is created in between is not among the names.
         let names = names()
         for name in names {
             if let id = UUID(uuidString: String(name.prefix(36))), isLive(id) { continue }
@@ -112,7 +112,7 @@ struct SideFiles: Sendable {
         if let failure { throw failure }
     }
 
-    /// A file that can be locked is no longer in use, by this process or another.
+    /// Removes a file that can be locked: no process uses it.
     private func removeIfUnused(_ name: String) throws {
         do {
             let path = url(name).path
@@ -120,7 +120,7 @@ struct SideFiles: Sendable {
             defer { _ = SystemFile.close(file) }
             guard unlink(path) == 0 else { throw JournalFailure("unlink") }
         } catch JournalFailure.missing {
-            // Somebody else was quicker.
+            // Another process removed it first.
         }
     }
 

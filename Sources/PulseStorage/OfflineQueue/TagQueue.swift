@@ -3,21 +3,21 @@
 import PulseCore
 
 extension OfflineQueue.StateMachine {
-    /// The entries of one tag, first in, first out. Those that are gone stay in it until they come to its front.
-    struct Line: Sendable {
+    /// The entries of one tag, first in, first out. Removed entries stay in it until they reach its front.
+    struct TagQueue: Sendable {
         private(set) var ids: ArraySlice<(UUID, UInt64)> = []
-        /// The entry on its way, until its outcome is in the journal.
+        /// The entry in flight, until its outcome is in the journal.
         var inFlight: UUID?
-        /// The revision of the entry in which it was sent.
+        /// The revision in which the entry was sent.
         var sentRevision = 0
         var failures = 0
         /// The uptime before which nothing is sent.
         var due: TimeInterval = 0
         /// The part of `due` that a server asked for.
         var notBefore: TimeInterval = 0
-        /// Whether the wait is for a server that refused: then any sender has to wait.
-        var isServers = false
-        /// Whether the line is in the list of those that may have something to send.
+        /// Whether a server's refusal caused the wait. Then every process has to wait.
+        var isServerBackoff = false
+        /// Whether the tag is in the ready list.
         var isListed = false
 
         var isEmpty: Bool { ids.isEmpty && inFlight == nil }
@@ -29,7 +29,7 @@ extension OfflineQueue.StateMachine {
 
         mutating func removeFirst() {
             _ = ids.popFirst()
-            // A slice keeps the storage of what was cut from it.
+            // A slice keeps the storage of removed elements.
             if ids.isEmpty {
                 ids = []
             } else if ids.startIndex > 64, ids.startIndex > ids.count {
@@ -37,29 +37,30 @@ extension OfflineQueue.StateMachine {
             }
         }
 
-        /// Forgets the failures: the server has given a verdict.
-        mutating func calm() {
-            (failures, due, notBefore, isServers) = (0, 0, 0, false)
+        /// Clears the failures: the server has given a verdict.
+        mutating func clearFailures() {
+            (failures, due, notBefore, isServerBackoff) = (0, 0, 0, false)
         }
 
-        /// Forgets the failures of an entry that is given up. What the server asked for holds for the next one too.
-        mutating func giveUp() {
-            (failures, due, isServers) = (0, notBefore, notBefore > 0)
+        /// Clears the failures of an entry that is given up. A wait that the server asked for applies to the next entry
+        /// too.
+        mutating func clearFailuresOfDeadLetter() {
+            (failures, due, isServerBackoff) = (0, notBefore, notBefore > 0)
         }
 
-        /// Waits no longer than the server asked for.
+        /// Shortens the wait to what the server asked for.
         mutating func clearWait() {
             due = notBefore
         }
 
-        /// Takes over what was under way before the journal was read again.
-        mutating func resume(_ before: Line) {
+        /// Restores the state from before the journal was read again.
+        mutating func resume(_ before: TagQueue) {
             (inFlight, failures, due, notBefore) = (before.inFlight, before.failures, before.due, before.notBefore)
-            (sentRevision, isServers) = (before.sentRevision, before.isServers)
+            (sentRevision, isServerBackoff) = (before.sentRevision, before.isServerBackoff)
         }
     }
 
-    /// Tags in the order in which their turn comes.
+    /// Tags that may have something to send, in the order in which they are served.
     struct ReadyList: Sendable {
         private var tags: ArraySlice<String?> = []
 
