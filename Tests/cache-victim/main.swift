@@ -4,12 +4,12 @@ import Dispatch
 import PulseCore
 import PulseStorage
 
-// A process that stores answers, reads them and lets go of them until it kills itself, at a moment that its arguments give.
-// Each body tells by its bytes what it must be, see `CacheKillScheduleTests`.
+// Stores, reads and removes responses until the process kills itself, at a time given by its arguments. The expected
+// body can be derived from the response, see `CacheKillScheduleTests`.
 //
 // Usage: cache-victim DIRECTORY SEED LIFETIME-IN-MICROSECONDS LEAST
 //
-// The lifetime counts from when it has stored LEAST answers, however busy the machine is.
+// The lifetime starts when LEAST responses are stored, however busy the machine is.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let seed = UInt64(arguments[2]), let lifetime = useconds_t(arguments[3]),
@@ -58,7 +58,7 @@ await withTaskGroup(of: Void.self) { group in
                         known.head.headers["X-Updated"] = "1"
                         _ = try await store.store(known, for: key)
                     case 3:
-                        // Two parts of it, as the head says.
+                        // Two parts of the body, as the head declares.
                         guard whole.count > 20 else { continue }
                         let ranges = [0..<(nonce % 10 + 1), 15..<whole.count]
                         var part = head

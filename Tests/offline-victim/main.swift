@@ -3,13 +3,13 @@
 import PulseKit
 import PulseTesting
 
-// A process that queues and drains until it kills itself, at a moment that its seed gives. It tells each number that it was
-// told is queued, on standard output, and means it: from then on the call must arrive.
+// Enqueues and drains until the process kills itself, at a time derived from its seed. It prints each number whose call
+// was queued: from then on the call must arrive.
 //
 // Usage: offline-victim DIRECTORY SERVER LIFE SEED LIFETIME-IN-MICROSECONDS FIRST-LINE
 //        offline-victim DIRECTORY SERVER
 //
-// The second tells what waits in the queue, sends nothing, and ends with a line "end".
+// The second form prints the pending entries, sends nothing, and ends with a line "end".
 
 let arguments = CommandLine.arguments
 if arguments.count == 3, let server = URL(string: arguments[2]) {
@@ -36,8 +36,9 @@ enum Life {
     static let number = CommandLine.arguments[3]
 }
 
-/// Finds no connection for a call of this life that it has not seen, so that each is queued; all else goes out.
-// Unchecked: the names are reached under the lock alone.
+/// Reports no connection for the first attempt of each call of this life, so that every call is queued. Later attempts
+/// are sent.
+// Unchecked: the set is accessed only under the lock.
 final class Airplane: Transport, @unchecked Sendable {
     #if canImport(Darwin)
     private let wire = URLSessionTransport()
@@ -85,7 +86,7 @@ let client = PulseClient(
             value: OfflineQueuePolicy(maxQueueSize: 100_000, directory: URL(fileURLWithPath: arguments[1]))),
     transport: Airplane())
 
-/// Every other life begins to end only once it has queued something, however busy the machine is.
+/// Every other life starts its countdown only once it has queued a call, however busy the machine is.
 let firstTold = DispatchSemaphore(value: life.isMultiple(of: 2) ? 1 : 0)
 
 Thread.detachNewThread {
@@ -102,7 +103,7 @@ await withTaskGroup(of: Void.self) { group in
                 let number = life * 100_000 + line * 10_000 + step
                 do {
                     let call = PutNumber(number: number, line: line, isLarge: random.next() % 16 == 0)
-                    // Some are queued by hand, the others since there is no connection for them.
+                    // Some calls are queued explicitly, the others because there is no connection.
                     if random.next() % 4 == 0 { throw PulseError.queuedOffline(id: try await client.enqueue(call)) }
                     _ = try await client.request(call)
                 } catch PulseError.queuedOffline(let id) {

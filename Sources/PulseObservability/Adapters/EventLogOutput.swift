@@ -2,23 +2,23 @@
 
 public import PulseCore
 
-/// An output for what events say: an adapter to a logging system such as swift-log.
+/// An output for events as log records: an adapter to a logging system such as swift-log.
 ///
-/// Called in place by the code that an event tells about, on any thread and concurrently: it must be short and wait for
+/// The code that emits an event calls it in place, on any thread and concurrently. It must be short, and wait for
 /// nothing but a lock.
 public protocol EventLogOutput: Sendable {
-    /// Takes one record, in place.
+    /// Writes one record, in place.
     func write(_ record: EventLogRecord)
 }
 
-/// One event as a line for a log: without headers, query, body, secrets and control characters.
+/// One event as a log line: without headers, query, body, secrets and control characters.
 public struct EventLogRecord: Sendable {
-    /// How severe the event is.
+    /// The severity of the event.
     public let level: PulseConfiguration.LogLevel
-    /// The event as text: on one line, of at most 1000 bytes.
+    /// The event as text: one line of at most 1000 bytes.
     public let message: String
-    /// The parts of the message, for logs that can be searched: `call`, `method`, `host`, `route`, `attempt`, `trace`,
-    /// as far as the event has them.
+    /// The parts of the message, for structured logs: `call`, `method`, `host`, `route`, `attempt`, `trace`, as far as
+    /// the event has them.
     public let metadata: [String: String]
 }
 
@@ -27,7 +27,7 @@ public final class EventLogSink: EventSink {
     private let level: PulseConfiguration.LogLevel
     private let output: any EventLogOutput
 
-    /// A sink that writes to that output.
+    /// Creates a sink that writes to that output.
     ///
     /// - Parameter level: writes how calls end (`.info`, the default), failures only (`.error`), with retries and
     ///   warnings (`.warning`), or each step (`.debug`).

@@ -2,9 +2,9 @@
 
 public import PulseCore
 
-/// An output for single measurements as they come: an adapter to a metrics system such as swift-metrics.
+/// An output for single measurements: an adapter to a metrics system such as swift-metrics.
 ///
-/// Called in place by the code that an event tells about, on any thread and concurrently: it must be short and wait for
+/// The code that emits an event calls it in place, on any thread and concurrently. It must be short, and wait for
 /// nothing but a lock. Names are words joined by dots; labels are in a fixed order.
 public protocol MetricsOutput: Sendable {
     /// Adds `count`, which is never negative, to the counter of that name and those labels.
@@ -13,9 +13,10 @@ public protocol MetricsOutput: Sendable {
     func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)])
 }
 
-/// A sink that turns what happens to calls into single measurements.
+/// A sink that converts the events of calls to single measurements.
 ///
-/// Labels are few: routes, hosts and circuits beyond a bound, of the latter 200, share the name `other`.
+/// The number of labels is bounded: routes, hosts and circuits beyond a maximum share the name `other`. For circuits,
+/// the maximum is 200.
 public final class MetricsOutputSink: EventSink {
     private struct Names: Sendable {
         var routes: BoundedNames
@@ -26,10 +27,10 @@ public final class MetricsOutputSink: EventSink {
     private let output: any MetricsOutput
     private let names: Locked<Names>
 
-    /// A sink that hands measurements to that output.
+    /// Creates a sink that passes measurements to that output.
     ///
-    /// - Parameter maximumRoutes: routes with labels of their own, the first to come.
-    /// - Parameter maximumHosts: hosts with labels of their own, the first to come.
+    /// - Parameter maximumRoutes: the number of routes with labels of their own, first come, first served.
+    /// - Parameter maximumHosts: the number of hosts with labels of their own, first come, first served.
     public init(output: any MetricsOutput, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
         self.output = output
         names = Locked(
@@ -87,7 +88,7 @@ extension Result<ResponseSummary, ErrorSummary> {
 }
 
 extension TimeInterval {
-    /// A time that every metrics system accepts: some trap on NaN, or on more nanoseconds than an integer holds.
+    /// A duration that every metrics system accepts: some trap on NaN, or on more nanoseconds than an integer holds.
     fileprivate var asDuration: TimeInterval {
         self > 0 ? Swift.min(self, LatencyHistogram.longest * 24) : 0
     }

@@ -2,15 +2,15 @@
 
 import PulseCore
 
-/// A subscription: its filter, the events that wait for its reader, what it has lost, and a reader that waits.
+/// A subscription: its filter, its buffered events, the number of dropped events, and its waiting readers.
 ///
-/// Not an `AsyncStream` with a buffer: once that is full, it takes half a microsecond more for each event.
+/// Not an `AsyncStream` with a buffer, which takes half a microsecond more per event once its buffer is full.
 final class EventBuffer: Sendable {
     private typealias Reader = CheckedContinuation<NetworkEvent?, Never>
 
     private struct State {
         var ring: EventRing
-        /// The readers that wait while the ring is empty; usually one, but nothing keeps two tasks from reading.
+        /// The readers that wait while the ring is empty; usually one, but two tasks may read.
         var readers: [Reader] = []
         var dropped = 0
         var isFinished = false
@@ -37,7 +37,7 @@ final class EventBuffer: Sendable {
         reader?.resume(returning: event)
     }
 
-    /// Closes the buffer: nothing more comes in, but what it holds may still be read.
+    /// Closes the buffer: it accepts no more events, but buffered events may still be read.
     func finish() {
         let readers = state.withLock { state in
             state.isFinished = true
@@ -47,7 +47,7 @@ final class EventBuffer: Sendable {
         readers.forEach { $0.resume(returning: nil) }
     }
 
-    /// The next event, waited for if need be; nil at the end.
+    /// The next event, once there is one; nil at the end.
     func next() async -> NetworkEvent? {
         await withCheckedContinuation { reader in
             let ready = state.withLock { state -> NetworkEvent?? in
@@ -61,7 +61,7 @@ final class EventBuffer: Sendable {
     }
 }
 
-/// Held by a stream alone: the subscription ends with it.
+/// Owned by a stream alone: the subscription ends with it.
 final class EventReading: Sendable {
     let buffer: EventBuffer
     private let close: @Sendable () -> Void
@@ -71,9 +71,9 @@ final class EventReading: Sendable {
         self.close = close
     }
 
-    /// Ends the subscription: its reader's task was cancelled, or somebody has cancelled it.
+    /// Ends the subscription: its reader's task was cancelled, or the subscription itself.
     func end() {
-        // First: what a finished buffer has lost does not change any more, and the bus counts it.
+        // Finished first: then the buffer's dropped count is final, and the bus can add it up.
         buffer.finish()
         close()
     }
@@ -82,7 +82,7 @@ final class EventReading: Sendable {
         end()
     }
 
-    /// A stream that, with its iterators, is all that keeps this object.
+    /// A stream that, with its iterators, holds the only references to this object.
     func stream() -> AsyncStream<NetworkEvent> {
         AsyncStream {
             await self.buffer.next()

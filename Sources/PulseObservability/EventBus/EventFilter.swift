@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// A test that decides which events a subscription gets.
+/// A test that decides which events a subscription receives.
 ///
 /// ```swift
 /// bus.events(matching: .failures.or(.kinds(.warning, .pinningFailed)))
@@ -10,11 +10,11 @@ public import PulseCore
 /// bus.events(matching: EventFilter { $0.call?.attempt ?? 0 > 1 })
 /// ```
 ///
-/// The test runs in place, in the code that emits the event and on any thread: it must be short and must not wait.
+/// The test runs in place, in the code that emits the event and on any thread. It must be short and must not wait.
 public struct EventFilter: Sendable {
     private let test: (@Sendable (NetworkEvent) -> Bool)?
 
-    /// A filter of your own. `test` must be short and must not wait: see above for where it runs.
+    /// Creates a filter with a custom test, which must be short and must not wait: see above for where it runs.
     public init(_ test: @escaping @Sendable (NetworkEvent) -> Bool) {
         self.test = test
     }
@@ -37,7 +37,7 @@ public struct EventFilter: Sendable {
         return EventFilter { kinds.contains($0.kind) }
     }
 
-    /// All events of one call, with those of requests that plugins made apart from it.
+    /// All events of one call, including those of separate requests that its plugins made.
     public static func call(_ id: UUID) -> EventFilter {
         EventFilter { event in
             guard let call = event.call else { return false }
@@ -45,12 +45,12 @@ public struct EventFilter: Sendable {
         }
     }
 
-    /// The events of calls with that route, the name under which metrics count them.
+    /// The events of calls with that route, under which metrics count them.
     public static func route(_ route: String) -> EventFilter {
         EventFilter { $0.call?.route == route }
     }
 
-    /// The events of calls to that host, and its failed pins; upper and lower case are the same.
+    /// The events of calls to that host, and its pinning failures. The case of letters is ignored.
     public static func host(_ host: String) -> EventFilter {
         let host = host.lowercased()
         return EventFilter { event in
@@ -59,7 +59,7 @@ public struct EventFilter: Sendable {
         }
     }
 
-    /// The ends of calls that failed; a cancellation is no failure.
+    /// The ends of calls that failed. A cancellation is not a failure.
     public static let failures = EventFilter { event in
         guard case .requestCompleted(.failure(let error), _, _) = event else { return false }
         return error.kind != .cancelled

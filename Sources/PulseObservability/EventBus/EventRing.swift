@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The newest events up to a number, first in, first out. Its room grows with what waits in it.
+/// The newest events up to a capacity, first in, first out. Its storage grows with its contents.
 struct EventRing: Sendable {
     private let capacity: Int
     private var slots: [NetworkEvent?] = []
@@ -14,7 +14,7 @@ struct EventRing: Sendable {
         self.capacity = max(1, capacity)
     }
 
-    /// Adds an event; false if the oldest had to go for it.
+    /// Appends an event; returns false if the oldest event was dropped for it.
     mutating func append(_ event: NetworkEvent) -> Bool {
         guard count < capacity else {
             slots[head] = event
@@ -37,14 +37,14 @@ struct EventRing: Sendable {
         return event
     }
 
-    private func next(_ place: Int) -> Int {
-        place + 1 < slots.count ? place + 1 : 0
+    private func next(_ index: Int) -> Int {
+        index + 1 < slots.count ? index + 1 : 0
     }
 
     private mutating func grow() {
         let (doubled, overflows) = slots.count.multipliedReportingOverflow(by: 2)
-        let room = overflows ? capacity : min(capacity, max(16, doubled))
-        slots = Array(slots[head...] + slots[..<head]) + repeatElement(nil, count: room - slots.count)
+        let size = overflows ? capacity : min(capacity, max(16, doubled))
+        slots = Array(slots[head...] + slots[..<head]) + repeatElement(nil, count: size - slots.count)
         head = 0
     }
 }

@@ -2,11 +2,11 @@
 
 public import PulseCore
 
-/// Events as an asynchronous sequence that counts what it has lost. Made by
+/// Events as an asynchronous sequence that counts dropped events. Created by
 /// ``PulseEventBus/subscribe(matching:bufferingNewest:)``.
 ///
-/// It is for one reader: two would each get a part of the events. It ends when its reader leaves, its task is
-/// cancelled, ``cancel()`` is called, or the bus goes away.
+/// It has one reader: two readers would each receive a part of the events. It ends when its reader leaves, its task is
+/// cancelled, ``cancel()`` is called, or the bus is deallocated.
 public final class EventSubscription: AsyncSequence, Sendable {
     public typealias Element = NetworkEvent
 
@@ -22,26 +22,26 @@ public final class EventSubscription: AsyncSequence, Sendable {
         Iterator(stream: stream.makeAsyncIterator(), reader: Reader(reading))
     }
 
-    /// The reader of a subscription, which ends when its reader is dropped.
+    /// The iterator of a subscription. The subscription ends when its iterator is released.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var stream: AsyncStream<NetworkEvent>.Iterator
         fileprivate let reader: Reader
 
-        /// The next event, waited for if need be; nil at the end.
+        /// The next event, once there is one; nil at the end.
         public mutating func next() async -> NetworkEvent? {
             await stream.next()
         }
     }
 
-    /// The number of events that were pushed out of a full buffer before they were read, the oldest first.
+    /// The number of events that a full buffer dropped before they were read. The oldest are dropped first.
     public var droppedEventCount: Int { reading.buffer.droppedEventCount }
 
-    /// Ends the sequence after what its buffer holds.
+    /// Ends the sequence after the buffered events.
     public func cancel() {
         reading.end()
     }
 
-    /// Dropped with its iterator, so that leaving a loop ends the subscription even if others hold it.
+    /// Released with its iterator, so that leaving a loop ends the subscription even if it has other references.
     fileprivate final class Reader: Sendable {
         private let reading: EventReading
 

@@ -6,19 +6,19 @@ public import PulseCore
 
 /// The bus as a publisher of Combine.
 ///
-/// Each subscriber gets the events in place, on the thread that emits them, once it has asked for any; what it has not
-/// asked for is lost to it, as to a `PassthroughSubject`. Add `.buffer(size:prefetch:whenFull:)` and `.receive(on:)` to
-/// read at leisure.
+/// Each subscriber receives the events in place, on the thread that emits them, up to its demand. Events beyond its
+/// demand are lost, as with a `PassthroughSubject`. Add `.buffer(size:prefetch:whenFull:)` and `.receive(on:)` to
+/// decouple a slow subscriber.
 extension PulseEventBus: Publisher {
     public typealias Output = NetworkEvent
     public typealias Failure = Never
 
-    /// Subscribes to the events from now on. They come in place, on the thread that emits them.
+    /// Subscribes to the events from now on. They arrive in place, on the thread that emits them.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == NetworkEvent, S.Failure == Never {
         let sink = SubjectSink()
-        // First: a subscriber may cancel while it is subscribed, and the sink would come to the bus after it was ended.
+        // Added first: a subscriber may cancel while it subscribes, and the sink would then be added after its removal.
         addSink(sink)
-        // The subscriber's subscription ends the sink; until then the bus keeps it.
+        // The bus keeps the sink until the subscriber's subscription ends.
         sink.subject
             .handleEvents(receiveCancel: { [weak self, weak sink] in
                 if let sink { self?.removeSink(sink) }
@@ -28,7 +28,7 @@ extension PulseEventBus: Publisher {
 
     /// A sink that passes events to a subject.
     private final class SubjectSink: EventSink, @unchecked Sendable {
-        // Unchecked: the subject may be sent to from any thread, and is never replaced.
+        // Unchecked: any thread may send to the subject, and it is never replaced.
         let subject = PassthroughSubject<NetworkEvent, Never>()
 
         var isActive: Bool { true }

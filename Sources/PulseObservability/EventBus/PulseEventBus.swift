@@ -2,32 +2,32 @@
 
 public import PulseCore
 
-/// A bus that hands events to its listeners: to streams, each with a buffer of its own, and to sinks that are called in
-/// place.
+/// A bus that passes events to its listeners: to streams, each with a buffer of its own, and to sinks that are called
+/// in place.
 ///
-/// Publishing never suspends and never waits for a listener. While nobody listens no event is built. Safe to use from
-/// any thread.
+/// Publishing never suspends and never waits for a listener. Without listeners, no event is built. Safe to use from any
+/// thread.
 public final class PulseEventBus: EventSink, LazyEventSink {
-    /// The listeners, made anew at every change, so that publishing takes one reference out of the lock.
+    /// The listeners. Every change creates a new object, so that publishing takes only one reference out of the lock.
     private final class Listeners: Sendable {
         let sinks: [any EventSink]
         let buffers: [EventBuffer]
-        /// The one sink, if nobody else listens: usually a collector.
-        private let only: (any EventSink)?
+        /// The sink, if it is the only listener: usually a collector.
+        private let soleSink: (any EventSink)?
 
         init(sinks: [any EventSink], buffers: [EventBuffer]) {
             self.sinks = sinks
             self.buffers = buffers
-            only = sinks.count == 1 && buffers.isEmpty ? sinks[0] : nil
+            soleSink = sinks.count == 1 && buffers.isEmpty ? sinks[0] : nil
         }
 
         var isActive: Bool {
             !buffers.isEmpty || sinks.contains { $0.isActive }
         }
 
-        func tell(_ event: () -> NetworkEvent) {
-            if let only {
-                if only.isActive { only.emit(event()) }
+        func deliver(_ event: () -> NetworkEvent) {
+            if let soleSink {
+                if soleSink.isActive { soleSink.emit(event()) }
                 return
             }
             let first = sinks.firstIndex { $0.isActive }
@@ -44,8 +44,8 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     private struct State {
         /// The listeners; nil while there are none.
         var listeners: Listeners?
-        /// The events lost by subscriptions that have ended.
-        var formerlyDropped = 0
+        /// The number of events dropped by subscriptions that have ended.
+        var droppedByEnded = 0
 
         mutating func update(_ change: (inout [any EventSink], inout [EventBuffer]) -> Void) {
             var (sinks, buffers) = (listeners?.sinks ?? [], listeners?.buffers ?? [])
@@ -55,36 +55,36 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     private let state = Locked(State())
-    /// Whether anybody listens: changed under the lock, and asked without it, many times a call.
+    /// Whether there are listeners. Changed under the lock, and read without it, many times per call.
     private let hasListeners = AtomicFlag()
 
-    /// The bus of every client that is not given another.
+    /// The default bus of every client.
     public static let shared = PulseEventBus()
 
-    /// A bus without listeners.
+    /// Creates a bus without listeners.
     public init() {}
 
     deinit {
         state.withLock { $0.listeners }?.buffers.forEach { $0.finish() }
     }
 
-    /// A new subscription with every read, from that moment on, with a buffer of 512 events. A reader that falls
-    /// further behind loses the oldest, which ``droppedEventCount`` counts.
+    /// A new subscription for every read, from that moment on, with a buffer of 512 events. A reader that falls further
+    /// behind loses the oldest events, which ``droppedEventCount`` counts.
     public var events: AsyncStream<NetworkEvent> {
         events(matching: .all)
     }
 
-    /// A subscription with a buffer of that many events. If it is full, the oldest are dropped and counted.
+    /// A subscription with a buffer of that many events. If the buffer is full, the oldest are dropped and counted.
     public func events(bufferingNewest capacity: Int) -> AsyncStream<NetworkEvent> {
         events(matching: .all, bufferingNewest: capacity)
     }
 
-    /// A subscription to the events that pass a filter: the others take no room in its buffer.
+    /// A subscription to the events that match a filter. Other events take no space in its buffer.
     public func events(matching filter: EventFilter, bufferingNewest capacity: Int = 512) -> AsyncStream<NetworkEvent> {
         open(filter, capacity).stream()
     }
 
-    /// A subscription that tells how many events it has lost, by default to every event with a buffer of 512.
+    /// A subscription that reports its number of dropped events, by default to every event with a buffer of 512.
     public func subscribe(
         matching filter: EventFilter = .all, bufferingNewest capacity: Int = 512
     ) -> EventSubscription {
@@ -97,23 +97,23 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         return EventReading(buffer) { [weak self] in self?.close(buffer) }
     }
 
-    /// Ends a subscription; a second time changes nothing.
+    /// Ends a subscription. A second call changes nothing.
     private func close(_ buffer: EventBuffer) {
         state.withLock { state in
             guard state.listeners?.buffers.contains(where: { $0 === buffer }) == true else { return }
             update(&state) { _, buffers in buffers.removeAll { $0 === buffer } }
-            state.formerlyDropped += buffer.droppedEventCount
+            state.droppedByEnded += buffer.droppedEventCount
         }
     }
 
-    /// Calls the sink in place for every event from now on; the bus keeps it. Adding a sink again changes nothing.
+    /// Calls the sink in place for every event from now on. The bus retains it. Adding a sink again changes nothing.
     public func addSink(_ sink: any EventSink) {
         update { sinks, _ in
             if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) }
         }
     }
 
-    /// Removes a sink, by identity. An event that is just being emitted may still reach it.
+    /// Removes a sink, by identity. An event that is being emitted may still reach it.
     public func removeSink(_ sink: any EventSink) {
         update { sinks, _ in sinks.removeAll { $0 === sink } }
     }
@@ -127,11 +127,11 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         hasListeners.set(state.listeners != nil)
     }
 
-    /// The number of events that full buffers have lost, over all subscriptions, ended ones included.
+    /// The number of events dropped by full buffers, over all subscriptions, including ended ones.
     public var droppedEventCount: Int {
         state.withLock { state in
-            state.listeners?.buffers.reduce(state.formerlyDropped) { $0 + $1.droppedEventCount }
-                ?? state.formerlyDropped
+            state.listeners?.buffers.reduce(state.droppedByEnded) { $0 + $1.droppedEventCount }
+                ?? state.droppedByEnded
         }
     }
 
@@ -144,6 +144,6 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     package func emit(lazily event: () -> NetworkEvent) {
-        if hasListeners.isSet { state.withLock { $0.listeners }?.tell(event) }
+        if hasListeners.isSet { state.withLock { $0.listeners }?.deliver(event) }
     }
 }

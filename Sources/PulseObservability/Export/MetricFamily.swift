@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// One metric with its value under each set of labels: the common form from which every exporter writes its own.
+/// One metric with its value for each set of labels: the common form that every exporter reads.
 public struct MetricFamily: Sendable {
     /// How the values of a metric behave over time.
     public enum Kind: String, Sendable, Hashable {
@@ -16,9 +16,9 @@ public struct MetricFamily: Sendable {
         case summary
     }
 
-    /// What the values are measured in.
+    /// The unit of the values.
     public enum Unit: Sendable, Hashable {
-        /// None for plain counts; else seconds or bytes.
+        /// None for plain counts; otherwise seconds or bytes.
         case none, seconds, bytes
     }
 
@@ -34,11 +34,11 @@ public struct MetricFamily: Sendable {
         case total(count: Int, sum: Double)
     }
 
-    /// A value under one set of labels.
+    /// A value for one set of labels.
     public struct Sample: Sendable {
         /// The labels in a fixed order, each name once.
         public let labels: [(name: String, value: String)]
-        /// The value under these labels.
+        /// The value for these labels.
         public let value: Value
     }
 
@@ -48,8 +48,8 @@ public struct MetricFamily: Sendable {
     public let help: String
     /// How its values behave over time.
     public let kind: Kind
-    /// What its values are measured in.
+    /// The unit of its values.
     public let unit: Unit
-    /// Its values, in a fixed order, each under other labels.
+    /// Its values, in a fixed order, each with different labels.
     public let samples: [Sample]
 }

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MetricsSnapshot {
-    /// All that was counted, for an exporter: in a fixed order, without the families that have no sample.
+    /// All metrics, for an exporter: in a fixed order, without the families that have no sample.
     public var families: [MetricFamily] {
         (routeFamilies + hostFamilies + sharedFamilies).filter { !$0.samples.isEmpty }
     }
@@ -12,22 +12,22 @@ extension MetricsSnapshot {
 
     private var routeFamilies: [MetricFamily] {
         [
-            each("requests", "Calls that have ended, by how.", routes, "route") { $0.overall.outcomes },
-            each("requests.in_flight", "Calls that have begun and not ended.", routes, "route", .gauge) { series in
+            each("requests", "Completed calls, by outcome.", routes, "route") { $0.overall.outcomes },
+            each("requests.in_flight", "Calls in flight.", routes, "route", .gauge) { series in
                 [([], .integer(Int64(series.inFlight)))]
             },
             each(
-                "request.duration", "Time of calls that succeeded or failed, from start to end.", routes, "route",
+                "request.duration", "Duration of calls that succeeded or failed, from start to end.", routes, "route",
                 .histogram, .seconds
             ) { [([], .histogram($0.latency))] },
-            each("request.failures", "Calls that failed, by the kind of their error.", routes, "route") { series in
+            each("request.failures", "Failed calls, by error kind.", routes, "route") { series in
                 series.failuresByKind.map { ([("kind", $0.rawValue)], .integer(Int64($1))) }
             },
-            each("responses", "Answers of servers, by status, those of retried attempts too.", routes, "route") {
+            each("responses", "Server responses by status, including those of retried attempts.", routes, "route") {
                 series in
                 series.statuses.map { ([("status", $0 == 0 ? "invalid" : "\($0)")], .integer(Int64($1))) }
             },
-            each("attempts", "Requests that went to the wire.", routes, "route") {
+            each("attempts", "Requests sent to the network.", routes, "route") {
                 [([], .integer(Int64($0.attempts)))]
             },
             each("retries", "Attempts after the first.", routes, "route") { [([], .integer(Int64($0.retries)))] },
@@ -37,21 +37,21 @@ extension MetricsSnapshot {
             each("redirects", "Redirects that were followed.", routes, "route") {
                 [([], .integer(Int64($0.redirects)))]
             },
-            each("rate_limited", "Calls that a limit held back.", routes, "route") { series in
+            each("rate_limited", "Calls that a rate limit delayed or rejected.", routes, "route") { series in
                 [([], .integer(Int64(series.rateLimited)))]
             },
-            each("cache.requests", "Calls that asked the cache, by what it had.", routes, "route") {
+            each("cache.requests", "Cache lookups, by result.", routes, "route") {
                 $0.overall.cacheResults
             },
-            each("received", "Bodies that came over the wire, decompressed.", routes, "route", .counter, .bytes) {
+            each("received", "Body bytes received, after decompression.", routes, "route", .counter, .bytes) {
                 series in
                 [([], .integer(series.bytesReceived))]
             },
-            each("delivered", "Bodies that calls ended with, wherever from.", routes, "route", .counter, .bytes) {
+            each("delivered", "Body bytes of completed calls, from any source.", routes, "route", .counter, .bytes) {
                 series in
                 [([], .integer(series.bytesDelivered))]
             },
-            each("phase.duration", "Where the time of exchanges went.", routes, "route", .summary, .seconds) { series in
+            each("phase.duration", "Duration of exchanges by phase.", routes, "route", .summary, .seconds) { series in
                 CallPhase.allCases.filter { series.phases[$0].count > 0 }.map { phase in
                     let total = series.phases[phase]
                     return ([("phase", phase.rawValue)], .total(count: total.count, sum: total.sum))
@@ -64,30 +64,30 @@ extension MetricsSnapshot {
 
     private var hostFamilies: [MetricFamily] {
         [
-            each("host.requests", "Calls that have ended, by the host they began with.", hosts, "host") {
+            each("host.requests", "Completed calls by initial host and outcome.", hosts, "host") {
                 $0.overall.outcomes
             },
             each(
-                "host.request.duration", "Time of calls that succeeded or failed, by the host they began with.",
+                "host.request.duration", "Duration of calls that succeeded or failed, by initial host.",
                 hosts, "host", .histogram, .seconds
             ) { [([], .histogram($0.latency))] },
         ]
     }
 
-    // MARK: Of all
+    // MARK: Shared
 
     private var sharedFamilies: [MetricFamily] {
         let circuits = circuits.sorted { $0.key < $1.key }
         let objectives = objectives.map { ([("objective", SeriesName.shown($0.objective.name))], $0) }
         return [
-            MetricFamily("circuit.state", "1 for the state that a circuit is in.", .gauge) {
+            MetricFamily("circuit.state", "1 for the current state of a circuit.", .gauge) {
                 circuits.flatMap { name, circuit in
                     CircuitMetrics.State.allCases.map { state in
                         ([("circuit", name), ("state", state.rawValue)], .integer(state == circuit.state ? 1 : 0))
                     }
                 }
             },
-            MetricFamily("circuit.openings", "How often a circuit opened.", .counter) {
+            MetricFamily("circuit.openings", "Number of times a circuit opened.", .counter) {
                 circuits.map { ([("circuit", $0)], .integer(Int64($1.openings))) }
             },
             MetricFamily("objective.good", "Calls that an objective counts as good.", .counter) {
@@ -96,10 +96,10 @@ extension MetricsSnapshot {
             MetricFamily("objective.valid", "Calls that an objective counts.", .counter) {
                 objectives.map { ($0, .integer(Int64($1.overall.valid))) }
             },
-            MetricFamily("objective.target", "The share of good calls that is promised.", .gauge) {
+            MetricFamily("objective.target", "Target share of good calls.", .gauge) {
                 objectives.map { ($0, .number($1.objective.target)) }
             },
-            MetricFamily("offline_queue.entries", "Entries that left the offline queue, by how.", .counter) {
+            MetricFamily("offline_queue.entries", "Entries that left the offline queue, by outcome.", .counter) {
                 offlineDelivered + offlineFailed == 0
                     ? []
                     : [
@@ -107,7 +107,7 @@ extension MetricsSnapshot {
                         ([("outcome", "failed")], .integer(Int64(offlineFailed))),
                     ]
             },
-            MetricFamily("connected", "1 with a way to the network, 0 without.", .gauge) {
+            MetricFamily("connected", "1 with a network path, 0 without.", .gauge) {
                 guard let path = connectivity?.path, path != .unknown else { return [] }
                 return [([], .integer(path == .satisfied ? 1 : 0))]
             },

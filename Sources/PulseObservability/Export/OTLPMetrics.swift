@@ -2,20 +2,20 @@
 
 public import PulseCore
 
-/// A writer of snapshots as OpenTelemetry's `ExportMetricsServiceRequest` in JSON, for a collector's `/v1/metrics`.
+/// Encodes snapshots as OpenTelemetry's `ExportMetricsServiceRequest` in JSON, for a collector's `/v1/metrics`.
 ///
-/// Counters are cumulative, from ``MetricsSnapshot/countingSince`` on. Names begin with `pulse.`; labels have the names
-/// of OpenTelemetry's conventions for HTTP where there is one, such as `server.address`.
+/// Counters are cumulative, from ``MetricsSnapshot/countingSince`` on. Names begin with `pulse.`. Labels have the names
+/// of OpenTelemetry's conventions for HTTP where one exists, such as `server.address`.
 public struct OTLPMetrics: Sendable {
     private let resource: TelemetryResource
     private let buckets: [TimeInterval]
 
-    /// A writer for that resource.
+    /// Creates an encoder for that resource.
     ///
-    /// - Parameter buckets: upper bounds in seconds; what is NaN, infinite or not above 0 is left out.
+    /// - Parameter buckets: upper bounds in seconds; NaN, infinite bounds and those not above 0 are ignored.
     public init(resource: TelemetryResource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
         self.resource = resource
-        self.buckets = HistogramBounds.sound(buckets)
+        self.buckets = HistogramBounds.valid(buckets)
     }
 
     /// The snapshot as JSON. Throws ``PulseError/encodingFailed(underlying:)``.

@@ -2,14 +2,14 @@
 
 public import PulseCore
 
-/// A writer of traces as OpenTelemetry's `ExportTraceServiceRequest` in JSON, for a collector's `/v1/traces`.
+/// Encodes traces as OpenTelemetry's `ExportTraceServiceRequest` in JSON, for a collector's `/v1/traces`.
 ///
-/// A call is a span of kind internal; each of its attempts is a span of kind client below it. Names and attributes are
-/// those of OpenTelemetry's conventions for HTTP. A path may hold a secret, so the spans have the route and no URL.
+/// A call is a span of kind internal; each of its attempts is a child span of kind client. Names and attributes follow
+/// OpenTelemetry's conventions for HTTP. A path may contain a secret, so the spans have the route and no URL.
 public struct OTLPTraces: Sendable {
     private let resource: TelemetryResource
 
-    /// A writer for that resource.
+    /// Creates an encoder for that resource.
     public init(resource: TelemetryResource) {
         self.resource = resource
     }
@@ -85,7 +85,7 @@ public struct OTLPTraces: Sendable {
             "endTimeUnixNano": OTLPValue.nanoseconds(trace.start, plus: start + duration),
             "attributes": OTLPValue.attributes(attributes),
         ]
-        // `STATUS_CODE_ERROR`; a span without a status is one that went well, as far as its maker knows.
+        // `STATUS_CODE_ERROR`. A span without a status has no known error.
         if let error { span["status"] = ["code": 2, "message": .string(error)] }
         return span
     }
@@ -107,7 +107,7 @@ public struct OTLPTraces: Sendable {
 }
 
 extension Result<ResponseSummary, ErrorSummary> {
-    /// The error as it may be shown; nil for a success.
+    /// The error in displayable form; nil for a success.
     fileprivate var failure: String? {
         guard case .failure(let error) = self else { return nil }
         return EventText.shown(error.message)
@@ -115,7 +115,7 @@ extension Result<ResponseSummary, ErrorSummary> {
 }
 
 extension CallTrace.Attempt {
-    /// The error as it may be shown; nil for an answer that is not an error.
+    /// The error in displayable form; nil for a response that is not an error.
     fileprivate var failure: String? {
         if let error { return EventText.shown(error.message) }
         return statusCode.flatMap { $0 >= 400 ? "HTTP status \($0)" : nil }

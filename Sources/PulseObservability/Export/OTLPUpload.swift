@@ -9,9 +9,9 @@ public import PulseCore
 /// _ = try await collector.request(OTLPUpload.metrics(json))
 /// ```
 ///
-/// Send it with a client that has a bus of its own: otherwise each upload is counted, traced and uploaded in turn.
+/// Send it with a client that has its own bus: otherwise each upload is itself counted, traced and uploaded.
 public struct OTLPUpload: Endpoint {
-    /// Nothing: the collector's body is ignored.
+    /// Empty: the collector's response body is ignored.
     public typealias Response = EmptyResponse
 
     public let path: String
@@ -22,11 +22,11 @@ public struct OTLPUpload: Endpoint {
 
     /// An upload of metrics, to `/v1/metrics`.
     ///
-    /// - Parameter json: what ``OTLPMetrics`` writes.
+    /// - Parameter json: the output of ``OTLPMetrics``.
     public static func metrics(_ json: Data) -> OTLPUpload { OTLPUpload(path: "/v1/metrics", json: json) }
 
     /// An upload of traces, to `/v1/traces`.
     ///
-    /// - Parameter json: what ``OTLPTraces`` writes.
+    /// - Parameter json: the output of ``OTLPTraces``.
     public static func traces(_ json: Data) -> OTLPUpload { OTLPUpload(path: "/v1/traces", json: json) }
 }

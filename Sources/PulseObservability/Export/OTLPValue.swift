@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The pieces that OTLP's JSON is made of: proto3's JSON mapping, in which integers of 64 bits are strings, with OTLP's
-/// own rules, by which enumerations are numbers and the ids of traces and spans hexadecimal.
+/// The building blocks of OTLP's JSON. It uses proto3's JSON mapping, in which 64-bit integers are strings, with OTLP's
+/// own rules: enumerations are numbers, and the ids of traces and spans are hexadecimal.
 enum OTLPValue {
     static let scope: JSONValue = ["name": "PulseKit"]
 
@@ -21,19 +21,19 @@ enum OTLPValue {
 
     static func number(_ value: Double) -> JSONValue { ["doubleValue": double(value)] }
 
-    /// Numbers that JSON does not have, as proto3's JSON mapping writes them.
+    /// A number. NaN and infinities, which JSON lacks, are written as in proto3's JSON mapping.
     static func double(_ value: Double) -> JSONValue {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "Infinity" : "-Infinity" }
         return .number(value)
     }
 
-    /// Nanoseconds since 1970, as a string; a date before that, or beyond the range, is the nearest that there is.
+    /// Nanoseconds since 1970, as a string. An earlier date, or one beyond the range, is clamped.
     static func nanoseconds(_ date: Date) -> JSONValue {
         .string("\(clamped(date.timeIntervalSince1970))")
     }
 
-    /// The moment that many seconds after a date. Added as integers: a double of today's nanoseconds has steps of 256.
+    /// The time that many seconds after a date. Added as integers: a double of today's nanoseconds has steps of 256.
     static func nanoseconds(_ date: Date, plus seconds: TimeInterval) -> JSONValue {
         let (sum, overflows) = clamped(date.timeIntervalSince1970).addingReportingOverflow(clamped(seconds))
         return .string("\(overflows ? UInt64.max : sum)")

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// A writer of snapshots in Prometheus' text format, version 0.0.4, for a server to scrape or a gateway to take.
+/// Writes snapshots in Prometheus' text format, version 0.0.4, for a scraping server or a push gateway.
 ///
 /// ```swift
 /// let page = PrometheusText().text(of: await metrics.snapshot())    // as PrometheusText.contentType
@@ -17,19 +17,19 @@ public struct PrometheusText: Sendable {
     private let buckets: [TimeInterval]
     private let labels: [(name: String, value: String)]
 
-    /// A writer with that prefix, those labels and buckets.
+    /// Creates a writer with that prefix, those labels and buckets.
     ///
-    /// - Parameter prefix: in front of every name, `pulse` by default; empty for none.
-    /// - Parameter labels: on every sample besides its own, which win: an instance, a version. Characters that a name
-    ///   must not have become `_`; values are cut at 120 bytes.
-    /// - Parameter buckets: upper bounds in seconds; what is NaN, infinite or not above 0 is left out. A bound is met
-    ///   to within 1 %.
+    /// - Parameter prefix: the prefix of every name, `pulse` by default; empty for none.
+    /// - Parameter labels: added to every sample, whose own labels win: an instance, a version. Characters that a name
+    ///   must not contain become `_`; values are truncated at 120 bytes.
+    /// - Parameter buckets: upper bounds in seconds; NaN, infinite bounds and those not above 0 are ignored. A bound is
+    ///   accurate to within 1 %.
     public init(
         prefix: String = "pulse", labels: [String: String] = [:],
         buckets: [TimeInterval] = PrometheusText.defaultBuckets
     ) {
         self.prefix = prefix.isEmpty ? "" : Self.name(prefix) + "_"
-        self.buckets = HistogramBounds.sound(buckets)
+        self.buckets = HistogramBounds.valid(buckets)
         var names: Set<String> = ["le"]
         self.labels = labels.sorted { $0.key < $1.key }.compactMap { key, value in
             let name = Self.name(key)
@@ -71,7 +71,7 @@ public struct PrometheusText: Sendable {
         text += name + "_count" + Self.list(labels) + " \(count)\n"
     }
 
-    // MARK: Spelling
+    // MARK: Formatting
 
     private static func list(_ labels: [(name: String, value: String)]) -> String {
         guard !labels.isEmpty else { return "" }
@@ -115,10 +115,10 @@ extension MetricFamily {
     }
 }
 
-/// The bounds of a histogram's buckets as an exporter may write them.
+/// The bucket bounds of a histogram for an exporter.
 enum HistogramBounds {
-    /// Finite, above 0, in order, each once.
-    static func sound(_ bounds: [TimeInterval]) -> [TimeInterval] {
+    /// The valid bounds: finite, above 0, sorted, without duplicates.
+    static func valid(_ bounds: [TimeInterval]) -> [TimeInterval] {
         Set(bounds.filter { $0 > 0 && $0.isFinite }).sorted()
     }
 }

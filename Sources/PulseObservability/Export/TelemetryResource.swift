@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// The sender of telemetry: OpenTelemetry's resource.
+/// The source of telemetry: OpenTelemetry's resource.
 public struct TelemetryResource: Sendable {
     let attributes: [String: String]
 
-    /// A resource with that service name, and a version if there is one.
+    /// Creates a resource with that service name, and a version if there is one.
     ///
-    /// - Parameter attributes: further ones under OpenTelemetry's names, such as `deployment.environment.name`.
+    /// - Parameter attributes: further ones with OpenTelemetry's names, such as `deployment.environment.name`.
     public init(serviceName: String, serviceVersion: String? = nil, attributes: [String: String] = [:]) {
         var all = attributes
         all["service.name"] = serviceName

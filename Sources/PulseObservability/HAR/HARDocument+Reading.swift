@@ -2,22 +2,22 @@
 
 import PulseCore
 
-// How each part of a file is read. What programs are known to write in another way is in Tests/…/HARReadingTests.
+// Decoding of each part of a file. Tests/…/HARReadingTests has examples of known deviations from the format.
 
 extension HARDocument {
-    /// Reads a file as far as it goes: an entry that cannot be read is left out, with a warning. Throws
-    /// ``PulseError/decodingFailed(type:underlying:)`` if it is not JSON, or has no list of entries in a log.
+    /// Reads a file as far as possible: an unreadable entry is skipped, with a warning. Throws
+    /// ``PulseError/decodingFailed(type:underlying:)`` if the file is not JSON, or has no list of entries in a log.
     package init(json: Data) throws {
         let json = Self.trimmed(json)
         do {
             self = try Self.read(json, isJSON5: false)
         } catch {
-            // Trailing commas, comments, NaN: JSON5 knows all that programs and people are found to write.
+            // Trailing commas, comments, NaN: JSON5 covers all known deviations of programs and people.
             guard let document = try? Self.read(json, isJSON5: true) else {
                 throw PulseError.decodingFailed(type: "HAR", underlying: error)
             }
             self = document
-            warnings.insert(Warning(entry: nil, text: "the file is no strict JSON"), at: 0)
+            warnings.insert(Warning(entry: nil, text: "the file is not strict JSON"), at: 0)
         }
     }
 
@@ -32,10 +32,10 @@ extension HARDocument {
         return document
     }
 
-    /// Without a byte order mark, and without the zeros that some programs leave behind.
+    /// Removes a byte order mark, and the trailing zeros that some programs write.
     private static func trimmed(_ json: Data) -> Data {
         let start = json.starts(with: [0xEF, 0xBB, 0xBF]) ? json.dropFirst(3) : json
-        // In UTF-16 and UTF-32 zeros are parts of characters.
+        // In UTF-16 and UTF-32, zeros are parts of characters.
         guard start.prefix(4).allSatisfy({ $0 != 0 }), let end = start.lastIndex(where: { $0 != 0 }) else {
             return start
         }
@@ -63,7 +63,7 @@ extension HARDocument.Log {
             do {
                 entries.append(try list.decode(HARDocument.Entry.self))
             } catch {
-                notes?.add("it has no request that can be read, and is left out")
+                notes?.add("it has no readable request, and is skipped")
                 _ = try list.decode(Skipped.self)
             }
         }
@@ -84,7 +84,7 @@ extension HARDocument.Creator {
 extension HARDocument.Entry {
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: HARFields.Key.self)
-        // Without it there is nothing to read.
+        // An entry without a request is useless.
         request = try values.decode(HARDocument.Request.self, forKey: HARFields.Key(stringValue: "request"))
         let fields = try HARFields(decoder)
         if let response: HARDocument.Response = fields.part("response") {
@@ -138,7 +138,7 @@ extension HARDocument.Response {
         let fields = try HARFields(decoder)
         status = Int(clamping: fields.integer("status") ?? 0)
         if status != 0, !(100...999 ~= status) {
-            fields.note("the status is none")
+            fields.note("the status is invalid")
             status = 0
         } else if !fields.has("status") {
             fields.note("the response has no status")
@@ -155,7 +155,7 @@ extension HARDocument.Response {
 }
 
 extension HARDocument.Field {
-    /// An object with a name and a value, or a list of the two.
+    /// Decodes an object with a name and a value, or a list of the two.
     package init(from decoder: any Decoder) throws {
         if var pair = try? decoder.unkeyedContainer() {
             name = try pair.decode(String.self)
@@ -175,8 +175,8 @@ extension HARDocument.Field {
 }
 
 extension [HARDocument.Field] {
-    /// The fields that some programs write as one, with a line break between the values: several `Set-Cookie` above
-    /// all. A line that begins with a blank goes on with the one before (RFC 9112, section 5.2).
+    /// Splits fields that some programs merge into one, with a line break between the values: mostly several
+    /// `Set-Cookie`. A line that begins with a blank continues the line before (RFC 9112, section 5.2).
     fileprivate var separated: Self {
         flatMap { field -> Self in
             guard field.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return [field] }
@@ -200,7 +200,7 @@ extension HARDocument.PostData {
         text = fields.text("text")
         params = fields.list("params")
         comment = fields.text("comment")
-        // HAR 1.3, and some proxies.
+        // The encoding is used by HAR 1.3 and some proxies.
         guard let text, fields.text("encoding")?.equalsIgnoringASCIICase("base64") == true else { return }
         let data = Data(base64Encoded: text.filter { !$0.isWhitespace })
         self.text = data.flatMap { String(data: $0, encoding: .utf8) }
@@ -244,7 +244,7 @@ extension HARDocument.Timings {
 }
 
 extension HARDocument.Failure {
-    /// Browsers have a text under this name.
+    /// Decodes a failure. Browsers have a text with this name.
     package init(from decoder: any Decoder) throws {
         if let text = try? decoder.singleValueContainer().decode(String.self) {
             self.init(kind: PulseError.Kind.custom.rawValue, message: text)

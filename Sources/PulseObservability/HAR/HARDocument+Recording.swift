@@ -3,11 +3,11 @@
 public import PulseCore
 
 extension PulseRecording {
-    /// The requests of all calls as a HAR 1.2 file, which browsers and proxies open: with real times, in the order in
-    /// which they began, every known secret masked.
+    /// The requests of all calls as a HAR 1.2 file, which browsers and proxies can open: with real times, sorted by
+    /// their start, with every known secret masked.
     ///
-    /// What never went to the wire, such as an answer of the cache, is left out. A request without an answer has status
-    /// 0 and `_error`. An entry's `_pulse` names its call, attempt and redirect.
+    /// Responses without a network request, such as those from the cache, are left out. A request without a response
+    /// has status 0 and `_error`. An entry's `_pulse` names its call, attempt and redirect.
     public func har() -> Data {
         document.json
     }
@@ -19,7 +19,7 @@ extension PulseRecording {
                 HARDocument.Entry(exchange, of: call)
             }
             .enumerated()
-            // A text of fixed length sorts as the time does; equal times keep their order.
+            // Texts of fixed length sort by time; equal times keep their order.
             .sorted { ($0.element.startedDateTime ?? "", $0.offset) < ($1.element.startedDateTime ?? "", $1.offset) }
             .map(\.element))
     }
@@ -72,7 +72,7 @@ extension HARDocument.Request {
                 ? nil
                 : HARDocument.PostData(
                     mimeType: body.contentType ?? "", text: body.text ?? "",
-                    // The format has no room for bytes here.
+                    // The format has no field for bytes here.
                     comment: body.isBytes ? "not kept: binary" : body.comment),
             headersSize: -1, bodySize: body.content == .none ? 0 : body.byteCount ?? -1)
     }
@@ -98,7 +98,7 @@ extension HARDocument.Response {
 }
 
 extension HARDocument.Timings {
-    /// The phases in milliseconds; -1 for what the transport did not measure. `connect` includes `ssl`.
+    /// The phases in milliseconds; -1 for a phase that the transport did not measure. `connect` includes `ssl`.
     init(_ phases: [PhaseTiming]) {
         func milliseconds(_ phase: CallPhase) -> Double? {
             phases.first { $0.phase == phase }.map { HARDocument.milliseconds($0.duration) }
@@ -111,7 +111,7 @@ extension HARDocument.Timings {
         )
     }
 
-    /// The sum of all but `ssl`, as the format asks.
+    /// The sum of all but `ssl`, as the format requires.
     var total: Double {
         let sum = [blocked, dns, connect, send, wait, receive].reduce(0) { $0 + max(0, $1 ?? 0) }
         return (sum * 1000).rounded() / 1000
@@ -123,7 +123,7 @@ extension RecordedBody {
         if case .bytes = content { true } else { false }
     }
 
-    /// What HAR has no field for.
+    /// Information that HAR has no field for.
     fileprivate var comment: String? {
         switch content {
         case .none: nil
@@ -134,7 +134,7 @@ extension RecordedBody {
 }
 
 extension HARDocument {
-    /// The comment of an entry whose answer is awaited.
+    /// The comment of an entry whose response is pending.
     package static let underWay = "under way"
 
     static func milliseconds(_ seconds: TimeInterval) -> Double {
@@ -151,8 +151,8 @@ extension HARDocument {
         }
     }
 
-    /// A URL as RFC 3986 writes it, without its fragment. One that was cut ends with a character that URLs must not
-    /// have.
+    /// A URL in the form of RFC 3986, without its fragment. A truncated URL ends with a character that is invalid in
+    /// URLs.
     package static func url(_ text: String) -> String {
         let whole = text[..<(text.firstIndex(of: "#") ?? text.endIndex)]
         let mark = whole.firstIndex(of: "?") ?? whole.endIndex
@@ -177,7 +177,7 @@ extension HARDocument {
         return String(decoding: PercentEncoding.lenientlyDecoded(bytes, in: 0..<bytes.count), as: UTF8.self)
     }
 
-    /// `2026-01-01T00:00:00.000Z`, within the years that four digits can write.
+    /// `2026-01-01T00:00:00.000Z`, within the range of four-digit years.
     static func text(of date: Date) -> String {
         let seconds = date.timeIntervalSince1970
         let shown = seconds.isNaN ? 0 : max(-62_135_596_800, min(253_402_300_799, seconds))

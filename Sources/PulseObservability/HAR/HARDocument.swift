@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// A log of HTTP exchanges as browsers and proxies write it: HTTP Archive 1.2.
+/// A log of HTTP exchanges in the format of browsers and proxies: HTTP Archive 1.2.
 ///
-/// What other programs may leave out is optional here, so that their files can be read, see ``init(json:)``; files
-/// written here have all of it. Names with an underscore are PulseKit's own, which the format allows.
+/// Fields that other programs may omit are optional here, so that their files can be read, see ``init(json:)``. Files
+/// written by PulseKit have all of them. Names with an underscore are PulseKit's own, which the format allows.
 package struct HARDocument: Codable, Sendable {
     package struct Log: Codable, Sendable {
         package var version: String?
@@ -21,7 +21,7 @@ package struct HARDocument: Codable, Sendable {
 
     package struct Entry: Codable, Sendable {
         package var startedDateTime: String?
-        /// The time in milliseconds, as all times here.
+        /// The time in milliseconds, like all times here.
         package var time: Double?
         package var request: Request
         package var response: Response
@@ -70,7 +70,7 @@ package struct HARDocument: Codable, Sendable {
         package var comment: String?
     }
 
-    /// The fields of a form, as browsers write them besides or instead of its text.
+    /// The fields of a form, which browsers write in addition to its text or instead of it.
     package struct Parameter: Codable, Sendable {
         package var name: String
         package var value: String?
@@ -105,14 +105,14 @@ package struct HARDocument: Codable, Sendable {
         package var origin: String?
     }
 
-    /// The reason why there is no answer, or why it broke off.
+    /// The reason why there is no response, or why it is incomplete.
     package struct Failure: Codable, Sendable {
         package var kind: String
         package var message: String
-        /// Foundation's code for URL loading, if the wire failed.
+        /// Foundation's URL loading error code, if the network failed.
         package var code: Int?
         package var phase: String?
-        /// The bytes above which the answer was refused.
+        /// The limit in bytes that the response exceeded.
         package var limit: Int?
 
         init(kind: String, message: String) {
@@ -122,7 +122,7 @@ package struct HARDocument: Codable, Sendable {
     }
 
     package var log: Log
-    /// What was odd about the file that it was read from.
+    /// The deviations from the format in the file that was read.
     package var warnings: [Warning] = []
 
     enum CodingKeys: CodingKey {

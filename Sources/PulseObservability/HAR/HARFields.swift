@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// One object of a HAR file, read by what browsers and proxies write rather than by what the format asks for: a value
-/// of another type is understood where it can be, else it counts as left out, with a note.
+/// One object of a HAR file, read leniently. A value of an unexpected type is converted if possible; otherwise it
+/// counts as missing, with a note.
 struct HARFields {
     private let values: KeyedDecodingContainer<Key>
     private let notes: HARNotes?
@@ -30,14 +30,14 @@ struct HARFields {
         return key
     }
 
-    /// Whether there is a value, and not null.
+    /// Whether there is a value that is not null.
     func has(_ name: String) -> Bool { key(name) != nil }
 
-    /// A text. What is none is its JSON.
+    /// A text. Any other value is returned as its JSON.
     func text(_ name: String) -> String? {
         guard let key = key(name) else { return nil }
         if let text = try? values.decode(String.self, forKey: key) { return text }
-        note("\(name) is no text")
+        note("\(name) is not a text")
         if let number = try? values.decode(Int64.self, forKey: key) { return "\(number)" }
         if let number = try? values.decode(Double.self, forKey: key) { return "\(number)" }
         guard notes?.readsTrees != false else { return nil }
@@ -48,19 +48,19 @@ struct HARFields {
     func number(_ name: String) -> Double? {
         guard let key = key(name) else { return nil }
         if let number = try? values.decode(Double.self, forKey: key), number.isFinite { return number }
-        note("\(name) is no number")
+        note("\(name) is not a number")
         return (try? values.decode(String.self, forKey: key)).flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// A whole number; of a fraction its whole part.
+    /// A whole number. A fraction is truncated.
     func integer(_ name: String) -> Int64? {
         guard let key = key(name) else { return nil }
         if let integer = try? values.decode(Int64.self, forKey: key) { return integer }
         if let number = try? values.decode(Double.self, forKey: key), number.isFinite {
-            note("\(name) is no whole number")
+            note("\(name) is not a whole number")
             return Self.whole(number)
         }
-        note("\(name) is no number")
+        note("\(name) is not a number")
         return (try? values.decode(String.self, forKey: key)).flatMap { Double($0) }.flatMap { Self.whole($0) }
     }
 
@@ -69,7 +69,7 @@ struct HARFields {
         return Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
     }
 
-    /// An object of its own; nil if there is none that can be read.
+    /// A nested object; nil if there is none that can be read.
     func part<Part: Decodable>(_ name: String, _ type: Part.Type = Part.self) -> Part? {
         guard let key = key(name) else { return nil }
         do {
@@ -80,11 +80,11 @@ struct HARFields {
         }
     }
 
-    /// The elements of a list that can be read; nil if there is no list.
+    /// The readable elements of a list; nil if there is no list.
     func list<Element: Decodable>(_ name: String, _ type: Element.Type = Element.self) -> [Element]? {
         guard let key = key(name) else { return nil }
         guard var list = try? values.nestedUnkeyedContainer(forKey: key) else {
-            note("\(name) is no list")
+            note("\(name) is not a list")
             return nil
         }
         var elements: [Element] = []
@@ -111,13 +111,13 @@ struct HARFields {
     }
 }
 
-/// Any value, passed over.
+/// Skips any value.
 struct Skipped: Decodable {
     init(from decoder: any Decoder) {}
 }
 
 extension CodingUserInfoKey {
-    // A text is always a key.
+    // The initializer does not fail for any text.
     static let harNotes = [CodingUserInfoKey(rawValue: "com.pulse.har.notes")].compactMap { $0 }
 }
 

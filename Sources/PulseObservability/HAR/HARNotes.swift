@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What was odd about a file while it was read.
+/// Collects warnings while a file is read.
 final class HARNotes: Sendable {
     private struct State {
         var entry: Int?
@@ -10,8 +10,8 @@ final class HARNotes: Sendable {
         var warnings: [HARDocument.Warning] = []
     }
 
-    /// Whether values of any kind are read as JSON. Not in texts that are not quite JSON, where nesting would cost more
-    /// than in proportion to its depth.
+    /// Whether values of any kind are read as JSON. Not in JSON5 texts, where the cost of nesting grows faster than its
+    /// depth.
     let readsTrees: Bool
     private let state = Locked(State())
 
@@ -21,7 +21,7 @@ final class HARNotes: Sendable {
 
     var warnings: [HARDocument.Warning] { state.withLock { $0.warnings } }
 
-    /// What follows is about that entry, counted from 1.
+    /// Assigns the following warnings to that entry, counted from 1.
     func begin(entry: Int) {
         state.withLock { state in
             state.entry = entry
@@ -29,12 +29,12 @@ final class HARNotes: Sendable {
         }
     }
 
-    /// What follows is about the file as a whole.
+    /// Assigns the following warnings to the whole file.
     func endEntries() {
         state.withLock { $0.entry = nil }
     }
 
-    /// Adds a warning, once for each entry.
+    /// Adds a warning, at most once per entry.
     func add(_ text: String) {
         state.withLock { state in
             guard state.entry == nil || state.ofEntry.insert(text).inserted else { return }
@@ -44,11 +44,11 @@ final class HARNotes: Sendable {
 }
 
 extension HARDocument {
-    /// Something that other programs write in another way than the format, and how it was read.
+    /// A deviation from the format in a file.
     package struct Warning: Sendable, Hashable, CustomStringConvertible {
         /// The number of the entry in the file, from 1; nil for the file as a whole.
         package let entry: Int?
-        /// What was odd: names of the format alone, never a value.
+        /// The deviation. It contains only names of the format, never a value.
         package let text: String
 
         package var description: String { entry.map { "entry \($0): \(text)" } ?? text }

@@ -2,10 +2,11 @@
 
 import PulseCore
 
-/// The part of a collector that buses keep: it does not refer to the collector, which can go away.
+/// The part of a collector that buses retain. It does not refer to the collector, so that the collector can be
+/// deallocated.
 final class MetricsCore: EventSink {
     private struct State {
-        var ledger: MetricsState
+        var metrics: MetricsState
         var countingSince: Date
         var isListening = false
     }
@@ -13,19 +14,19 @@ final class MetricsCore: EventSink {
     private let clock: any PulseClock
     private let state: Locked<State>
 
-    init(_ ledger: MetricsState, clock: any PulseClock) {
+    init(_ metrics: MetricsState, clock: any PulseClock) {
         self.clock = clock
-        state = Locked(State(ledger: ledger, countingSince: clock.now))
+        state = Locked(State(metrics: metrics, countingSince: clock.now))
     }
 
     var isActive: Bool { true }
 
     func emit(_ event: NetworkEvent) {
-        // Outside the lock: the clock may be anybody's.
+        // Outside the lock: the clock may be a custom one.
         let tick = event.isCountedByTime ? SliceClock.tick(at: clock.uptime) : 0
         state.withLock { state in
-            // An event that was on its way when the collector left would stay in flight for ever.
-            if state.isListening { state.ledger.apply(event, at: tick) }
+            // A late event after a detach would stay in flight forever.
+            if state.isListening { state.metrics.apply(event, at: tick) }
         }
     }
 
@@ -36,7 +37,7 @@ final class MetricsCore: EventSink {
     func reset() {
         let now = clock.now
         state.withLock { state in
-            state.ledger.reset()
+            state.metrics.reset()
             state.countingSince = now
         }
     }
@@ -44,13 +45,13 @@ final class MetricsCore: EventSink {
     func stopListening() {
         state.withLock { state in
             state.isListening = false
-            state.ledger.forgetInFlight()
+            state.metrics.forgetInFlight()
         }
     }
 
     func snapshot() -> MetricsSnapshot {
         let (now, tick) = (clock.now, SliceClock.tick(at: clock.uptime))
-        let (counts, countingSince) = state.withLock { ($0.ledger.counts, $0.countingSince) }
+        let (counts, countingSince) = state.withLock { ($0.metrics.counts, $0.countingSince) }
         return MetricsSnapshot(counts, at: tick, takenAt: now, countingSince: countingSince)
     }
 }

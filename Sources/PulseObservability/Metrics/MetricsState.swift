@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// All that a collector counts: a value that takes events and the time, and knows neither clock nor lock.
+/// All counts of a collector. A value that receives events and the time, without a clock or a lock.
 ///
-/// A call is counted where it began: its route and host are looked up once, and by its id from then on.
+/// A call is counted under its initial route and host: they are looked up once, later events use the call's id.
 struct MetricsState: Sendable {
-    /// The counts that a snapshot is made of, without the calls in flight, of which there may be many: counting during
-    /// a snapshot copies what is shared.
+    /// The counts for a snapshot. They exclude the calls in flight, of which there may be many: counting during a
+    /// snapshot copies shared storage.
     struct Counts: Sendable {
         fileprivate(set) var series: PairedSeries
         fileprivate(set) var objectives: ObjectiveState
@@ -18,12 +18,12 @@ struct MetricsState: Sendable {
         fileprivate(set) var events = EventCounts()
     }
 
-    /// The bound of calls in flight: as many would be a leak anyway, and each costs some 60 bytes.
+    /// The maximum number of tracked calls in flight: more would be a leak anyway, and each costs some 60 bytes.
     private static let maximumInFlight = 100_000
     static let maximumCircuits = 200
 
     private(set) var counts: Counts
-    private var inFlight = CallTable<PairedSeries.Place>()
+    private var inFlight = CallTable<PairedSeries.Slot>()
 
     init(maximumRoutes: Int, maximumHosts: Int, objectives: [ServiceLevelObjective]) {
         counts = Counts(
@@ -51,11 +51,11 @@ struct MetricsState: Sendable {
             }
         default:
             counts.events.add(event.kind)
-            applyRarer(event, at: tick)
+            applyLessFrequent(event, at: tick)
         }
     }
 
-    private mutating func applyRarer(_ event: NetworkEvent, at tick: Int) {
+    private mutating func applyLessFrequent(_ event: NetworkEvent, at tick: Int) {
         switch event {
         case .requestRedirected(let call, _): count(call, at: tick) { $0.redirects += 1 }
         case .requestRetrying(let call, _, _): count(call, at: tick) { $0.retries += 1 }
@@ -83,9 +83,9 @@ struct MetricsState: Sendable {
 
     private mutating func begin(_ call: CallSummary) {
         guard inFlight.count < Self.maximumInFlight else { return }
-        let place = counts.series.place(route: call.route, host: call.host)
-        if let known = inFlight.insert(place, for: call.rootID) { counts.series.changeInFlight(known, by: -1) }
-        counts.series.changeInFlight(place, by: 1)
+        let slot = counts.series.slot(route: call.route, host: call.host)
+        if let known = inFlight.insert(slot, for: call.rootID) { counts.series.changeInFlight(known, by: -1) }
+        counts.series.changeInFlight(slot, by: 1)
     }
 
     private mutating func end(
@@ -94,14 +94,14 @@ struct MetricsState: Sendable {
         counts.objectives.count(result, route: call.route, latency: latency, at: tick)
         let known = inFlight.remove(call.rootID)
         if let known { counts.series.changeInFlight(known, by: -1) }
-        let place = known ?? counts.series.place(route: call.route, host: call.host)
-        counts.series.update(place, at: tick) { $0.end(result, latency) }
+        let slot = known ?? counts.series.slot(route: call.route, host: call.host)
+        counts.series.update(slot, at: tick) { $0.end(result, latency) }
     }
 
-    /// Counts for a call where it began, also what plugins do apart from it.
+    /// Counts for a call under its initial route and host, including separate requests of its plugins.
     private mutating func count(_ call: CallSummary, at tick: Int, _ body: (inout CallMetrics) -> Void) {
-        let place = inFlight[call.rootID] ?? counts.series.place(route: call.route, host: call.host)
-        counts.series.update(place, at: tick, body)
+        let slot = inFlight[call.rootID] ?? counts.series.slot(route: call.route, host: call.host)
+        counts.series.update(slot, at: tick, body)
     }
 
     private mutating func changeCircuit(_ name: String, _ body: (inout CircuitMetrics) -> Void) {
@@ -110,19 +110,19 @@ struct MetricsState: Sendable {
         body(&counts.circuits[name, default: CircuitMetrics()])
     }
 
-    // MARK: Beginning again
+    // MARK: Resetting
 
-    /// Forgets all counts. What is a state and no count stays: calls in flight, circuits, connectivity.
+    /// Clears all counts. States stay: calls in flight, circuits, connectivity.
     mutating func reset() {
-        let newPlace = counts.series.reset()
-        inFlight.updateAll { $0 = newPlace($0) }
+        let newSlot = counts.series.reset()
+        inFlight.updateAll { $0 = newSlot($0) }
         counts.objectives.reset()
         counts.circuits = counts.circuits.mapValues { CircuitMetrics(state: $0.state) }
         counts.events = EventCounts()
         (counts.offlineDelivered, counts.offlineFailed) = (0, 0)
     }
 
-    /// Forgets the calls in flight, for a collector that will not hear how they end.
+    /// Discards the calls in flight, for a collector that will not receive their ends.
     mutating func forgetInFlight() {
         inFlight.removeAll()
         counts.series.forgetInFlight()
@@ -130,7 +130,7 @@ struct MetricsState: Sendable {
 }
 
 extension NetworkEvent {
-    /// Whether a ledger counts it in a slice of time: reading a clock for the others would be for nothing.
+    /// Whether the event is counted in a slice of time. The others do not need the cost of reading a clock.
     var isCountedByTime: Bool {
         switch self {
         case .attemptStarted, .responseReceived, .requestCompleted, .requestRedirected, .requestRetrying, .retryGivenUp,
@@ -148,7 +148,7 @@ extension CallMetrics {
             succeeded += 1
             latency.record(seconds)
             bytesDelivered = bytesDelivered.addingClamped(Int64(response.byteCount))
-            // An answer of the cache has the timings of the exchange that filled it.
+            // A cached response has the timings of the exchange that filled the cache.
             if response.origin == .network || response.origin == .revalidated, let timings = response.timings {
                 phases.add(timings)
             }

@@ -19,11 +19,11 @@ struct ObjectiveState: Sendable {
     mutating func count(
         _ result: Result<ResponseSummary, ErrorSummary>, route: String, latency: TimeInterval, at tick: Int
     ) {
-        for place in entries.indices {
-            let objective = entries[place].objective
+        for index in entries.indices {
+            let objective = entries[index].objective
             if let only = objective.route, only != route { continue }
             guard let isGood = objective.verdict(on: result, latency: latency) else { continue }
-            entries[place].counts.update(at: tick) { counts in
+            entries[index].counts.update(at: tick) { counts in
                 counts.valid += 1
                 if isGood { counts.good += 1 }
             }

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// A collector that counts what the events of a bus tell: by route, by host and in all, in little and bounded memory.
+/// Counts the events of a bus: by route, by host and in total, in a small, bounded amount of memory.
 ///
 /// ```swift
 /// let metrics = PulseMetricsCollector()
@@ -12,20 +12,20 @@ public import PulseCore
 /// print(snapshot.successRate, snapshot.p99Latency)
 /// ```
 ///
-/// It needs no task and misses no event: it listens in place. The four events of a call over a mock, built and counted,
-/// take about one microsecond; Docs/Benchmarks.md has the figures. It ends with its last reference: the bus does not
-/// keep it. Safe to use from any thread.
+/// It needs no task and misses no event: the bus calls it in place. The four events of a call over a mock, built and
+/// counted, take about one microsecond; Docs/Benchmarks.md has the figures. The bus does not retain the collector. Safe
+/// to use from any thread.
 public final class PulseMetricsCollector: Sendable {
     private let core: MetricsCore
     private let buses = Locked<[PulseEventBus]>([])
 
-    /// A collector that is attached to no bus yet.
+    /// Creates a collector that is not attached to a bus yet.
     ///
-    /// - Parameter objectives: what is promised of the calls, counted besides; none by default.
-    /// - Parameter maximumRoutes: routes that are counted by name, the first to come; further ones share the name
-    ///   `other`.
-    /// - Parameter maximumHosts: hosts that are counted by name, likewise.
-    /// - Parameter clock: what "the last minute" is counted by.
+    /// - Parameter objectives: targets for the calls, counted in addition; none by default.
+    /// - Parameter maximumRoutes: the number of routes that are counted by name, first come, first served; further ones
+    ///   share the name `other`.
+    /// - Parameter maximumHosts: the number of hosts that are counted by name, likewise.
+    /// - Parameter clock: the clock for time spans such as "the last minute".
     public init(
         objectives: [ServiceLevelObjective] = [], maximumRoutes: Int = 100, maximumHosts: Int = 50,
         clock: any PulseClock = .system
@@ -39,7 +39,7 @@ public final class PulseMetricsCollector: Sendable {
         detach()
     }
 
-    /// Counts the bus's events from now on. Several buses may be attached; attaching one again changes nothing.
+    /// Counts the bus's events from now on. Several buses may be attached. Attaching one again changes nothing.
     public func attach(to bus: PulseEventBus) {
         buses.withLock { buses in
             guard !buses.contains(where: { $0 === bus }) else { return }
@@ -49,7 +49,7 @@ public final class PulseMetricsCollector: Sendable {
         }
     }
 
-    /// Leaves every bus. What was counted stays; calls in flight are forgotten, since their end will not be heard.
+    /// Detaches from every bus. The counts stay. Calls in flight are discarded, since their end will not be observed.
     public func detach() {
         buses.withLock { buses in
             for bus in buses { bus.removeSink(core) }
@@ -58,13 +58,13 @@ public final class PulseMetricsCollector: Sendable {
         }
     }
 
-    /// A snapshot of all that is counted up to now. Counting goes on meanwhile: calls are held up only while the cut is
-    /// taken, not while the sums are made.
+    /// A snapshot of all counts up to now. Counting continues meanwhile: calls are blocked only while the counts are
+    /// copied, not while they are added up.
     public func snapshot() async -> MetricsSnapshot {
         core.snapshot()
     }
 
-    /// Counts from zero. What is a state and no count stays: calls in flight, circuits, connectivity.
+    /// Resets all counts to zero. States stay: calls in flight, circuits, connectivity.
     public func reset() {
         core.reset()
     }

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// The calls that were dropped last, so that a late event does not bring one back as a new call.
+/// The ids of recently dropped calls, so that a late event does not bring a call back as a new one.
 struct DroppedCalls: Sendable {
-    /// Some 200 KB. A call that waits while more calls than this are dropped is taken for a new one.
+    /// Takes some 200 KB. A call that waits while more calls than this are dropped counts as a new one.
     static let maximumCount = 4096
 
     private var ids: Set<UUID> = []

@@ -2,31 +2,31 @@
 
 package import PulseCore
 
-/// Turns requests and answers into what is kept of them: masked, and cut to the limits.
+/// Converts requests and responses to their recorded form: masked, and truncated to the limits.
 package struct ExchangeCapture: Sendable {
     package private(set) var redaction: Redaction
     private let maximumBodyLength: Int
     private let maximumTextLength: Int
     private let maximumFields: Int
     private let keepsBinaryBodies: Bool
-    private let keepsExactAnswers: Bool
+    private let keepsExactResponses: Bool
 
-    /// - Parameter maximumTextLength: the bytes kept of a URL and of a header's value.
-    /// - Parameter keepsExactAnswers: keeps an answer's text that is no UTF-8 as masked bytes, and none of which parts
-    ///   would be shown by their size: for those who play it, and would play another.
+    /// - Parameter maximumTextLength: the maximum number of bytes of a URL and of a header's value.
+    /// - Parameter keepsExactResponses: stores a response text that is not UTF-8 as masked bytes, and omits a text
+    ///   whose masked form is not byte-exact. For replaying, which must not change a response.
     package init(
         _ redaction: Redaction, maximumBodyLength: Int, maximumTextLength: Int = 16 << 10, maximumFields: Int = 200,
-        keepsBinaryBodies: Bool = false, keepsExactAnswers: Bool = false
+        keepsBinaryBodies: Bool = false, keepsExactResponses: Bool = false
     ) {
         self.redaction = redaction
         self.maximumBodyLength = max(0, maximumBodyLength)
         self.maximumTextLength = max(0, maximumTextLength)
         self.maximumFields = max(0, maximumFields)
         self.keepsBinaryBodies = keepsBinaryBodies
-        self.keepsExactAnswers = keepsExactAnswers
+        self.keepsExactResponses = keepsExactResponses
     }
 
-    /// Adds a secret to mask.
+    /// Adds secrets to mask.
     package func masking(_ redaction: Redaction) -> ExchangeCapture {
         var copy = self
         copy.redaction = self.redaction.adding(redaction)
@@ -54,7 +54,7 @@ package struct ExchangeCapture: Sendable {
             method: method(of: request), url: url(of: request), headers: masked(headers), body: body)
     }
 
-    /// - Parameter data: the body of a streamed or downloaded answer, if it is known.
+    /// - Parameter data: the body of a streamed or downloaded response, if it is known.
     package func response(
         _ response: PulseResponse, data: Data? = nil, isCut: Bool = false
     ) -> RecordedExchange.Response {
@@ -67,14 +67,14 @@ package struct ExchangeCapture: Sendable {
         } else {
             body = self.body(
                 data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
-                isCut: isCut || response.isTruncated, isExact: keepsExactAnswers)
+                isCut: isCut || response.isTruncated, isExact: keepsExactResponses)
         }
         return RecordedExchange.Response(
             statusCode: response.statusCode, headers: masked(response.headers), body: body, origin: response.origin,
             timings: response.timings)
     }
 
-    /// One line, whatever the text is.
+    /// The masked text on one line.
     package func text(_ text: String) -> String {
         LogExcerpt(redaction, limit: 4096).text(text)
     }
@@ -99,8 +99,8 @@ package struct ExchangeCapture: Sendable {
             HTTPHeaders.Field(
                 name: excerpt.text(field.name), value: excerpt.headerValue(field.value, for: field.name))
         }
-        let left = headers.count - fields.count
-        if left > 0 { fields.append(HTTPHeaders.Field(name: "…", value: LogText.count(left, "more field"))) }
+        let omitted = headers.count - fields.count
+        if omitted > 0 { fields.append(HTTPHeaders.Field(name: "…", value: LogText.count(omitted, "more field"))) }
         return HTTPHeaders(fields)
     }
 
@@ -125,7 +125,7 @@ package struct ExchangeCapture: Sendable {
         return RecordedBody(.bytes(data), byteCount: count, isCut: isCut, contentType: type)
     }
 
-    /// What is kept of a text that decoding to a string and back would change; nil for any other body.
+    /// The recorded form of a text that decoding to a string and back would change; nil for any other body.
     private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isCut: Bool) -> RecordedBody? {
         guard data.count <= maximumBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
         let bytes = redaction.bodyBytes(data, contentType: contentType)
@@ -138,7 +138,8 @@ package struct ExchangeCapture: Sendable {
             .bytes(bytes), byteCount: Int64(data.count), isCut: isCut, contentType: shown(contentType))
     }
 
-    /// A transport that decodes leaves the header behind; what is not text is taken for coded still.
+    /// Whether a body still has its content coding. A transport that decodes a body may keep the header, so that only
+    /// the bytes tell: a body that is not text counts as encoded.
     private func isStillCoded(_ data: Data) -> Bool {
         !Redaction.isText(data, contentType: nil)
     }

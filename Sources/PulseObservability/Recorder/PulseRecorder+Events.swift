@@ -3,10 +3,11 @@
 import PulseCore
 
 extension PulseRecorder {
-    /// Records, from now on, all calls of the clients that use this bus, and what belongs to no call.
+    /// Records, from now on, all calls of the clients that use this bus, and the events that belong to no call.
     ///
-    /// The bus does not keep the recorder. Attaching again changes nothing. A client's bus is ``PulseEventBus/shared``
-    /// unless it was given another, so other clients' calls may be recorded too: without headers and bodies.
+    /// The bus does not retain the recorder. Attaching again changes nothing. A client's bus is
+    /// ``PulseEventBus/shared`` by default, so the calls of other clients may be recorded too: without headers and
+    /// bodies.
     public func attach(to bus: PulseEventBus) {
         let sink = RecorderSink { [weak self] in self }
         let isNew = attachments.withLock { attachments in
@@ -17,7 +18,7 @@ extension PulseRecorder {
         if isNew { bus.addSink(sink) }
     }
 
-    /// Leaves every bus. What was recorded stays.
+    /// Detaches from every bus. The recording stays.
     public func detach() {
         let attachments = attachments.withLock { attachments in
             defer { attachments = [] }
@@ -26,7 +27,7 @@ extension PulseRecorder {
         for attachment in attachments { attachment.bus.removeSink(attachment.sink) }
     }
 
-    /// Text masked, on one line and of bounded length.
+    /// The text masked, on one line and of bounded length.
     func shown(_ text: String) -> String {
         LogExcerpt(redaction, limit: 4096).text(text)
     }
@@ -81,7 +82,7 @@ extension PulseRecorder {
     }
 }
 
-/// The sink that a bus keeps for a recorder, which it refers to weakly.
+/// The sink that a bus retains for a recorder. It refers to the recorder weakly.
 final class RecorderSink: EventSink {
     private let recorder: @Sendable () -> PulseRecorder?
 

@@ -3,24 +3,24 @@
 import PulseCore
 
 extension PulseRecorder {
-    /// The content of a recorder: the newest calls, within a count and a budget of bytes, and the newest events.
+    /// The content of a recorder: the newest calls, within a maximum count and a byte budget, and the newest events.
     ///
-    /// Room is made by dropping the bodies of the oldest calls first, then these calls; events have a share of their
-    /// own, of which the oldest go. What comes late for a call that has gone changes nothing. Each step takes constant
-    /// time but for the search among one call's exchanges.
+    /// To make room, it drops the bodies of the oldest calls first, then these calls. Events have a share of their own,
+    /// from which the oldest are dropped. Late events of a dropped call change nothing. Each step takes constant time,
+    /// except for the search among one call's exchanges.
     struct StateMachine: Sendable {
         static let maximumExchanges = 100
         static let maximumMarks = 100
-        /// The share of the budget that events may take. A common budget is usually full: either each event would cost
-        /// a body, or each body the events.
+        /// The divisor for the share of the budget that events may take. A common budget is usually full: each event
+        /// would then drop a body, or each body the events.
         private static let eventShare = 4
 
         private struct Entry {
             var call: RecordedCall
             /// The bytes of the call and of its exchanges.
             var cost: Int
-            var place: Int
-            /// The recorder's uptime when the call was first heard of: what the times of its marks are counted from.
+            var position: Int
+            /// The recorder's uptime at the call's first event, from which the times of its marks are counted.
             var seenAt: TimeInterval
         }
 
@@ -28,10 +28,10 @@ extension PulseRecorder {
         private let byteBudget: Int
         private let maximumEvents: Int
         private var entries: [UUID: Entry] = [:]
-        /// The calls in order of their start. Those before `head` have gone.
+        /// The calls in order of their start. Those before `head` were dropped.
         private var order: [UUID] = []
         private var head = 0
-        /// Calls before this place have no bodies any more, and get none.
+        /// Calls before this position have no bodies any more, and get none.
         private var firstWithBodies = 0
         private var dropped = DroppedCalls()
         private var events: [RecordedEvent] = []
@@ -43,7 +43,7 @@ extension PulseRecorder {
         private(set) var recordedCallCount = 0
         private(set) var recordedEventCount = 0
 
-        /// - Parameter maximumCalls: less than 1 counts as 1; the budgets less than 0 as 0.
+        /// - Parameter maximumCalls: less than 1 counts as 1; the other limits are at least 0.
         init(maximumCalls: Int, byteBudget: Int, maximumEvents: Int) {
             self.maximumCalls = max(1, maximumCalls)
             self.byteBudget = max(0, byteBudget)
@@ -64,20 +64,20 @@ extension PulseRecorder {
 
         // MARK: Calls
 
-        /// Notes that a call exists, unless it is known already or was dropped: attempts, hops and detached work of
-        /// plugins all begin it, and any of them may come first.
+        /// Adds a call, unless it is known already or was dropped. Attempts, hops and detached work of plugins all
+        /// begin it, and any of them may come first.
         mutating func begin(_ call: @autoclosure () -> RecordedCall, id: UUID, at uptime: TimeInterval) {
             guard entries[id] == nil, !dropped.contains(id) else { return }
             let call = call()
-            entries[id] = Entry(call: call, cost: call.cost, place: order.count, seenAt: uptime)
+            entries[id] = Entry(call: call, cost: call.cost, position: order.count, seenAt: uptime)
             order.append(id)
             byteCount += call.cost
             recordedCallCount += 1
             if order.count - head > maximumCalls { dropOldest() }
-            makeRoom()
+            evict()
         }
 
-        /// Ends a call. Without an outcome its last exchange tells how it ended, unless the end is known already.
+        /// Ends a call. Without an outcome, the last exchange determines how it ended, unless the end is known already.
         mutating func end(
             _ id: UUID, latency: TimeInterval, outcome: Result<ResponseSummary, ErrorSummary>?, traceID: String?
         ) {
@@ -88,7 +88,7 @@ extension PulseRecorder {
             entries[id]?.call.outcome = outcome
             if let traceID { entries[id]?.call.traceID = traceID }
             add((entries[id]?.call.costOfEnd ?? 0) - call.costOfEnd, to: id)
-            makeRoom()
+            evict()
         }
 
         mutating func mark(
@@ -100,41 +100,41 @@ extension PulseRecorder {
                 kind: kind, offset: max(0, uptime - entry.seenAt), wait: wait, detail: detail)
             entries[id]?.call.marks.append(mark)
             add(mark.cost, to: id)
-            makeRoom()
+            evict()
         }
 
         // MARK: Exchanges
 
-        /// Notes a request that is about to be sent, and returns the number to end it with.
+        /// Adds a request that is about to be sent, and returns the number of its exchange.
         mutating func beginExchange(
             _ id: UUID, attempt: Int, hop: Int, offset: TimeInterval, request: RecordedExchange.Request
         ) -> UInt64 {
             nextExchange += 1
-            guard let place = entries[id]?.place else { return nextExchange }
+            guard let position = entries[id]?.position else { return nextExchange }
             var exchange = RecordedExchange(
                 id: nextExchange, attempt: attempt, hop: hop, offset: offset, request: request)
-            if place < firstWithBodies { exchange.dropBodies() }
+            if position < firstWithBodies { exchange.dropBodies() }
             entries[id]?.call.exchanges.append(exchange)
             add(exchange.cost, to: id)
             dropSecondExchange(of: id)
-            makeRoom()
+            evict()
             return nextExchange
         }
 
-        /// Completes an exchange with what came of it.
+        /// Completes an exchange with its result.
         mutating func update(_ id: UUID, exchange: UInt64, _ change: (inout RecordedExchange) -> Void) {
             guard let entry = entries[id], let index = entry.call.exchanges.lastIndex(where: { $0.id == exchange })
             else { return }
             var changed = entry.call.exchanges[index]
             let before = changed.cost
             change(&changed)
-            if entry.place < firstWithBodies { changed.dropBodies() }
+            if entry.position < firstWithBodies { changed.dropBodies() }
             entries[id]?.call.exchanges[index] = changed
             add(changed.cost - before, to: id)
-            makeRoom()
+            evict()
         }
 
-        /// The first says what the call wanted, the last how it ended: what goes is between them.
+        /// Drops an exchange in the middle: the first shows the call's request, the last how it ended.
         private mutating func dropSecondExchange(of id: UUID) {
             guard let exchanges = entries[id]?.call.exchanges, exchanges.count > Self.maximumExchanges else { return }
             add(-exchanges[1].cost, to: id)
@@ -156,7 +156,7 @@ extension PulseRecorder {
                 events.removeFirst(eventHead)
                 eventHead = 0
             }
-            makeRoom()
+            evict()
         }
 
         private mutating func dropOldestEvent() {
@@ -166,14 +166,14 @@ extension PulseRecorder {
             eventHead += 1
         }
 
-        // MARK: Room
+        // MARK: Eviction
 
         private mutating func add(_ cost: Int, to id: UUID) {
             entries[id]?.cost += cost
             byteCount += cost
         }
 
-        private mutating func makeRoom() {
+        private mutating func evict() {
             while byteCount > byteBudget, firstWithBodies < order.count {
                 dropBodies(of: order[firstWithBodies])
                 firstWithBodies += 1
@@ -198,18 +198,18 @@ extension PulseRecorder {
             if head > 64, head * 2 > order.count { compact() }
         }
 
-        /// Moves the remaining calls to the front; rare enough to cost nothing in the long run.
+        /// Moves the remaining calls to the front. Rare enough to take constant time on average.
         private mutating func compact() {
             order.removeFirst(head)
             firstWithBodies -= head
             head = 0
-            for (place, id) in order.enumerated() { entries[id]?.place = place }
+            for (position, id) in order.enumerated() { entries[id]?.position = position }
         }
     }
 }
 
 extension RecordedCall {
-    /// The end of a call that no event told of, as far as it is known.
+    /// The outcome of a call without a completion event, as far as it is known.
     fileprivate var outcomeOfRequests: Result<ResponseSummary, ErrorSummary>? {
         guard let last = exchanges.last else { return nil }
         if let failure = last.failure { return .failure(failure) }

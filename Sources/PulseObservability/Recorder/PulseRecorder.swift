@@ -2,18 +2,18 @@
 
 public import PulseCore
 
-/// A plugin that keeps the newest calls with their requests and answers, every known secret masked, for a
-/// ``PulseReport``, a HAR file or a screen of your own.
+/// A plugin that records the newest calls with their requests and responses, every known secret masked. For a
+/// ``PulseReport``, a HAR file or a custom screen.
 ///
-/// Put it last in the client's plugins, so that it stands innermost: it then sees each request as it is sent and each
-/// answer, of attempts, retries and redirects alike. It changes nothing and reads no stream. ``attach(to:)`` lets it
-/// record the rest: calls that the cache answers, that fail before they are sent or that cannot be decoded, waits,
-/// breakers, the offline queue.
+/// Put it last in the client's plugins, so that it is the innermost: it then sees each request as it is sent and each
+/// response, including attempts, retries and redirects. It changes nothing and reads no stream. ``attach(to:)`` lets it
+/// record everything else: calls that the cache serves, that fail before they are sent or that cannot be decoded,
+/// waits, breakers, the offline queue.
 ///
-/// Secrets are masked before anything is kept: the names of ``Redaction``, the configuration's `secretHeaders`, the
-/// options' `sensitiveHeaders` and the headers that plugins marked. Values are known by these names only: a secret in a
-/// path, or in a body under a name that says nothing, is kept. One recorder may serve several clients. Safe to use from
-/// any thread.
+/// Secrets are masked before anything is stored: the names of ``Redaction``, the configuration's `secretHeaders`, the
+/// options' `sensitiveHeaders` and the headers that plugins marked. Values are recognized by these names only: a secret
+/// in a path, or in a body under an unsuspicious name, is stored. One recorder may serve several clients. Safe to use
+/// from any thread.
 public final class PulseRecorder: PulsePlugin {
     struct Attachment: Sendable {
         let bus: PulseEventBus
@@ -29,10 +29,10 @@ public final class PulseRecorder: PulsePlugin {
     public var identifier: String { "com.pulse.recorder" }
     public var scope: PluginScope { .attempt }
 
-    /// A recorder without calls.
+    /// Creates a recorder without calls.
     ///
-    /// - Parameter clock: tells when things happened, on one timeline for all clients. How long a call and its requests
-    ///   took is measured by the call's own client.
+    /// - Parameter clock: the clock for the times of events, on one timeline for all clients. The durations of a call
+    ///   and its requests are measured by the clock of the call's client.
     public init(options: Options = Options(), clock: any PulseClock = .system) {
         self.options = options
         self.clock = clock
@@ -47,17 +47,17 @@ public final class PulseRecorder: PulsePlugin {
         detach()
     }
 
-    /// What is kept at this moment, as one consistent value.
+    /// The current content, as one consistent value.
     public func recording() -> PulseRecording {
         state.withLock { $0.recording }
     }
 
-    /// Forgets all calls and events.
+    /// Removes all calls and events.
     public func removeAll() {
         state.withLock { $0.removeAll() }
     }
 
-    // MARK: The plugin
+    // MARK: Plugin
 
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
@@ -68,7 +68,7 @@ public final class PulseRecorder: PulsePlugin {
         return try result.get()
     }
 
-    /// The call's end, unless an event tells of it.
+    /// Ends the call, unless an event has ended it.
     public func didComplete(_ context: PluginContext) async {
         let call = context.call
         let latency = context.clock.uptime - call.root.startUptime
@@ -81,7 +81,7 @@ public final class PulseRecorder: PulsePlugin {
         let start: TimeInterval
     }
 
-    // Not inlined, as the end is not: their temporaries would take room in the frame of each call.
+    // Not inlined, like `end`: their temporaries would enlarge the stack frame of each call.
     @inline(never)
     private func begin(_ request: URLRequest, for context: PluginContext) -> Exchange {
         let call = context.call
@@ -114,12 +114,12 @@ public final class PulseRecorder: PulsePlugin {
         switch result {
         case .success(let response):
             let sent = capture.request(response.request, body: context.body)
-            let answer = capture.response(response)
+            let received = capture.response(response)
             let isStreamed = response.bytes != nil
             state.withLock { state in
                 state.update(id, exchange: number) { exchange in
                     exchange.request = sent
-                    exchange.response = answer
+                    exchange.response = received
                     if !isStreamed { exchange.duration = seconds }
                 }
             }
@@ -164,6 +164,6 @@ extension PulseRecorder: EndsWithItsCall, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == PulseRecorder {
-    /// A recorder that you keep yourself, to read it later.
+    /// A recorder that the app keeps a reference to, to read it later.
     public static func recorder(_ recorder: PulseRecorder) -> PulseRecorder { recorder }
 }

@@ -2,18 +2,18 @@
 
 import PulseCore
 
-/// The content of a recorder at one moment: a value, for a report, a HAR file or a list on a screen.
+/// The content of a recorder at one moment. A value, for a report, a HAR file or a list on a screen.
 public struct PulseRecording: Sendable {
-    /// The calls, oldest first; the newest may still be under way.
+    /// The calls, oldest first; the newest may still be in progress.
     public let calls: [RecordedCall]
-    /// What belongs to no call, oldest first.
+    /// The events that belong to no call, oldest first.
     public let events: [RecordedEvent]
-    /// The number of calls that were ever recorded: those in ``calls`` and those that made room for them.
+    /// The number of calls ever recorded: those in ``calls`` and the dropped ones.
     public let recordedCallCount: Int
-    /// The number of events that were ever recorded, including those that made room for later ones.
+    /// The number of events ever recorded, including the dropped ones.
     public let recordedEventCount: Int
 
-    /// A recording of these calls and events. A count of nil means that nothing else was recorded.
+    /// Creates a recording of these calls and events. A count of nil means that nothing was dropped.
     public init(
         calls: [RecordedCall], events: [RecordedEvent] = [], recordedCallCount: Int? = nil,
         recordedEventCount: Int? = nil
@@ -24,6 +24,6 @@ public struct PulseRecording: Sendable {
         self.recordedEventCount = recordedEventCount ?? events.count
     }
 
-    /// The number of calls that made room for later ones.
+    /// The number of calls that were dropped to make room for later ones.
     public var droppedCallCount: Int { recordedCallCount - calls.count }
 }

@@ -3,8 +3,8 @@
 private import PulseCore
 
 extension RecordedCall {
-    /// A picture of where the call's time went, drawn as ``CallTrace/waterfall(width:)`` is: the whole, each of its
-    /// requests with the phases that the transport measured, and what happened meanwhile.
+    /// A chart of the call's time, in the format of ``CallTrace/waterfall(width:)``: the whole call, each of its
+    /// requests with the phases that the transport measured, and the events in between.
     ///
     /// ```text
     /// GET api.example.com/stock: 200, 12 bytes  214 ms  |====================|
@@ -13,7 +13,7 @@ extension RecordedCall {
     ///   attempt 2: 200                         100 ms  |          ==========|
     /// ```
     ///
-    /// - Parameter width: of the bars, in characters; 40 by default, from 10 to 400.
+    /// - Parameter width: the width of the bars, in characters; 40 by default, from 10 to 400.
     public func waterfall(width: Int = 40) -> String {
         let ends = exchanges.map { $0.offset.finite + $0.length }
         let total = max(latency?.finite ?? 0, ends.max() ?? 0)
@@ -47,6 +47,6 @@ extension RecordedExchange {
     fileprivate var ending: String {
         let redirect = hop > 0 ? ", redirect \(hop): " : ": "
         if let failure { return redirect + EventText.shown(failure.message) }
-        return redirect + (response.map { "\($0.statusCode)" } ?? (duration == nil ? "under way" : "no answer"))
+        return redirect + (response.map { "\($0.statusCode)" } ?? (duration == nil ? "under way" : "no response"))
     }
 }

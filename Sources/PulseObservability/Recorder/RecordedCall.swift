@@ -2,30 +2,30 @@
 
 public import PulseCore
 
-/// One call as a recorder saw it: what was sent for it, what came back, and how it ended.
+/// A recorded call: its requests, their responses, and its outcome.
 public struct RecordedCall: Sendable, Identifiable {
-    /// Something that happened to a call between its requests.
+    /// An event of a call between its requests.
     public struct Mark: Sendable, Hashable {
-        /// The kind of a mark. Each case stands for an event of the call, such as `requestRetrying` for `retrying`.
+        /// The kind of a mark. Each case corresponds to an event of the call, such as `requestRetrying` for `retrying`.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
-            /// The retry loop, the redirects and the limits.
+            /// Events of the retry loop, the redirects and the limits.
             case retrying, retryGivenUp, redirected, rateLimited
             /// The refresh of a token, and the end of a session.
             case authRefreshStarted, authRefreshSucceeded, authRefreshFailed, sessionExpired
-            /// What the cache did.
+            /// Events of the cache.
             case cacheHit, cacheMiss, cacheRevalidated, cacheStored
         }
 
-        /// What happened.
+        /// The kind of the event.
         public let kind: Kind
         /// When it happened, in seconds from the start of the call.
         public let offset: TimeInterval
         /// Seconds that the call waits, before a retry or because of a limit; nil if it does not wait.
         public let wait: TimeInterval?
-        /// What else there is to say, such as an error or a status, secrets masked.
+        /// Further information, such as an error or a status, secrets masked.
         public let detail: String?
 
-        /// A mark at that many seconds from the start of the call.
+        /// Creates a mark at that many seconds from the start of the call.
         public init(kind: Kind, offset: TimeInterval, wait: TimeInterval? = nil, detail: String? = nil) {
             self.kind = kind
             self.offset = offset
@@ -36,7 +36,7 @@ public struct RecordedCall: Sendable, Identifiable {
         var cost: Int { 128 + (detail?.utf8.count ?? 0) }
     }
 
-    /// The call's id, as on its events.
+    /// The call's id, as in its events.
     public let id: UUID
     /// The path without its query.
     public let endpointPath: String
@@ -44,25 +44,26 @@ public struct RecordedCall: Sendable, Identifiable {
     public let route: String
     /// The method of the call's own request.
     public let method: HTTPMethod
-    /// The host that the call began with.
+    /// The initial host of the call.
     public let host: String
-    /// When the call began, by the recorder's wall clock.
+    /// When the call started, by the recorder's wall clock.
     public let startedAt: Date
     /// The W3C trace that the call belongs to, if a tracing plugin set one.
     public internal(set) var traceID: String?
-    /// Seconds until its end; nil while it is under way.
+    /// Seconds until its end; nil while it is in progress.
     public internal(set) var latency: TimeInterval?
-    /// How it ended: what its event said, or without an event how its last request ended. Nil while it is under way.
+    /// The outcome according to the call's event, or without one the outcome of its last request. Nil while the call is
+    /// in progress.
     public internal(set) var outcome: Result<ResponseSummary, ErrorSummary>?
-    /// The requests of the call, in the order in which they began. Those that plugins made for it in the background, or
-    /// for it and others at once, are included.
+    /// The requests of the call, in the order of their start. Includes requests that plugins made for it in the
+    /// background, or for it and other calls at once.
     public internal(set) var exchanges: [RecordedExchange]
-    /// The number of requests that are not among ``exchanges``, because there were too many.
+    /// The number of requests dropped from ``exchanges``, because there were too many.
     public internal(set) var omittedExchangeCount = 0
-    /// What happened between the requests, in order; empty without events, see ``PulseRecorder/attach(to:)``.
+    /// The events between the requests, in order; empty without events, see ``PulseRecorder/attach(to:)``.
     public internal(set) var marks: [Mark]
 
-    /// A call with these values; by default one that is under way.
+    /// Creates a call with these values; by default one in progress.
     public init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, startedAt: Date,
         traceID: String? = nil, latency: TimeInterval? = nil, outcome: Result<ResponseSummary, ErrorSummary>? = nil,
@@ -81,7 +82,7 @@ public struct RecordedCall: Sendable, Identifiable {
         self.marks = marks
     }
 
-    /// The status that the call ended with, also in an error; nil while it is under way or if there was none.
+    /// The final status of the call, also of an error; nil while the call is in progress or if there was none.
     public var statusCode: Int? {
         switch outcome {
         case .success(let response): response.statusCode
@@ -90,13 +91,13 @@ public struct RecordedCall: Sendable, Identifiable {
         }
     }
 
-    /// The bytes that it takes in memory, approximately.
+    /// The approximate size in memory, in bytes.
     var cost: Int {
         512 + endpointPath.utf8.count + route.utf8.count + host.utf8.count + costOfEnd
             + marks.reduce(0) { $0 + $1.cost } + exchanges.reduce(0) { $0 + $1.cost }
     }
 
-    /// The part of it that its end may change.
+    /// The part of the size that the end of the call may change.
     var costOfEnd: Int {
         var cost = traceID?.utf8.count ?? 0
         if case .failure(let error) = outcome { cost += error.message.utf8.count }

@@ -2,38 +2,38 @@
 
 public import PulseCore
 
-/// Something that happened to no call in particular: a change of a breaker, of the offline queue or of the connection.
+/// An event that belongs to no call: a change of a breaker, of the offline queue or of the connection.
 public struct RecordedEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of an event.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A circuit breaker changed its state.
         case breakerOpened, breakerHalfOpened, breakerClosed
-        /// The offline queue took in an entry, began to send, or ended an entry.
+        /// The offline queue added an entry, started to send, or ended an entry.
         case queueEnqueued, queueDraining, queueDelivered, queueFailed, queueExpired, queueDeadLettered
         /// The connection changed, a pin did not match, or something else needs attention.
         case connectivity, pinningFailed, warning
     }
 
-    /// When it happened, by the recorder's wall clock.
+    /// The time of the event, by the recorder's wall clock.
     public let date: Date
-    /// What happened.
+    /// The kind of the event.
     public let kind: Kind
-    /// What it is about: a breaker's key, an entry's id, a host. Secrets are masked.
+    /// The subject of the event: a breaker's key, an entry's id, a host. Secrets are masked.
     public let subject: String
 
-    /// An event at that time.
+    /// Creates an event at that time.
     public init(date: Date, kind: Kind, subject: String) {
         self.date = date
         self.kind = kind
         self.subject = subject
     }
 
-    /// The bytes that it takes in memory, approximately.
+    /// The approximate size in memory, in bytes.
     var cost: Int { 64 + subject.utf8.count }
 }
 
 extension RecordedEvent.Kind {
-    /// The kind and the subject of an event that belongs to no call; nil for the others.
+    /// The kind and the subject of an event that belongs to no call; nil for other events.
     static func of(_ event: NetworkEvent) -> (kind: RecordedEvent.Kind, subject: String)? {
         switch event {
         case .circuitBreakerOpened(let endpoint): (.breakerOpened, endpoint)

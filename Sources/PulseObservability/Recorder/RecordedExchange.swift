@@ -2,8 +2,7 @@
 
 public import PulseCore
 
-/// One request of a call and what came of it: an attempt of the retry loop, a hop of a redirect, a copy that hedging
-/// sent.
+/// One request of a call and its result: an attempt of the retry loop, a redirect hop, or a hedged copy.
 public struct RecordedExchange: Sendable, Identifiable {
     /// A request as it was sent, secrets masked.
     public struct Request: Sendable, Hashable {
@@ -13,10 +12,10 @@ public struct RecordedExchange: Sendable, Identifiable {
         public let url: String
         /// The headers, secrets masked.
         public let headers: HTTPHeaders
-        /// The body, as far as it is kept.
+        /// The body, as far as it is stored.
         public let body: RecordedBody
 
-        /// A request; without headers and body by default.
+        /// Creates a request; without headers and body by default.
         public init(method: String, url: String, headers: HTTPHeaders = [:], body: RecordedBody = .none) {
             self.method = method
             self.url = url
@@ -25,20 +24,20 @@ public struct RecordedExchange: Sendable, Identifiable {
         }
     }
 
-    /// An answer, secrets masked.
+    /// A response, secrets masked.
     public struct Response: Sendable, Hashable {
-        /// The status of the answer.
+        /// The status of the response.
         public let statusCode: Int
         /// The headers, secrets masked.
         public let headers: HTTPHeaders
-        /// The body, as far as it is kept.
+        /// The body, as far as it is stored.
         public let body: RecordedBody
-        /// Where the answer came from, such as the network or the cache.
+        /// The source of the response, such as the network or the cache.
         public let origin: PulseResponse.Origin
         /// The transport's measurements; nil if it made none.
         public let timings: TransferTimings?
 
-        /// An answer; by default one of the network without headers and body.
+        /// Creates a response; by default from the network, without headers and body.
         public init(
             statusCode: Int, headers: HTTPHeaders = [:], body: RecordedBody = .none,
             origin: PulseResponse.Origin = .network, timings: TransferTimings? = nil
@@ -51,26 +50,26 @@ public struct RecordedExchange: Sendable, Identifiable {
         }
     }
 
-    /// The number of the exchange among all of its recorder.
+    /// The number of the exchange, unique within its recorder.
     public let id: UInt64
     /// The attempt of the retry loop, counted from 1.
     public let attempt: Int
-    /// The hop of the redirects; 0 for the call's own request.
+    /// The number of the redirect hop; 0 for the call's own request.
     public let hop: Int
-    /// When it began, in seconds from the start of the call.
+    /// When it started, in seconds from the start of the call.
     public let offset: TimeInterval
-    /// The request. While the answer is awaited it has no headers and no body.
+    /// The request. Without headers and body while the response is pending.
     public internal(set) var request: Request
-    /// The answer; nil while it is awaited, or if none came.
+    /// The response; nil while it is pending, or if there is none.
     public internal(set) var response: Response?
-    /// Why there is no answer, or why the answer's stream broke off.
+    /// Why there is no response, or why the response's stream failed.
     public internal(set) var failure: ErrorSummary?
-    /// Seconds until the answer was whole, for a stream until its end; nil while it is under way.
+    /// Seconds until the response was complete, for a stream until its end; nil while it is in progress.
     public internal(set) var duration: TimeInterval?
-    /// What a cassette needs to play the failure, besides its kind and text.
+    /// The details that a cassette needs to replay the failure, besides its kind and text.
     package internal(set) var fault: RecordedFault?
 
-    /// An exchange with these values; by default one whose answer is awaited.
+    /// Creates an exchange with these values; by default one whose response is pending.
     public init(
         id: UInt64, attempt: Int = 1, hop: Int = 0, offset: TimeInterval = 0, request: Request,
         response: Response? = nil, failure: ErrorSummary? = nil, duration: TimeInterval? = nil
@@ -93,7 +92,7 @@ public struct RecordedExchange: Sendable, Identifiable {
         self.fault = fault
     }
 
-    /// The bytes that it takes in memory, approximately.
+    /// The approximate size in memory, in bytes.
     var cost: Int {
         var cost = 512 + request.url.utf8.count + request.headers.cost + request.body.cost
         if let response { cost += response.headers.cost + response.body.cost }
@@ -129,14 +128,14 @@ extension RecordedExchange {
     }
 }
 
-/// The numbers behind a failure.
+/// The numeric details of a failure.
 package enum RecordedFault: Sendable, Hashable {
-    /// How the wire failed.
+    /// A network failure.
     case wire(code: Int, phase: PulseError.Phase)
-    /// The bytes above which the answer was refused.
+    /// The limit in bytes that the response exceeded.
     case limit(Int)
 
-    /// Nil for what has none.
+    /// Nil for an error without numeric details.
     package init?(_ error: PulseError) {
         switch error {
         case .transport(let code, _): self = .wire(code: code.rawValue, phase: error.phase ?? .maybeSent)

@@ -2,12 +2,12 @@
 
 public import PulseCore
 
-/// A recording as one HTML file that needs nothing else: for a colleague, a bug report, a build's artifacts.
+/// A recording as one self-contained HTML file: for a colleague, a bug report, a build's artifacts.
 ///
-/// It lists the calls with a filter and a search, shows each with its requests, bodies and a waterfall, and draws
+/// It lists the calls with a filter and a search, and shows each with its requests, bodies and a waterfall. It draws
 /// latencies, percentiles over time, statuses, errors, breakers and the offline queue. It opens from the disk, loads
-/// nothing, fits a phone, and follows the reader's choice of light or dark. Whatever a URL, a header or a body has in
-/// it is shown as text.
+/// nothing, fits a phone, and follows the reader's choice of light or dark. The content of URLs, headers and bodies is
+/// always shown as text.
 ///
 /// ```swift
 /// let report = PulseReport(recorder.recording(), title: "Checkout, build 512")
@@ -17,7 +17,7 @@ public struct PulseReport: Sendable {
     private let recording: PulseRecording
     private let title: String
 
-    /// A report of that recording.
+    /// Creates a report of that recording.
     ///
     /// - Parameter title: the page's heading; `PulseKit` by default.
     public init(_ recording: PulseRecording, title: String = "PulseKit") {
@@ -25,7 +25,7 @@ public struct PulseReport: Sendable {
         self.title = title
     }
 
-    /// The whole page. Making it takes time and memory in proportion to what was recorded.
+    /// The whole page. Creating it takes time and memory in proportion to the recording.
     public var html: String {
         let data = ScriptJSON.text(of: ReportData(recording, title: title))
         let name = ReportPage.escaped(title)
@@ -33,7 +33,7 @@ public struct PulseReport: Sendable {
             + ReportPage.betweenDataAndScript + ReportPage.script + ReportPage.end
     }
 
-    /// Writes the page as a file, whole or not at all. Throws ``PulseError/custom(_:)`` with the file system's error.
+    /// Writes the page to a file, atomically. Throws ``PulseError/custom(_:)`` with the file system's error.
     public func write(to file: URL) throws {
         do {
             try Data(html.utf8).write(to: file, options: .atomic)

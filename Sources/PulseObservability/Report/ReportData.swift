@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The data that the page's script reads. Times of day are milliseconds since 1970, durations milliseconds; every
-/// number is finite.
+/// The data for the page's script. Points in time are milliseconds since 1970, durations are milliseconds; every number
+/// is finite.
 struct ReportData: Encodable {
     struct Call: Encodable {
         let id: String
@@ -13,7 +13,7 @@ struct ReportData: Encodable {
         let host: String
         let trace: String?
         let start: Double
-        /// Nil while it is under way.
+        /// Nil while the call is in progress.
         let latency: Double?
         let status: Int?
         let origin: String?

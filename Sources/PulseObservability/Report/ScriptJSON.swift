@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// JSON that may stand inside a `script` element, whatever is in it.
+/// Encodes JSON that is safe inside a `script` element.
 enum ScriptJSON {
-    /// `null` for what cannot be encoded.
+    /// The JSON of a value; `null` if it cannot be encoded.
     static func text(of value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -12,8 +12,8 @@ enum ScriptJSON {
         return escaped(json)
     }
 
-    /// Without anything that HTML or JavaScript reads as more than a character of a string: outside strings JSON has
-    /// none of these, and inside an escape means the same.
+    /// Escapes the characters that HTML or JavaScript may interpret. In JSON they occur only in strings, where an
+    /// escape has the same meaning.
     static func escaped(_ json: Data) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(json.count + json.count / 16)

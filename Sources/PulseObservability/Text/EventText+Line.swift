@@ -3,8 +3,8 @@
 package import PulseCore
 
 extension EventText {
-    /// How severe an event is, and what a log says of it; nil for one that says nothing there. The text is neither
-    /// masked nor on one line yet.
+    /// The severity of an event and its log text; nil for an event that is not logged. The text is not yet masked, and
+    /// may have several lines.
     package static func line(for event: NetworkEvent) -> (PulseConfiguration.LogLevel, String)? {
         switch event {
         case .requestStarted(let call): (.debug, "\(name(call)) started")
@@ -21,7 +21,7 @@ extension EventText {
             )
         case .requestCompleted(.failure(let error), let call, let latency):
             (.error, "\(name(call)) failed in \(LogText.milliseconds(latency)): \(error)")
-        // Whether it is enforced or only reported: somebody listens in, or the policy is about to lock users out.
+        // Also if it is only reported: the connection may be intercepted, or the policy may be about to lock users out.
         case .pinningFailed(let host, let seen):
             (.error, "\(host) has none of the pinned keys; its chain has \(seen.joined(separator: ", "))")
         case .warning(let text): (.warning, text)
@@ -39,7 +39,7 @@ extension EventText {
         case .offlineQueueRequestCompleted(let id, success: false): (.warning, "offline queue: \(id) not delivered")
         case .offlineQueueExpired(let id): (.error, "offline queue: \(id) expired")
         case .offlineQueueDeadLettered(let id): (.error, "offline queue: \(id) dead-lettered")
-        // There are many of them, and the call's own lines tell what came of it.
+        // These events are frequent, and the call's other log lines show its result.
         case .transferProgress, .authRefreshStarted, .authRefreshSucceeded, .cacheHit, .cacheMiss, .cacheRevalidated,
             .cacheStored, .cacheInvalidated, .socketStateChanged:
             nil

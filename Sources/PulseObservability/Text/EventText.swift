@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// The texts of events for people: in a log, in a trace. On one line, without secrets, of bounded length.
+/// Human-readable texts of events, for logs and traces. On one line, without secrets, of bounded length.
 package enum EventText {
     private static let maximumLength = 1000
 
-    /// Foreign text made fit to be shown.
+    /// Foreign text in displayable form.
     package static func shown(_ text: String) -> String {
-        // Masked before it is cut, so that half a secret does not come through.
+        // Masked before it is truncated, so that no part of a secret remains.
         SeriesName.bounded(Redaction.standard.text(SeriesName.bounded(text, to: 20_000)).onOneLine, to: maximumLength)
     }
 
-    /// A call and how it ended; nil while it is under way.
+    /// A call and its result; "under way" without a result.
     static func title(
         _ method: HTTPMethod, _ host: String, _ path: String, _ result: Result<ResponseSummary, ErrorSummary>?
     ) -> String {

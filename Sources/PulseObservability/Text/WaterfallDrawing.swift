@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Lines of text, each with a bar that shows when: the one drawing of calls, traced or recorded.
+/// Lines of text, each with a bar on a timeline: the chart of traced and recorded calls.
 struct WaterfallDrawing {
     private struct Row {
         let text: String
@@ -20,8 +20,8 @@ struct WaterfallDrawing {
     private let width: Int
     private var rows: [Row] = []
 
-    /// - Parameter duration: seconds, of the whole.
-    /// - Parameter width: of the bars, in characters; from 10 to 400.
+    /// - Parameter duration: the duration of the whole, in seconds.
+    /// - Parameter width: the width of the bars, in characters; from 10 to 400.
     init(duration: TimeInterval, width: Int) {
         self.duration = duration
         self.width = min(max(width, 10), 400)
@@ -34,14 +34,14 @@ struct WaterfallDrawing {
         rows.append(Row(text: text, time: Self.text(seconds), bar: bar))
     }
 
-    /// The parts of one exchange, without what took no time.
+    /// Adds the phases of one exchange that have a duration.
     mutating func add(_ phases: [PhaseTiming], from start: TimeInterval) {
         for phase in phases where phase.duration > 0 {
             add("    \(phase.phase.rawValue)", from: start + phase.start, for: phase.duration)
         }
     }
 
-    /// Something that happened at one moment.
+    /// Adds an event at one moment.
     mutating func add(_ kind: String, _ text: String, at time: TimeInterval) {
         let column = column(time)
         let bar = (0..<width).map { $0 == column ? "^" : " " }.joined()
@@ -52,7 +52,7 @@ struct WaterfallDrawing {
         rows.append(Row(text: text, time: "", bar: String(repeating: " ", count: width)))
     }
 
-    /// Draws parts in the order in which they began.
+    /// Draws parts in the order of their start.
     mutating func add(_ parts: [(time: TimeInterval, draw: (inout WaterfallDrawing) -> Void)]) {
         let inOrder = parts.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
         for part in inOrder { part.element.draw(&self) }
@@ -64,7 +64,7 @@ struct WaterfallDrawing {
         return rows.map { $0.line(textWidth, timeWidth) }.joined(separator: "\n")
     }
 
-    /// Where a moment is on a bar.
+    /// The column of a moment on a bar.
     private func column(_ time: TimeInterval, _ rule: FloatingPointRoundingRule = .down) -> Int {
         guard duration > 0, time > 0 else { return 0 }
         let column = (min(time / duration, 1) * Double(width)).rounded(rule)
@@ -76,7 +76,7 @@ struct WaterfallDrawing {
         return seconds >= 1e-3 ? digits(seconds * 1e3) + " ms" : digits(seconds * 1e6) + " µs"
     }
 
-    /// A duration with three digits that count.
+    /// A number with three significant digits.
     private static func digits(_ value: Double) -> String {
         let places = value >= 100 ? 0 : value >= 10 ? 1 : 2
         return String(format: "%.\(places)f", value)

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension CallTrace {
-    /// The call as lines of text, each with a bar that shows when: the whole, its attempts, the phases of the last one,
-    /// and what happened meanwhile.
+    /// The call as lines of text, each with a bar on a timeline: the whole call, its attempts, the phases of the last
+    /// one, and the events in between.
     ///
     /// ```text
     /// GET api.example.com/users/42: 200, 1 byte            4.00 s  |====================|
@@ -15,7 +15,7 @@ extension CallTrace {
     ///     receiving                                        500 ms  |                 ===|
     /// ```
     ///
-    /// - Parameter width: of the bars, in characters; 40 by default, from 10 to 400.
+    /// - Parameter width: the width of the bars, in characters; 40 by default, from 10 to 400.
     public func waterfall(width: Int = 40) -> String {
         var drawing = WaterfallDrawing(duration: duration, width: width)
         drawing.add(EventText.title(method, host, endpointPath, result), from: 0, for: duration)
@@ -38,6 +38,6 @@ extension CallTrace {
 extension CallTrace.Attempt {
     fileprivate var outcome: String {
         if let statusCode { return "\(statusCode), \(LogText.count(byteCount, "byte"))" }
-        return error.map { EventText.shown($0.message) } ?? "left"
+        return error.map { EventText.shown($0.message) } ?? "abandoned"
     }
 }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A buffer of the newest traces, for an exporter that sends them now and then. Safe from any thread.
+/// A buffer of the newest traces, for an exporter that sends them periodically. Safe from any thread.
 public final class CallTraceBuffer: CallTraceOutput {
     private struct State {
         var traces: [CallTrace] = []
@@ -14,9 +14,10 @@ public final class CallTraceBuffer: CallTraceOutput {
     private let capacity: Int
     private let state = Locked(State())
 
-    /// An empty buffer.
+    /// Creates an empty buffer.
     ///
-    /// - Parameter capacity: the number of traces that are kept, the newest; 512 by default, less than 1 counts as 1.
+    /// - Parameter capacity: the maximum number of traces; 512 by default, less than 1 counts as 1. The newest are
+    ///   kept.
     public init(capacity: Int = 512) {
         self.capacity = max(1, capacity)
     }
@@ -30,7 +31,7 @@ public final class CallTraceBuffer: CallTraceOutput {
         }
     }
 
-    /// The number of traces that made room for newer ones before anybody took them.
+    /// The number of traces that were dropped for newer ones before they were taken.
     public var droppedCount: Int { state.withLock { $0.dropped } }
 
     /// Removes and returns all traces, in the order in which their calls ended.

@@ -2,16 +2,16 @@
 
 public import PulseCore
 
-/// An output for the traces of calls: it gets each once, when its call has ended.
+/// An output for the traces of calls. It receives each trace once, when its call has ended.
 ///
-/// Its method is called in place by the code that ends the call, on any thread and concurrently: it must be short and
-/// wait for nothing but a lock.
+/// The code that ends the call calls the method in place, on any thread and concurrently. It must be short, and wait
+/// for nothing but a lock.
 public protocol CallTraceOutput: Sendable {
-    /// Takes one trace, in place.
+    /// Receives one trace, in place.
     func receive(_ trace: CallTrace)
 }
 
-/// A sink that makes a ``CallTrace`` of each call's events: for OpenTelemetry, for another tracing system, for a
+/// A sink that builds a ``CallTrace`` from each call's events: for OpenTelemetry, for another tracing system, for a
 /// waterfall.
 ///
 /// ```swift
@@ -23,26 +23,26 @@ public protocol CallTraceOutput: Sendable {
 public final class CallTracer: EventSink {
     private let output: any CallTraceOutput
     private let clock: any PulseClock
-    private let ledger: Locked<OpenTraces>
+    private let openTraces: Locked<OpenTraces>
 
-    /// A tracer that hands its traces to that output.
+    /// Creates a tracer that passes its traces to that output.
     ///
-    /// - Parameter maximumOpenCalls: calls under way at a time, 10,000 by default. Beyond them the call that was heard
-    ///   of least recently is not traced, and counted in ``untracedCallCount``. Less than 1 counts as 1.
+    /// - Parameter maximumOpenCalls: the maximum number of open calls, 10,000 by default. Beyond it, the call with the
+    ///   oldest last event is not traced, and counted in ``untracedCallCount``. Less than 1 counts as 1.
     public init(output: any CallTraceOutput, maximumOpenCalls: Int = 10_000, clock: any PulseClock = .system) {
         self.output = output
         self.clock = clock
-        ledger = Locked(OpenTraces(maximum: maximumOpenCalls))
+        openTraces = Locked(OpenTraces(maximum: maximumOpenCalls))
     }
 
     public var isActive: Bool { true }
 
-    /// The number of calls that were not traced, because too many were under way or their end was never heard of.
-    public var untracedCallCount: Int { ledger.withLock { $0.untracedCount } }
+    /// The number of calls that were not traced, because too many were open or their end was not observed.
+    public var untracedCallCount: Int { openTraces.withLock { $0.untracedCount } }
 
     public func emit(_ event: NetworkEvent) {
         let (now, uptime) = (clock.now, clock.uptime)
-        let trace = ledger.withLock { $0.apply(event, now: now, uptime: uptime) }
+        let trace = openTraces.withLock { $0.apply(event, now: now, uptime: uptime) }
         if let trace { output.receive(trace) }
     }
 }

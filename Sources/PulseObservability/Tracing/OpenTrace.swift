@@ -9,7 +9,7 @@ struct OpenTrace: Sendable {
     private let start: Date
     private let startUptime: TimeInterval
     private var attempts: [CallTrace.Attempt] = []
-    /// The indexes in `attempts` of those under way.
+    /// The indexes of the running attempts in `attempts`.
     private var running: [Int] = []
     private var marks: [CallTrace.Mark] = []
     private var omittedCount = 0
@@ -25,21 +25,21 @@ struct OpenTrace: Sendable {
         case .attemptStarted(let call): begin(call, at: time)
         case .responseReceived(let call, let status, let byteCount):
             let spanID = call.spanID
-            let place = running.first {
+            let index = running.first {
                 attempts[$0].number == call.attempt && (spanID == nil || attempts[$0].spanID == spanID)
             }
-            guard let place else { return }
-            attempts[place].statusCode = status
-            attempts[place].byteCount = byteCount
-            close(place, at: time, nil)
+            guard let index else { return }
+            attempts[index].statusCode = status
+            attempts[index].byteCount = byteCount
+            close(index, at: time, nil)
         case .requestRetrying(_, let error, let next):
-            for place in running where attempts[place].number < next { close(place, at: time, error) }
+            for index in running where attempts[index].number < next { close(index, at: time, error) }
             mark(event, at: time)
         default: mark(event, at: time)
         }
     }
 
-    /// The whole trace, once the call has ended.
+    /// The complete trace of a call that has ended.
     func closed(
         _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary>, at uptime: TimeInterval
     ) -> CallTrace {
@@ -47,7 +47,7 @@ struct OpenTrace: Sendable {
         let end = elapsed(at: uptime)
         var error: ErrorSummary?
         if case .failure(let failure) = result { error = failure }
-        for place in running { copy.close(place, at: end, error) }
+        for index in running { copy.close(index, at: end, error) }
         copy.addPhases(of: result)
         return CallTrace(
             id: call.id, method: call.method, host: EventText.shown(call.host),
@@ -59,7 +59,7 @@ struct OpenTrace: Sendable {
             omittedCount: omittedCount)
     }
 
-    /// A clock that runs backwards, or gives no number, does not make time negative.
+    /// The time since the start. A clock that runs backwards or returns NaN does not make it negative.
     private func elapsed(at uptime: TimeInterval) -> TimeInterval {
         let elapsed = uptime - startUptime
         return elapsed > 0 && elapsed.isFinite ? elapsed : 0
@@ -76,19 +76,19 @@ struct OpenTrace: Sendable {
                 start: time, duration: 0, statusCode: nil, byteCount: 0, error: nil, phases: []))
     }
 
-    private mutating func close(_ place: Int, at time: TimeInterval, _ error: ErrorSummary?) {
-        running.removeAll { $0 == place }
-        attempts[place].duration = max(0, time - attempts[place].start)
-        attempts[place].error = error
+    private mutating func close(_ index: Int, at time: TimeInterval, _ error: ErrorSummary?) {
+        running.removeAll { $0 == index }
+        attempts[index].duration = max(0, time - attempts[index].start)
+        attempts[index].error = error
     }
 
     private mutating func addPhases(of result: Result<ResponseSummary, ErrorSummary>) {
-        // An answer of the cache has the timings of the exchange that filled it.
+        // A cached response has the timings of the exchange that filled the cache.
         guard case .success(let response) = result, let timings = response.timings,
             response.origin == .network || response.origin == .revalidated,
-            let place = attempts.lastIndex(where: { $0.statusCode != nil })
+            let index = attempts.lastIndex(where: { $0.statusCode != nil })
         else { return }
-        attempts[place].phases = timings.phases
+        attempts[index].phases = timings.phases
     }
 
     private mutating func mark(_ event: NetworkEvent, at time: TimeInterval) {

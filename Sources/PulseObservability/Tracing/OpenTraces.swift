@@ -2,14 +2,13 @@
 
 import PulseCore
 
-/// The calls under way, as a tracer sees them: a value that takes events and the time, and returns each call's trace at
-/// its end.
+/// The open calls of a tracer. A value that receives events and the time, and returns each call's trace at its end.
 struct OpenTraces: Sendable {
     private let maximum: Int
-    /// The open calls. The one heard of least recently gives way: a call whose end is never heard, since the tracer was
-    /// off the bus, must not stay for ever.
+    /// The open calls. The one with the oldest last event is evicted: a call whose end was missed, since the tracer was
+    /// not attached, must not stay forever.
     private var open: LRUCache<UUID, OpenTrace>
-    /// Calls that were under way with too many others, and have no trace.
+    /// The number of calls evicted for too many others. They have no trace.
     private(set) var untracedCount = 0
 
     init(maximum: Int) {
@@ -17,14 +16,13 @@ struct OpenTraces: Sendable {
         open = LRUCache(capacity: .max)
     }
 
-    /// Applies an event. A call whose start was not heard has no trace. Work that is detached from a call counts for
-    /// that call.
+    /// Applies an event. A call whose start was missed has no trace. Detached work of a call counts for that call.
     mutating func apply(_ event: NetworkEvent, now: @autoclosure () -> Date, uptime: TimeInterval) -> CallTrace? {
         switch event {
         case .requestStarted(let call): begin(call.rootID, OpenTrace(start: now(), uptime: uptime))
         case .requestCompleted(let result, let call, _):
             return open.removeValue(for: call.rootID)?.closed(call, result, at: uptime)
-        // As many as there are chunks.
+        // Too frequent: one per chunk.
         case .transferProgress: break
         default:
             if let id = event.call?.rootID { open.withValue(for: id) { $0.apply(event, at: uptime) } }

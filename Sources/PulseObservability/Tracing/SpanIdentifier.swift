@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Identifiers as W3C Trace Context has them: hexadecimal digits in lower case, never all zero.
+/// Identifiers of W3C Trace Context: lower-case hexadecimal digits, never all zero.
 enum SpanIdentifier {
     static func validTrace(_ text: String) -> String? { valid(text, length: 32) }
 
@@ -16,7 +16,7 @@ enum SpanIdentifier {
         return text
     }
 
-    /// A trace id for a call without one of a tracing plugin: the same for the same call.
+    /// A trace id for a call without one from a tracing plugin, derived from the call's id.
     static func trace(of id: UUID) -> String {
         let (high, low) = words(of: id)
         return hex(mixed(high)) + hex(mixed(low ^ high))
@@ -34,7 +34,7 @@ enum SpanIdentifier {
         }
     }
 
-    /// SplitMix64's last step: a client's ids differ in a few bits, their spans must not look alike.
+    /// SplitMix64's last step: a client's ids differ in a few bits, but their spans must look unrelated.
     private static func mixed(_ bits: UInt64) -> UInt64 {
         var bits = bits &+ 0x9E37_79B9_7F4A_7C15
         bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -40,7 +40,7 @@ private final class CryptoKitHasher: SHA256Hasher {
     }
 }
 
-/// Keeps the bytes: whether a `SymmetricKey` is Sendable depends on the SDK.
+/// Stores the bytes: whether a `SymmetricKey` is Sendable depends on the SDK.
 private struct CryptoKitKey: HMACKey, CustomReflectable {
     let secret: Data
 

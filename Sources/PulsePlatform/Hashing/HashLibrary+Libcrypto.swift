@@ -32,7 +32,7 @@ private struct Libcrypto: HashLibrary {
 
 private final class LibcryptoHasher: SHA256Hasher {
     private let hasher: OpaquePointer
-    private var hasTakenAll = true
+    private var hasHashedAll = true
 
     init(_ hasher: OpaquePointer) {
         self.hasher = hasher
@@ -43,15 +43,15 @@ private final class LibcryptoHasher: SHA256Hasher {
     }
 
     func update(_ bytes: UnsafeRawBufferPointer) {
-        if !pulse_sha256_update(hasher, bytes.baseAddress, bytes.count) { hasTakenAll = false }
+        if !pulse_sha256_update(hasher, bytes.baseAddress, bytes.count) { hasHashedAll = false }
     }
 
     func finalize() -> SHA256Hash? {
-        hasTakenAll ? SHA256Hash { pulse_sha256_final(hasher, $0) } : nil
+        hasHashedAll ? SHA256Hash { pulse_sha256_final(hasher, $0) } : nil
     }
 }
 
-// Unchecked: the pointer never changes, and what it points to is made for several threads.
+// Unchecked: the pointer never changes, and the key is safe to use from several threads.
 private final class LibcryptoKey: HMACKey, @unchecked Sendable {
     private let key: OpaquePointer
 

@@ -3,30 +3,30 @@
 import PulseCore
 
 /// The system's SHA-256 (FIPS 180-4), HMAC-SHA256 (RFC 2104) and, for old protocols only, MD5 (RFC 1321): CryptoKit on
-/// Apple platforms, on Linux the libcrypto that libcurl brings along. There is no other: without them, what needs
-/// hashes must do without or refuse.
+/// Apple platforms, on Linux the libcrypto that libcurl depends on. There is no fallback: without them, features that
+/// need hashes must do without or refuse.
 ///
-/// What the system refuses, or lacks the memory for, is nil. Safe from any thread.
+/// A result is nil if the system refuses the operation or lacks the memory. Safe from any thread.
 package protocol HashLibrary: Sendable {
     func sha256(_ bytes: UnsafeRawBufferPointer) -> SHA256Hash?
-    /// The MD5 digest in 32 hexadecimal digits of lower case.
+    /// The MD5 digest in 32 lower-case hexadecimal digits.
     func md5(_ text: String) -> String?
     func makeHasher() -> (any SHA256Hasher)?
-    /// A key for HMAC-SHA256, of any length, an empty one included.
+    /// A key for HMAC-SHA256, of any length, including an empty one.
     func makeKey(_ secret: Data) -> (any HMACKey)?
 }
 
-/// A SHA-256 that is fed piece by piece; for one task at a time.
+/// An incremental SHA-256, for one task at a time.
 package protocol SHA256Hasher: AnyObject {
     func update(_ bytes: UnsafeRawBufferPointer)
-    /// The hash of all pieces, to be asked for once; nil if a piece could not be taken.
+    /// The hash of all updates; nil if an update failed. Call it once.
     func finalize() -> SHA256Hash?
 }
 
-/// A secret ready for use, which no description shows. Safe from any thread.
+/// A secret that is ready for use, and that no description shows. Safe from any thread.
 package protocol HMACKey: Sendable {
     func code(for message: UnsafeRawBufferPointer) -> SHA256Hash?
-    /// Whether a code is right, compared in constant time; false if there is none to compare with.
+    /// Whether a code is valid, compared in constant time; false if no code can be computed.
     func isValid(_ code: SHA256Hash, for message: UnsafeRawBufferPointer) -> Bool
 }
 
@@ -40,8 +40,8 @@ extension HashLibrary {
         return text.withUTF8 { sha256(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The hash of a file, read in pieces on a thread where that holds up no other work. Throws what reading throws,
-    /// and `CancellationError`.
+    /// The hash of a file, read in chunks on a thread that blocks no other work. Throws the errors of reading, and
+    /// `CancellationError`.
     package func sha256(of file: URL, cancellation: Cancellation?) async throws -> SHA256Hash? {
         try await BlockingWork.run(cancellation) { work in
             guard let hasher = makeHasher() else { return nil }

@@ -4,13 +4,13 @@ import PulseCore
 
 /// The 32 bytes of a SHA-256 or an HMAC-SHA256.
 ///
-/// `==` may stop at the first difference: for a code that somebody sent, use ``HMACKey/isValid(_:for:)``.
+/// `==` may stop at the first difference: for a received code, use ``HMACKey/isValid(_:for:)``.
 package struct SHA256Hash: Hashable, Sendable {
     package static var byteCount: Int { 32 }
 
     private let bytes: SIMD32<UInt8>
 
-    /// - Parameter body: writes all 32 bytes; nil if it says that it could not.
+    /// - Parameter body: writes all 32 bytes. The hash is nil if it returns false.
     package init?(writing body: (UnsafeMutablePointer<UInt8>) -> Bool) {
         var bytes = SIMD32<UInt8>()
         let isWritten = withUnsafeMutableBytes(of: &bytes) { buffer in
@@ -36,26 +36,26 @@ package struct SHA256Hash: Hashable, Sendable {
         try Swift.withUnsafeBytes(of: bytes, body)
     }
 
-    /// The hash in 64 hexadecimal digits of lower case.
+    /// The hash in 64 lower-case hexadecimal digits.
     package var hex: String { withUnsafeBytes { $0.hexDigits } }
 }
 
 extension Collection<UInt8> {
-    /// Two digits in lower case for each byte.
+    /// Two lower-case digits for each byte.
     package var hexDigits: String {
         String(unsafeUninitializedCapacity: 2 * count) { text in
-            var place = 0
+            var position = 0
             for byte in self {
-                text[place] = Self.digit(byte >> 4)
-                text[place + 1] = Self.digit(byte & 0x0F)
-                place += 2
+                text[position] = Self.digit(byte >> 4)
+                text[position + 1] = Self.digit(byte & 0x0F)
+                position += 2
             }
-            return place
+            return position
         }
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {
-        // Without a branch, which nobody could foretell.
+        // Without a branch, which no CPU could predict.
         value &+ UInt8(ascii: "0") &+ (value > 9 ? UInt8(ascii: "a") - UInt8(ascii: "0") - 10 : 0)
     }
 }

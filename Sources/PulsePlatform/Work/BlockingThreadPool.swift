@@ -3,17 +3,17 @@
 import Dispatch
 import PulseCore
 
-/// A few threads for work that would hold up others, one piece at a time on each, in order: a free thread takes the
-/// next piece, so that a long one holds up only itself.
+/// A few threads for blocking work, one job at a time on each. A free thread takes the next job in order, so that a
+/// long job delays only itself.
 ///
-/// Serial queues, which get threads of their own: on Linux the system's concurrent queues share theirs with all of
-/// Swift's tasks, and two long computations there stop every task on a machine with two cores.
+/// The pool uses serial queues, which get threads of their own. On Linux, the system's concurrent queues share their
+/// threads with all of Swift's tasks: two long computations there stop every task on a machine with two cores.
 package struct BlockingThreadPool: Sendable {
     package typealias Work = @Sendable () -> Void
 
-    /// The lanes for computations.
+    /// The threads for computations.
     static let shared = BlockingThreadPool(count: max(2, ProcessInfo.processInfo.activeProcessorCount))
-    /// The lanes for short pieces that mostly wait for a disk, not behind computations.
+    /// The threads for short jobs that mostly wait for a disk. They do not queue behind computations.
     package static let files = BlockingThreadPool(count: 4)
 
     private struct State {
@@ -26,48 +26,48 @@ package struct BlockingThreadPool: Sendable {
 
     package init(count: Int) {
         queues = (0..<max(1, count)).map { DispatchQueue(label: "com.pulse.work-\($0)") }
-        // The first free one is taken: a few warm threads are better than many.
+        // The last idle thread is taken first: a few warm threads are better than many.
         state = Locked(State(idle: queues.indices.reversed()))
     }
 
     package func begin(_ work: @escaping Work) {
-        let lane = state.withLock { state in
-            let lane = state.idle.popLast()
-            if lane == nil { state.waiting.append(work) }
-            return lane
+        let thread = state.withLock { state in
+            let thread = state.idle.popLast()
+            if thread == nil { state.waiting.append(work) }
+            return thread
         }
-        if let lane { begin(work, on: lane) }
+        if let thread { begin(work, on: thread) }
     }
 
-    private func begin(_ work: @escaping Work, on lane: Int) {
-        queues[lane].async { [self] in
+    private func begin(_ work: @escaping Work, on thread: Int) {
+        queues[thread].async { [self] in
             work()
-            if let next = next(for: lane) { begin(next, on: lane) }
+            if let next = next(for: thread) { begin(next, on: thread) }
         }
     }
 
-    private func next(for lane: Int) -> Work? {
+    private func next(for thread: Int) -> Work? {
         state.withLock { state in
             guard let next = state.waiting.popFirst() else {
-                // A slice keeps what was cut from it.
+                // A slice keeps the storage of removed elements.
                 state.waiting = []
-                state.idle.append(lane)
+                state.idle.append(thread)
                 return nil
             }
             return next
         }
     }
 
-    // MARK: Waiting for it
+    // MARK: Awaiting results
 
-    /// Runs a piece; one that was handed over is done, even if its caller is cancelled.
-    package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    /// Runs a job, even if its caller is cancelled.
+    func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             begin { continuation.resume(returning: body()) }
         }
     }
 
-    /// Runs a piece that may fail.
+    /// Runs a job that may fail.
     package func result<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             begin { continuation.resume(with: Result(catching: body)) }

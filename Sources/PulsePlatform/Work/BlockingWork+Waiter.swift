@@ -3,19 +3,18 @@
 import PulseCore
 
 extension BlockingWork {
-    /// The waiter for a piece of work: a cancelled one leaves at once while the work has not begun, and with the work
-    /// later.
+    /// The waiter for a job. A cancelled waiter resumes at once if the job has not started, otherwise with the job.
     struct Waiter<Value: Sendable>: Sendable {
         private enum State: Sendable {
             case new
             case waiting(CheckedContinuation<Value, any Error>)
-            /// The work has begun, or was cancelled before.
+            /// The work has started, or was cancelled before.
             case left
         }
 
         private let state = Locked(State.new)
 
-        /// Begins to wait; false if it was cancelled before.
+        /// Starts to wait; returns false if the wait was cancelled before.
         func wait(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
             state.withLock { state in
                 guard case .new = state else { return false }
@@ -24,7 +23,7 @@ extension BlockingWork {
             }
         }
 
-        /// Takes the waiter, once: for the work as it begins, or for a cancellation before.
+        /// Takes the continuation, once: when the work starts, or for an earlier cancellation.
         func leave() -> CheckedContinuation<Value, any Error>? {
             state.withLock { state in
                 defer { state = .left }

@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// Work that waits for a disk or computes for long, run beside Swift's few threads, where it would hold up every call
-/// of the process. A few such pieces run at a time, the others wait.
+/// Blocking or long-running work, run outside of Swift's cooperative thread pool, where it would delay every call of
+/// the process. A few jobs run at a time, the others wait.
 package struct BlockingWork: Sendable {
     private static var chunkSize: Int { 256 << 10 }
 
     private let end = Cancellation()
 
-    /// Runs `body` there, and returns its result.
+    /// Runs `body` on the pool, and returns its result.
     ///
-    /// If the task, or the call that `cancellation` belongs to, is cancelled, work that has not begun is left out, and
-    /// ``checkCancellation()`` throws in work under way. Throws `CancellationError`, and what `body` throws.
+    /// If the task, or the call that `cancellation` belongs to, is cancelled, work that has not started is dropped, and
+    /// ``checkCancellation()`` throws in running work. Throws `CancellationError`, and the errors of `body`.
     package static func run<Value: Sendable>(
         _ cancellation: Cancellation?, _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
@@ -20,7 +20,7 @@ package struct BlockingWork: Sendable {
     }
 
     static func run<Value: Sendable>(
-        _ cancellation: Cancellation?, on lanes: BlockingThreadPool,
+        _ cancellation: Cancellation?, on pool: BlockingThreadPool,
         _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
         let work = BlockingWork()
@@ -28,7 +28,7 @@ package struct BlockingWork: Sendable {
         return try await withCancellation(cancellation) {
             try await withCheckedThrowingContinuation { continuation in
                 guard waiter.wait(continuation) else { return continuation.resume(throwing: CancellationError()) }
-                lanes.begin { waiter.leave()?.resume(with: Result { try body(work) }) }
+                pool.begin { waiter.leave()?.resume(with: Result { try body(work) }) }
             }
         } onCancel: {
             work.end.cancel()
@@ -36,14 +36,15 @@ package struct BlockingWork: Sendable {
         }
     }
 
-    /// Throws `CancellationError` if nobody waits for the work any more.
+    /// Throws `CancellationError` if the work was cancelled.
     package func checkCancellation() throws {
         if end.isCancelled { throw CancellationError() }
     }
 
-    /// Reads a file from its start to its end, in pieces that are not empty and gone when `body` returns. Throws what
-    /// opening, reading or `body` throws, and `CancellationError`.
-    // Not by FileHandle's own reading: on Apple platforms each piece would stay until the thread drains its pool.
+    /// Reads a file from start to end in non-empty chunks, which are valid only during `body`. Throws the errors of
+    /// opening, reading and `body`, and `CancellationError`.
+    // Without FileHandle's own reading: on Apple platforms each chunk would stay in memory until the autorelease pool
+    // drains.
     package func forEachChunk(of file: URL, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         let handle = try FileHandle(forReadingFrom: file)
         defer { try? handle.close() }

@@ -4,13 +4,13 @@
 import Dispatch
 import PulseCore
 
-/// A writer of blocks of text to a descriptor, in order and never mixed. Its callers never wait for the reader.
+/// Writes blocks of text to a descriptor, in order and never interleaved. Its callers never wait for the reader.
 ///
-/// What the reader has room for is written in place, so that it is there even if the process ends at once. The rest
-/// waits for a thread of its own, up to a limit: further blocks are dropped, and a line in their place tells how many.
-/// If nobody reads any more, everything is lost, but the process goes on: `SIGPIPE` is held back.
+/// Bytes that the reader has room for are written in place, so that they arrive even if the process ends at once. The
+/// rest waits for a background queue, up to a limit: further blocks are dropped, and a line reports their number. If
+/// the reader has closed its end, everything is lost, but the process continues: `SIGPIPE` is blocked.
 package final class LogWriter: Sendable {
-    /// The writer to standard error, shared since the lines of a client's two logs must not mix.
+    /// The writer for standard error, shared so that the lines of a client's two logs do not interleave.
     package static let standardError = LogWriter(2)
 
     private struct State {
@@ -24,7 +24,7 @@ package final class LogWriter: Sendable {
             pendingBytes += bytes.count
         }
 
-        /// The line that stands for what was dropped, if anything was since the last one.
+        /// The line that reports the blocks dropped since the last one, if any.
         mutating func takeNotice() -> [UInt8]? {
             guard dropped > 0 else { return nil }
             defer { dropped = 0 }
@@ -52,7 +52,7 @@ package final class LogWriter: Sendable {
                 enqueue(bytes, &state)
                 return false
             }
-            // Under the lock, which waits for no reader: the next block must not come into the middle of this one.
+            // Under the lock, which does not wait for the reader: the next block must not interleave with this one.
             let written = WritableDescriptor(descriptor).write(bytes, from: 0, waits: false)
             guard written < bytes.count else { return false }
             enqueue(Array(bytes[written...]), &state, isBegun: true)
@@ -62,14 +62,14 @@ package final class LogWriter: Sendable {
         if mustDrain { queue.async { self.drain() } }
     }
 
-    /// Suspends until what has been written so far has gone, or is lost.
+    /// Suspends until everything written so far is sent or lost.
     package func flush() async {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume() }
         }
     }
 
-    /// - Parameter isBegun: whether its beginning is written: then it must not be dropped.
+    /// - Parameter isBegun: whether the beginning of the block is written: then it must not be dropped.
     private func enqueue(_ bytes: [UInt8], _ state: inout State, isBegun: Bool = false) {
         guard isBegun || state.pendingBytes + bytes.count <= limit else {
             state.dropped += 1

@@ -9,9 +9,9 @@ import Glibc
 import Musl
 #endif
 
-/// A descriptor that can be written to without waiting, and without a signal if nobody reads it.
+/// A descriptor that can be written to without waiting, and without a signal if its reader is gone.
 struct WritableDescriptor {
-    /// The bytes that a pipe with any room takes without waiting: `PIPE_BUF`.
+    /// The number of bytes that a pipe with any room accepts without waiting: `PIPE_BUF`.
     private static let pieceSize = 4096
 
     private let descriptor: Int32
@@ -28,35 +28,36 @@ struct WritableDescriptor {
         #endif
     }
 
-    /// Writes the bytes from a place on, and returns the place up to which it came; the end, too, if the rest is lost.
+    /// Writes the bytes from `start` on. Returns the index after the last byte written; the end, too, if the rest is
+    /// lost.
     ///
-    /// - Parameter waits: whether it waits for room; else it stops where there is none.
+    /// - Parameter waits: whether to wait for room. Otherwise, writing stops when there is none.
     func write(_ bytes: [UInt8], from start: Int, waits: Bool) -> Int {
-        // The system would wait for an invalid descriptor.
+        // poll would wait forever for an invalid descriptor.
         guard descriptor >= 0 else { return bytes.count }
         let signals = BrokenPipeSignal()
         defer { signals.restore() }
-        var place = start
-        while place < bytes.count {
+        var position = start
+        while position < bytes.count {
             var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             let ready = poll(&room, 1, waits ? -1 : 0)
-            if ready == 0 { return place }
+            if ready == 0 { return position }
             if ready < 0, errno == EINTR { continue }
-            let size = min(Self.pieceSize, bytes.count - place)
-            let written = bytes.withUnsafeBytes { Self.write(descriptor, $0.baseAddress.map { $0 + place }, size) }
+            let size = min(Self.pieceSize, bytes.count - position)
+            let written = bytes.withUnsafeBytes { Self.write(descriptor, $0.baseAddress.map { $0 + position }, size) }
             if written >= 0 {
-                place += written
+                position += written
             } else if errno == EAGAIN, !waits {
-                return place
+                return position
             } else if errno != EINTR, errno != EAGAIN {
                 return bytes.count
             }
         }
-        return place
+        return position
     }
 }
 
-/// Holds `SIGPIPE` back from this thread while it writes. The disposition of the process is the application's.
+/// Blocks `SIGPIPE` for this thread while it writes. The signal's disposition belongs to the application.
 private struct BrokenPipeSignal {
     private var before = sigset_t()
     private var signal = sigset_t()
@@ -73,7 +74,7 @@ private struct BrokenPipeSignal {
 
     func restore() {
         var (before, signal, now) = (before, signal, timespec())
-        // One that came with this write is taken back; one from before is somebody else's.
+        // Consume a signal from this write. A signal that was pending before is not ours.
         if !wasPending { while sigtimedwait(&signal, nil, &now) == -1, errno == EINTR {} }
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }

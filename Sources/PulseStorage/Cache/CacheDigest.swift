@@ -3,9 +3,9 @@
 import PulseCore
 import PulsePlatform
 
-/// The digests under which the cache knows credentials, bodies of queries, and files.
+/// The digests that the cache uses for credentials, bodies of queries, and files.
 package enum CacheDigest {
-    /// Set by tests, to act as on a system without a hash function.
+    /// Set by tests to simulate a system without a hash function.
     @TaskLocal static var isUnsupported = false
 
     /// A digest of 64 hexadecimal digits; nil where the system has no hash function.

@@ -3,7 +3,7 @@
 package import PulseCore
 
 extension CachedBody {
-    /// The bytes of a range within the body. What lies outside the body is left out.
+    /// The bytes of a range, clamped to the body.
     package func slice(_ range: Range<Int>) -> CachedBody {
         let range = range.clamped(to: 0..<count)
         guard range.count < count else { return self }
@@ -24,7 +24,7 @@ private struct SlicedBody: CachedBodySource {
 }
 
 extension Data {
-    /// A copy, whose indices begin at zero.
+    /// A copy whose indices begin at zero.
     fileprivate func slice(_ range: Range<Int>) -> Data {
         subdata(in: (startIndex + range.lowerBound)..<(startIndex + range.upperBound))
     }
@@ -44,8 +44,8 @@ extension ByteStream {
             }, cancel: { streams.forEach { $0.cancel() } })
     }
 
-    /// The bytes of a range. All of the stream is read before the last of them is passed on: a stored body tells only
-    /// at its end whether it is what was stored.
+    /// The bytes of a range. The stream is read to its end before the last chunk of the range is passed on: only the
+    /// end of a stored body shows whether the body is intact.
     func slice(_ range: Range<Int>) -> ByteStream {
         let source = makeAsyncIterator()
         let state = Locked((offset: 0, held: Data?.none))
@@ -54,11 +54,11 @@ extension ByteStream {
                 var iterator = source
                 while let chunk = try await iterator.next() {
                     let ready = state.withLock { state -> Data? in
-                        let place = range.clamped(to: state.offset..<(state.offset + chunk.count))
-                        let own = (place.lowerBound - state.offset)..<(place.upperBound - state.offset)
+                        let overlap = range.clamped(to: state.offset..<(state.offset + chunk.count))
+                        let local = (overlap.lowerBound - state.offset)..<(overlap.upperBound - state.offset)
                         state.offset += chunk.count
-                        guard !place.isEmpty else { return nil }
-                        defer { state.held = chunk.slice(own) }
+                        guard !overlap.isEmpty else { return nil }
+                        defer { state.held = chunk.slice(local) }
                         return state.held
                     }
                     if let ready { return ready }

@@ -2,8 +2,8 @@
 
 public import PulseCore
 
-/// The body of a stored answer, in memory or wherever a store keeps it. It stays readable, whole and unchanged, as long
-/// as somebody holds it, also when its entry is replaced or removed.
+/// The body of a stored response, in memory or in a store. It stays readable, whole and unchanged, as long as it is
+/// referenced, even when its entry is replaced or removed.
 public struct CachedBody: Sendable {
     private enum Source: Sendable {
         case memory(Data)
@@ -12,12 +12,12 @@ public struct CachedBody: Sendable {
 
     private let source: Source
 
-    /// A body that is in memory.
+    /// Creates a body that is in memory.
     public init(_ data: Data) {
         source = .memory(data)
     }
 
-    /// A body that its store reads when it is asked for.
+    /// Creates a body that its store reads on demand.
     public init(_ source: any CachedBodySource) {
         self.source = .store(source)
     }
@@ -30,7 +30,7 @@ public struct CachedBody: Sendable {
         }
     }
 
-    /// All bytes of the body. Throws if it cannot be read or is not what was stored.
+    /// All bytes of the body. Throws if the body cannot be read or is damaged.
     public func data() async throws -> Data {
         switch source {
         case .memory(let data): data
@@ -38,7 +38,7 @@ public struct CachedBody: Sendable {
         }
     }
 
-    /// The body in pieces. Throws, before the first piece, if it cannot be read or is not what was stored.
+    /// The body in chunks. Throws, before the first chunk, if the body cannot be read or is damaged.
     public func stream() async throws -> ByteStream {
         switch source {
         case .memory(let data): ByteStream(data.isEmpty ? [] : [data])
@@ -56,12 +56,12 @@ public struct CachedBody: Sendable {
     }
 }
 
-/// A body that a store reads when it is asked for. Safe from any thread.
+/// A body that a store reads on demand. Safe from any thread.
 public protocol CachedBodySource: Sendable {
     /// The length in bytes.
     var count: Int { get }
-    /// Reads the whole body. Throws if it cannot be read or is not what was stored.
+    /// Reads the whole body. Throws if it cannot be read or is damaged.
     func data() async throws -> Data
-    /// Reads the body in pieces. Throws, before the first piece, if it cannot be read or is not what was stored.
+    /// Reads the body in chunks. Throws, before the first chunk, if the body cannot be read or is damaged.
     func stream() async throws -> ByteStream
 }

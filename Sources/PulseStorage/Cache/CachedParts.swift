@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// The ranges of a representation that a partial entry has (RFC 9111, section 3.3). The body of such an entry is their
-/// bytes, one range after the other.
+/// The ranges of a representation in a partial entry (RFC 9111, section 3.3). The body of such an entry consists of
+/// their bytes, one range after the other.
 public struct CachedParts: Sendable, Hashable {
-    /// The most ranges that one entry has.
+    /// The largest number of ranges in one entry.
     package static let maximumCount = 256
 
-    /// Ascending offsets from the start of the representation, never empty, with a gap between each two.
+    /// Ascending offsets from the start of the representation. No range is empty or touches the next.
     public let ranges: [Range<Int>]
-    /// The length of the whole representation in bytes; nil if the server has not told it.
+    /// The length of the whole representation in bytes; nil if the server did not send it.
     public let length: Int?
 
-    /// Makes parts of ranges; nil if there are none or too many, if one is empty, touches the one before it or comes
-    /// before it, or if one ends behind `length`.
+    /// Creates parts from ranges. Nil if there are none or too many; if a range is empty, or does not start after the
+    /// end of the one before it; or if one ends after `length`.
     public init?(ranges: [Range<Int>], length: Int?) {
         guard let first = ranges.first, let last = ranges.last, first.lowerBound >= 0,
             ranges.count <= Self.maximumCount, !ranges.contains(where: \.isEmpty),
@@ -23,13 +23,13 @@ public struct CachedParts: Sendable, Hashable {
         self.length = length
     }
 
-    /// The bytes of all ranges.
+    /// The number of bytes in all ranges.
     public var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
-    /// Whether nothing is missing.
+    /// Whether the ranges cover the whole representation.
     package var isWhole: Bool { ranges == [0..<(length ?? 0)] }
 
-    /// The place of a range within the entry's body; nil unless all of it is there.
+    /// The position of a range within the entry's body; nil unless the entry has all of the range.
     package func place(of range: Range<Int>) -> Range<Int>? {
         guard ranges.contains(where: { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }) else {
             return nil
@@ -38,12 +38,12 @@ public struct CachedParts: Sendable, Hashable {
         return start..<(start + range.count)
     }
 
-    /// The bytes that lie before an offset: since ranges ascend, they are the beginning of the entry's body.
+    /// The number of stored bytes before an offset. Since ranges ascend, they are the beginning of the entry's body.
     package func count(below offset: Int) -> Int {
         ranges.reduce(0) { $0 + max(0, min($1.upperBound, offset) - $1.lowerBound) }
     }
 
-    /// The smallest range with everything that is missing; without an end if the length is not known.
+    /// The smallest range that covers all missing bytes; without an end if the length is unknown.
     package var missing: (start: Int, end: Int?) {
         let start = ranges[0].lowerBound > 0 ? 0 : ranges[0].upperBound
         guard let length else { return (start, nil) }

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-// Everything here runs on the lane for changes.
+// All of this runs on the queue for changes.
 extension DiskCacheStorage {
-    /// Puts a file with its whole body in its place, and removes others to make room. False if it is too large.
+    /// Moves a completed file into its slot, and evicts other entries if necessary. Returns false if it is too large.
     func finish(_ writing: DiskWriting, _ head: CachedHead, _ key: CacheKey, _ name: DiskName) throws -> Bool {
         let size = try writing.finish(name.onDisk(key), head)
         guard size <= maximumEntrySize else {
@@ -13,21 +13,21 @@ extension DiskCacheStorage {
         }
         var (slot, others) = try slot(for: head, name)
         if others + size > maximumEntrySize {
-            // Together the variants of one key are no larger than a single answer may be: else they push out all
-            // others.
-            ledger.withLock { $0.remove(name) }
+            // The variants of one key share the limit of a single response: otherwise they would evict all other
+            // entries.
+            index.withLock { $0.remove(name) }
             try folder.remove(name)
             slot = 0
         }
         try writing.place(as: name, slot, in: folder)
-        let leaving = ledger.withLock { $0.add(name, slot: slot, size: size) }
-        for name in leaving { _ = try? folder.remove(name) }
-        if ledger.withLock({ $0.isOutdated }) { lookThroughSoon() }
-        return !leaving.contains(name)
+        let evicted = index.withLock { $0.add(name, slot: slot, size: size) }
+        for name in evicted { _ = try? folder.remove(name) }
+        if index.withLock({ $0.isOutdated }) { startScan() }
+        return !evicted.contains(name)
     }
 
-    /// The slot of the answer with the same selecting fields, else the first free one, else the oldest; and the bytes
-    /// of all others.
+    /// The slot of the response with the same selecting fields, otherwise the first free one, otherwise the oldest; and
+    /// the bytes of all other slots.
     private func slot(for head: CachedHead, _ name: DiskName) throws -> (slot: Int, others: Int) {
         var (own, free, oldest) = (Int?.none, Int?.none, (slot: 0, time: Date.distantFuture))
         var sizes = [Int](repeating: 0, count: DiskName.slotCount)
@@ -36,7 +36,7 @@ extension DiskCacheStorage {
             case .empty, .damaged:
                 free = slot
             case .unreadable(let failure):
-                // It may be the one that is to be replaced.
+                // It may be the response to replace.
                 throw failure
             case .response(let record, let file):
                 sizes[slot] = file.size ?? 0
@@ -49,7 +49,7 @@ extension DiskCacheStorage {
         return (slot, sizes.reduce(0, +))
     }
 
-    /// Forgets the answers of a key if one of them is what `head` would have replaced.
+    /// Removes the responses of a key if one of them is the one that `head` would have replaced.
     func removeVariant(_ head: CachedHead, _ name: DiskName) async throws {
         try await change { [self] in try removeVariantNow(head, name) }
     }
@@ -59,10 +59,10 @@ extension DiskCacheStorage {
             switch folder.read(name, slot) {
             case .empty, .damaged: return
             case .response(let record, _) where record.head.selectingFields != head.selectingFields: continue
-            // An answer that cannot be read now might be the one.
+            // A response that is unreadable at the moment might be the one.
             case .response, .unreadable: break
             }
-            ledger.withLock { $0.remove(name) }
+            index.withLock { $0.remove(name) }
             try folder.remove(name)
             return
         }
@@ -70,14 +70,14 @@ extension DiskCacheStorage {
 
     // MARK: Selections
 
-    /// Removes what lies in the folder, not only what this process knows of. Throws the first failure, after everything
-    /// else is gone.
+    /// Removes files from the folder, including those of other processes. Throws the first failure, after everything
+    /// else is removed.
     func removeAll(_ selection: CacheSelection) throws -> Int {
         var count = 0
         var failure: (any Error)?
         switch selection {
         case .all, .partition:
-            // A killed process may have left a part of an answer, which tells nobody whose it is.
+            // A killed process may have left a part of a response, whose owner is unknown.
             do {
                 try DiskWriting.removeLeftovers(in: folder)
                 try folder.removeEarlierVersions()
@@ -93,18 +93,18 @@ extension DiskCacheStorage {
                     if isSelected(name, slot, by: selection) { names.insert(name) }
                 }
             } catch let error {
-                // What lies there is not known: the caller must not think that it is gone.
+                // The folder's content is unknown: the caller must not believe that it was removed.
                 failure = failure ?? error
             }
             for name in names {
-                ledger.withLock { $0.remove(name) }
+                index.withLock { $0.remove(name) }
                 do {
                     count += try folder.remove(name)
                 } catch let error {
                     failure = failure ?? error
                 }
             }
-            // Not for a single URL: that is asked for with every change, and there are many folders to try.
+            // Not for a single URL: that removal is frequent, and there are many folders to try.
             if shard(of: selection) == nil { folder.removeEmptyFolders(of: partition) }
         }
         if let failure { throw failure }
@@ -128,7 +128,7 @@ extension DiskCacheStorage {
         case .key(let key): return DiskName(key) == name
         case .prefix, .tag: break
         }
-        // The file itself tells. One that cannot be read might be selected.
+        // The file itself decides. A file that cannot be read might be selected.
         guard case .response(let record, _) = folder.read(name, slot) else { return true }
         switch selection {
         case .prefix(let prefix): return record.key.url.hasPrefix(prefix)
@@ -138,13 +138,13 @@ extension DiskCacheStorage {
     }
 }
 
-/// Writes a body as it comes.
+/// Writes a body chunk by chunk.
 final class DiskCacheWriter: CacheWriter {
     private let store: DiskCacheStorage
     private let key: CacheKey
     private let name: DiskName
     private let writing = Locked<DiskWriting?>(nil)
-    private let isOver = Locked(false)
+    private let hasEnded = Locked(false)
 
     init(_ store: DiskCacheStorage, _ key: CacheKey, _ name: DiskName) {
         self.store = store
@@ -161,7 +161,7 @@ final class DiskCacheWriter: CacheWriter {
             do {
                 try chunk.withUnsafeBytes { try file.write($0) }
             } catch {
-                // The file is of no use any more, but on a full disk its room is.
+                // The file is useless now, but a full disk needs its space.
                 discard()
                 throw error
             }
@@ -178,8 +178,8 @@ final class DiskCacheWriter: CacheWriter {
     }
 
     func discard() {
-        isOver.withLock { $0 = true }
-        // The file goes outside the lock.
+        hasEnded.withLock { $0 = true }
+        // The file is closed outside the lock.
         let file = writing.withLock { writing in
             defer { writing = nil }
             return writing
@@ -187,9 +187,9 @@ final class DiskCacheWriter: CacheWriter {
         withExtendedLifetime(file) {}
     }
 
-    /// The file, made with the first byte, or at the end for an empty body.
+    /// The file, created with the first chunk, or by the commit of an empty body.
     private func file() throws -> DiskWriting? {
-        guard !isOver.withLock({ $0 }) else { return nil }
+        guard !hasEnded.withLock({ $0 }) else { return nil }
         if let known = writing.withLock({ $0 }) { return known }
         let made = try DiskWriting(in: store.folder, refuses: store.refuses)
         writing.withLock { $0 = made }

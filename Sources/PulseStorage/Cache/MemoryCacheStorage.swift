@@ -2,19 +2,19 @@
 
 import PulseCore
 
-/// A cache store in memory, bounded in bytes and entries: the least recently used answers go first.
+/// A cache store in memory, bounded in bytes and entries. It evicts the least recently used responses first.
 ///
-/// An answer that would take more than a quarter of the bytes is not kept: it would push out all others. Nothing
+/// A response that would take more than a quarter of the bytes is not stored: it would evict all others. Nothing
 /// outlives the process. Safe from any thread.
 public final class MemoryCacheStorage: CacheStorage, EndsWithItsCall {
-    private let shelf: Locked<MemoryShelf>
+    private let state: Locked<MemoryCacheState>
 
-    /// An empty cache.
+    /// Creates an empty cache.
     ///
     /// - Parameter maximumBytes: 32 MiB by default; a negative number counts as 0.
     /// - Parameter maximumEntries: 1,000 by default; a negative number counts as 0.
     public init(maximumBytes: Int = 32 << 20, maximumEntries: Int = 1_000) {
-        shelf = Locked(MemoryShelf(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
+        state = Locked(MemoryCacheState(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
     }
 
     public func responses(for key: CacheKey) async -> [CachedResponse] {
@@ -22,7 +22,7 @@ public final class MemoryCacheStorage: CacheStorage, EndsWithItsCall {
     }
 
     package func responsesAtOnce(for key: CacheKey) -> [CachedResponse] {
-        shelf.withLock { $0.responses(for: key) }
+        state.withLock { $0.responses(for: key) }
     }
 
     public func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
@@ -31,28 +31,28 @@ public final class MemoryCacheStorage: CacheStorage, EndsWithItsCall {
     }
 
     public func writer(for key: CacheKey) async throws -> any CacheWriter {
-        Writer(limit: shelf.withLock { $0.maximumEntrySize }) { head, body in
+        Writer(limit: state.withLock { $0.maximumEntrySize }) { head, body in
             self.put(CachedResponse(head: head, body: CachedBody(body)), for: key)
         }
     }
 
     public func remove(_ selection: CacheSelection) async throws -> Int {
-        let removed = shelf.withLock { $0.remove(selection) }
+        let removed = state.withLock { $0.remove(selection) }
         return removed.count
     }
 
     public func usage() async -> CacheUsage {
-        shelf.withLock { $0.usage }
+        state.withLock { $0.usage }
     }
 
     private func put(_ response: CachedResponse, for key: CacheKey) -> Bool {
-        // What leaves is freed outside the lock.
-        let (isKept, leaving) = shelf.withLock { shelf in
-            let isKept = shelf.put(response, for: key)
-            return (isKept, shelf.takeLeaving())
+        // Evicted responses are freed outside the lock.
+        let (isStored, evicted) = state.withLock { state in
+            let isStored = state.put(response, for: key)
+            return (isStored, state.takeEvicted())
         }
-        withExtendedLifetime(leaving) {}
-        return isKept
+        withExtendedLifetime(evicted) {}
+        return isStored
     }
 
     private final class Writer: CacheWriter {

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// A file of records, one a line, to which any number of tasks and processes append. A record is on the disk before
-/// whoever appended it goes on; appends that come together share one sync. Safe from any thread.
+/// A file of records, one per line, to which any number of tasks and processes append. An append returns once its
+/// records are on the disk; concurrent appends share one sync. Safe from any thread.
 ///
-/// The file is opened at the first use. It survives a crash at any moment: a line that was not finished is cut off, a
-/// damaged one is set aside in a file beside it. Beside the log also lies the lock that its users take for each change.
+/// The file is opened at the first use. It survives a crash at any moment: an unfinished line is truncated, a damaged
+/// line is moved to a file beside the log. A lock file beside the log guards each change.
 ///
-/// The work is done on a queue of its own, so that no thread of Swift's pool waits for a disk; but where the disk was
-/// quick the last time, and nobody else is at work, an append is done in place.
+/// The work runs on its own queue, so that no thread of Swift's pool waits for a disk. An append runs in place if the
+/// last commit was quick and no other work is in progress.
 package final class AppendLog: RecordLog {
     private enum Job: Sendable {
         case append(Submission)
@@ -21,7 +21,7 @@ package final class AppendLog: RecordLog {
         let admission: (@Sendable () throws -> [LogRecord])?
         let continuation: CheckedContinuation<Void, any Error>
 
-        /// The lines to be written for it.
+        /// The lines to write for this submission.
         func admitted() throws -> LogLines {
             guard let records = try admission?(), !records.isEmpty else { return lines }
             var all = try LogLines(records)
@@ -40,33 +40,33 @@ package final class AppendLog: RecordLog {
     }
 
     private enum Acceptance {
-        /// The log was closed.
+        /// The log is closed.
         case none
-        /// The worker under way will do it.
+        /// The running worker will process the job.
         case queued
-        /// Nobody works: the caller that submitted it has to begin.
+        /// No worker is running: the caller must start one.
         case first(lastCommit: TimeInterval)
     }
 
-    /// The bytes that may be appended in place at most.
+    /// The largest append in bytes that may run in place.
     private static let shortLength = 16 << 10
 
     private let queue = DispatchQueue(label: "com.pulse.append-log")
     private let state = Locked(State())
-    private let patience: TimeInterval
-    // Unchecked: used only by the worker, of whom there is one at a time, see ``State/isWorking``.
+    private let inPlaceLimit: TimeInterval
+    // Unchecked: used only by the worker, and one worker runs at a time, see ``State/isWorking``.
     private nonisolated(unsafe) let file: LogFile
 
-    /// - Parameter apply: told of every change, in the log's order, one at a time, before the append that caused it
-    ///   returns. Must be short, and call nothing of the log.
+    /// - Parameter apply: receives every change, in the log's order, one at a time, before the append that caused it
+    ///   returns. It must be short, and must not call the log.
     package init(_ url: URL, disk: Disk = .system, apply: @escaping @Sendable (LogChange) -> Void) {
-        patience = disk.patience
+        inPlaceLimit = disk.inPlaceLimit
         file = LogFile(url, disk: disk, apply: apply)
     }
 
     package var size: Int { state.withLock { $0.size } }
 
-    /// Jobs that no worker has begun.
+    /// The number of jobs that no worker has started.
     var waitingCount: Int { state.withLock { $0.jobs.count } }
 
     var isWorking: Bool { state.withLock { $0.isWorking } }
@@ -84,9 +84,10 @@ package final class AppendLog: RecordLog {
             case .none: continuation.resume(throwing: PulseError.cancelled)
             case .queued: break
             case .first(let lastCommit):
-                // Without lines the admission gives them all: perhaps as many as the log holds.
+                // Without lines of its own, the append consists of the admission's records, which may be as many as the
+                // log holds.
                 let isShort = !lines.bytes.isEmpty && lines.bytes.count <= Self.shortLength
-                if isShort, lastCommit < patience, file.lockIfFree() { workOnce() } else { workLater() }
+                if isShort, lastCommit < inPlaceLimit, file.lockIfFree() { workOnce() } else { workLater() }
             }
         }
     }
@@ -133,7 +134,7 @@ package final class AppendLog: RecordLog {
             let isAccepted = submitForLater(
                 .perform { [self] file in
                     let result = Result { try body(file) }.mapError { PulseError(wrapping: $0) }
-                    // First, since the caller that waited may ask for it next.
+                    // Updated first, since the resumed caller may read the size next.
                     updateSize()
                     continuation.resume(with: result)
                 })
@@ -141,7 +142,7 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    // MARK: The queue
+    // MARK: Job queue
 
     private func submit(_ job: Job, last: Bool = false) -> Acceptance {
         state.withLock { state in
@@ -153,7 +154,7 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    /// False after ``close()``.
+    /// Returns false after ``close()``.
     private func submitForLater(_ job: Job, last: Bool = false) -> Bool {
         switch submit(job, last: last) {
         case .none: return false
@@ -168,17 +169,17 @@ package final class AppendLog: RecordLog {
     }
 
     private func work() {
-        repeat { workOff(takeJobs()) } while mustGoOn()
+        repeat { process(takeJobs()) } while hasMoreJobs()
     }
 
-    /// Does the appends that have come together. Work that would take the lock again or for longer is left to the
-    /// queue, with what comes meanwhile.
+    /// Processes the queued appends. Other jobs, which would take the lock again or hold it longer, are left to the
+    /// queue.
     private func workOnce() {
-        workOff(takeJobs(atMost: { if case .append = $0 { true } else { false } }))
-        if mustGoOn() { workLater() }
+        process(takeJobs(while: { if case .append = $0 { true } else { false } }))
+        if hasMoreJobs() { workLater() }
     }
 
-    private func workOff(_ jobs: [Job]) {
+    private func process(_ jobs: [Job]) {
         var batch: [Submission] = []
         for job in jobs {
             switch job {
@@ -192,8 +193,8 @@ package final class AppendLog: RecordLog {
         commit(&batch)
     }
 
-    /// Takes the jobs up to the first that is not wanted.
-    private func takeJobs(atMost isWanted: (Job) -> Bool = { _ in true }) -> [Job] {
+    /// Takes the jobs up to the first one that does not match.
+    private func takeJobs(while isWanted: (Job) -> Bool = { _ in true }) -> [Job] {
         state.withLock { state in
             let end = state.jobs.firstIndex { !isWanted($0) } ?? state.jobs.count
             let taken = Array(state.jobs[..<end])
@@ -202,15 +203,15 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    /// False when there is nothing left: the next caller has to begin.
-    private func mustGoOn() -> Bool {
+    /// Returns false when no job is left. The next caller must then start a worker.
+    private func hasMoreJobs() -> Bool {
         state.withLock { state in
             state.isWorking = !state.jobs.isEmpty
             return state.isWorking
         }
     }
 
-    /// Writes the jobs that have come together, with one sync.
+    /// Writes the batch with one sync.
     private func commit(_ batch: inout [Submission]) {
         guard !batch.isEmpty else { return }
         var outcomes = [Result<Void, any Error>?](repeating: nil, count: batch.count)

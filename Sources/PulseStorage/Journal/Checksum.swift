@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// CRC-32 as in zlib and Ethernet (ISO 3309), eight bytes a step.
+/// CRC-32 as in zlib and Ethernet (ISO 3309), computed eight bytes at a time.
 enum Checksum {
-    /// Eight tables of 256: what a byte contributes that is followed by 0 to 7 others.
+    /// Eight tables of 256 entries: the contribution of a byte that is followed by 0 to 7 others.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 8 * 256)
         for byte in 0..<256 {

@@ -10,21 +10,21 @@ import Glibc
 import Musl
 #endif
 
-/// The system's calls that may fail on a disk: they return the result, and leave the reason in `errno`. Replaced in
-/// tests.
+/// The system calls that may fail on a disk. They return the result, and leave the reason in `errno`. Tests replace
+/// them.
 package struct Disk: Sendable {
-    /// Descriptor, bytes, offset; gives how many were written.
+    /// Takes descriptor, bytes and offset; returns the number of bytes written.
     package var write: @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int
-    /// Returns once everything that was written is on the medium.
+    /// Returns once everything written is on the medium.
     package var sync: @Sendable (Int32) -> Int32
     package var rename: @Sendable (_ from: String, _ to: String) -> Int32
     /// Takes path and flags, and returns a descriptor. A new file is readable by its user alone.
     package var open: @Sendable (String, Int32) -> Int32
-    /// Makes a directory that only its user may enter.
+    /// Creates a directory that only its user may enter.
     package var makeDirectory: @Sendable (String) -> Int32
-    /// Seconds: an append may keep the caller's thread if the disk needed less than this for the one before. Two
-    /// changes of threads cost nearly as much as a fast disk does.
-    package var patience: TimeInterval
+    /// Seconds: an append runs on the caller's thread if the last commit took less than this. Two context switches cost
+    /// nearly as much as a fast disk.
+    package var inPlaceLimit: TimeInterval
 
     package init(
         write: @escaping @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int,
@@ -32,21 +32,21 @@ package struct Disk: Sendable {
         rename: @escaping @Sendable (_ from: String, _ to: String) -> Int32,
         open: @escaping @Sendable (String, Int32) -> Int32 = systemOpen,
         makeDirectory: @escaping @Sendable (String) -> Int32 = systemMakeDirectory,
-        patience: TimeInterval = 0
+        inPlaceLimit: TimeInterval = 0
     ) {
         self.write = write
         self.sync = sync
         self.rename = rename
         self.open = open
         self.makeDirectory = makeDirectory
-        self.patience = patience
+        self.inPlaceLimit = inPlaceLimit
     }
 
     package static let system = Disk(
         write: { pwrite($0, $1.baseAddress, $1.count, off_t($2)) },
         sync: { synchronize($0) },
         rename: { systemRename($0, $1) },
-        patience: 0.0005)
+        inPlaceLimit: 0.0005)
 }
 
 private func systemRename(_ from: String, _ to: String) -> Int32 { rename(from, to) }
@@ -56,7 +56,7 @@ private func systemRename(_ from: String, _ to: String) -> Int32 { rename(from, 
 @Sendable package func systemMakeDirectory(_ path: String) -> Int32 { mkdir(path, 0o700) }
 
 #if canImport(Darwin)
-/// `fsync` there leaves the bytes in the disk's own cache, which a power failure empties.
+/// On Darwin, `fsync` leaves the bytes in the disk's own cache, which a power failure erases.
 private func synchronize(_ descriptor: Int32) -> Int32 {
     let result = fcntl(descriptor, F_FULLFSYNC)
     // Not every file system supports it.

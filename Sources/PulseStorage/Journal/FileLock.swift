@@ -3,9 +3,9 @@
 import PulseCore
 
 /// An exclusive lock on a file: between processes, and between two holders in one process. The system releases it when
-/// the process ends, in whatever way.
+/// the process ends, even after a crash.
 ///
-/// One holder uses it, from one thread at a time; it may be released from any.
+/// One holder uses it, from one thread at a time. Any thread may release it.
 final class FileLock: Sendable {
     private let path: String
     private let disk: Disk
@@ -26,7 +26,7 @@ final class FileLock: Sendable {
         _ = try acquire(waiting: true)
     }
 
-    /// Takes the lock, unless somebody else has it. Throws ``JournalFailure``.
+    /// Acquires the lock, unless another holder has it. Throws ``JournalFailure``.
     func tryAcquire() throws -> Bool {
         try acquire(waiting: false)
     }
@@ -38,7 +38,7 @@ final class FileLock: Sendable {
     func close() {
         descriptor.withLock { descriptor in
             if descriptor >= 0 {
-                // A process that is being started has a copy of the descriptor for a moment, which would keep the lock.
+                // A child process being spawned has a copy of the descriptor for a moment, which would keep the lock.
                 _ = flock(descriptor, LOCK_UN)
                 _ = SystemFile.close(descriptor)
             }
@@ -51,10 +51,10 @@ final class FileLock: Sendable {
             let number = try opened()
             guard try SystemFile.lock(number, waiting: waiting) else { return false }
             do {
-                // The file may have been deleted during the wait, and somebody else may hold a lock on a new one.
+                // The file may have been deleted during the wait, and another process may hold a lock on a new one.
                 if try SystemFile.status(path)?.identity == SystemFile.status(number).identity { return true }
             } catch {
-                // Others would wait for a holder who does not know that it is one.
+                // Released, since the caller does not know that it holds the lock.
                 release()
                 throw error
             }

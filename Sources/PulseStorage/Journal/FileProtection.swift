@@ -5,8 +5,8 @@ import PulseCore
 /// How the system encrypts a file while the device is locked.
 package enum FileProtection {
     #if canImport(Darwin)
-    /// Makes a file or folder readable from the first unlock after a start on: a queue is drained and a cache read
-    /// while the device is locked, too. What is made in the folder later gets its protection. Does nothing on a system
+    /// Makes a file or folder readable from the first unlock after a boot on: a queue is drained and a cache read while
+    /// the device is locked, too. Files created in the folder later inherit its protection. Does nothing on a system
     /// without it.
     package static func apply(to path: String) {
         try? FileManager.default.setAttributes(

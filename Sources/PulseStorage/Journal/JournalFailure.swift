@@ -2,30 +2,30 @@
 
 public import PulseCore
 
-/// The reason why a file that keeps what must not be lost could not be read or written.
+/// The reason why a file of durable data could not be read or written.
 ///
-/// It reaches callers inside ``PulseError/custom(_:)``. What was in the file before is still in it.
+/// It reaches callers inside ``PulseError/custom(_:)``. The earlier content of the file is still in it.
 public enum JournalFailure: Error, Sendable, Hashable {
-    /// The disk, or the user's share of it, is full.
+    /// The disk, or the user's quota, is full.
     case noSpace
-    /// The file or its directory belongs to somebody else, or the device is not unlocked yet.
+    /// The file or its directory belongs to another user, or the device is not unlocked yet.
     case notPermitted
-    /// The file system takes no writes.
+    /// The file system is read-only.
     case readOnly
     /// The directory, or the file in it, was deleted while it was in use.
     case missing
-    /// A later version of PulseKit wrote the file; it is left as it is.
+    /// A later version of PulseKit wrote the file, which is left unchanged.
     case newerVersion(Int)
     /// A record no longer matches its checksum.
     case damagedRecord
-    /// A payload has a line break, which a record of one line cannot hold.
+    /// A payload contains a line break, which a record of one line cannot hold.
     case notOneLine
-    /// A tag of more than some thousand bytes.
+    /// The tag has more than some thousand bytes.
     case tagTooLong
     /// Any other failure, with the operation and the system's error number.
     case system(operation: String, code: Int32)
 
-    /// What the last failed system call means.
+    /// The meaning of the last failed system call.
     init(_ operation: String, code: Int32 = errno) {
         switch code {
         case ENOSPC, EDQUOT: self = .noSpace

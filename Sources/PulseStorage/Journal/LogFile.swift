@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// The file under an ``AppendLog``. Not thread-safe: the log's queue alone uses it.
+/// The file of an ``AppendLog``. Not thread-safe: only the log's worker uses it.
 ///
-/// It knows where the last line ends, and before each change reads what other processes have added since.
+/// It tracks where the last line ends. Before each change, it reads the lines that other processes have appended.
 final class LogFile {
     private let url: URL
     private let path: String
@@ -16,14 +16,14 @@ final class LogFile {
     private var identity: SystemFile.Identity?
     /// The offset of the next line.
     private(set) var end = 0
-    /// The offset up to which there are zeros behind `end`.
+    /// The offset up to which the file is filled with zeros after `end`.
     private var allocated = 0
     private var lacksBreak = false
     /// Whether the content of the file is no longer known.
     private var mustReload = false
-    /// Whether the name is gone; the descriptor still leads to the bytes.
+    /// Whether the file has lost its name. The descriptor still refers to its bytes.
     private var isOrphaned = false
-    /// Set for the next ``exclusively(_:)``.
+    /// Whether the next ``exclusively(_:)`` already has the lock.
     private var holdsLock = false
 
     init(_ url: URL, disk: Disk, apply: @escaping @Sendable (LogChange) -> Void) {
@@ -46,8 +46,8 @@ final class LogFile {
         lock.close()
     }
 
-    /// Makes the next ``exclusively(_:)`` a short one. False if it would have to wait for other processes, or to read
-    /// the file again.
+    /// Acquires the lock for the next ``exclusively(_:)``. Returns false if that would have to wait for other
+    /// processes, or to read the file again.
     func lockIfFree() -> Bool {
         guard descriptor >= 0, !isOrphaned, !mustReload, (try? lock.tryAcquire()) == true else { return false }
         let status = try? SystemFile.status(path)
@@ -56,7 +56,7 @@ final class LogFile {
         return holdsLock
     }
 
-    /// Runs `body` while no other process changes the file, after everything in it was applied.
+    /// Applies everything in the file, then runs `body` while no other process changes the file.
     func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
         if !holdsLock { try acquireLock() }
         defer {
@@ -72,7 +72,7 @@ final class LogFile {
         do {
             try lock.acquire()
         } catch let failure as JournalFailure {
-            // The directory has gone with its files; the content can only be read through the descriptor.
+            // The directory was deleted with its files. Only the descriptor still gives access to the content.
             if failure == .missing, descriptor >= 0 { isOrphaned = true }
             throw failure
         }
@@ -96,16 +96,16 @@ final class LogFile {
         try readTail(status.size)
     }
 
-    /// Reads what other processes have added.
+    /// Reads the lines that other processes have appended.
     private func readTail(_ size: Int) throws {
         let bytes = try SystemFile.read(descriptor, from: end, count: size - end)
-        // A break that an earlier record lacked stands first.
+        // A line break that an earlier record lacked comes first.
         let skipped = lacksBreak && bytes.first == UInt8(ascii: "\n") ? 1 : 0
         let scanner = bytes.withUnsafeBytes {
             LogScanner(UnsafeRawBufferPointer(rebasing: $0[skipped...]), base: end + skipped)
         }
         guard scanner.damaged.isEmpty else { return try reload() }
-        if scanner.tornCount > 0 { try cut(at: scanner.end) }
+        if scanner.tornCount > 0 { try truncate(to: scanner.end) }
         end = scanner.end
         lacksBreak = scanner.items.isEmpty && skipped == 0 ? lacksBreak : scanner.lacksBreak
         if !scanner.items.isEmpty { apply(.appended(scanner.items)) }
@@ -114,7 +114,7 @@ final class LogFile {
     private func reload() throws {
         if descriptor >= 0 { _ = SystemFile.close(descriptor) }
         descriptor = -1
-        // A crash may have left a copy of what was in the log.
+        // A crash may have left a copy of the log's content.
         unlink(newPath)
         if try SystemFile.status(path) == nil { try replace { $0 += LogHeader.line } }
         descriptor = try SystemFile.open(path, O_RDWR, using: disk)
@@ -145,17 +145,17 @@ final class LogFile {
             let scanner = LogScanner(UnsafeRawBufferPointer(rebasing: bytes[start...]), base: start)
             return (scanner, damaged + scanner.damaged)
         }
-        guard damaged.isEmpty else { return try mend(bytes, scanner, damaged) }
+        guard damaged.isEmpty else { return try repair(bytes, scanner, damaged) }
         identity = status.identity
         allocated = status.size
         end = scanner.end
         lacksBreak = scanner.lacksBreak
-        if scanner.tornCount > 0 { try cut(at: end) }
+        if scanner.tornCount > 0 { try truncate(to: end) }
         apply(.reset(scanner.items))
     }
 
-    /// Sets damaged parts aside and writes the file again from the rest.
-    private func mend(_ bytes: [UInt8], _ scanner: LogScanner, _ damaged: [Range<Int>]) throws {
+    /// Moves damaged parts to a file beside the log, and rewrites the log from the rest.
+    private func repair(_ bytes: [UInt8], _ scanner: LogScanner, _ damaged: [Range<Int>]) throws {
         let pieces = damaged.filter { !$0.isEmpty }
         if !pieces.isEmpty {
             let kept = try setAside(pieces.map { bytes[$0] })
@@ -169,24 +169,24 @@ final class LogFile {
             }
         }
         _ = SystemFile.close(descriptor)
-        // At once: the number may be another file's by now.
+        // Cleared at once: the descriptor number may belong to another file by now.
         descriptor = -1
         descriptor = try SystemFile.open(path, O_RDWR, using: disk)
         try readAll()
     }
 
-    /// The bytes of damaged lines that are kept at most, so that a bad disk cannot fill itself.
+    /// The limit in bytes for stored damaged lines, so that a bad disk does not fill itself.
     private static let asideLimit = 1 << 20
 
     private var newPath: String { url.appendingPathExtension("new").path }
     private var asidePath: String { url.appendingPathExtension("damaged").path }
 
-    /// Removes what was set aside. Inside ``exclusively(_:)`` only.
+    /// Deletes the file of damaged lines. Call it inside ``exclusively(_:)`` only.
     func discardDamaged() throws {
         guard unlink(asidePath) == 0 || errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("unlink") }
     }
 
-    /// Returns how many of the bytes it has kept.
+    /// Stores damaged lines beside the log, and returns the number of bytes stored.
     private func setAside(_ pieces: [ArraySlice<UInt8>]) throws -> Int {
         let aside = try SystemFile.open(asidePath, O_RDWR | O_CREAT, using: disk)
         FileProtection.apply(to: asidePath)
@@ -203,7 +203,7 @@ final class LogFile {
         return kept
     }
 
-    /// The record at a place that ``apply`` was told; nil if nothing intact is there.
+    /// The record at a location passed to ``apply``; nil if no intact record is there.
     func record(at location: LogLocation) throws -> LogRecord? {
         let bytes = try SystemFile.read(descriptor, from: location.offset, count: location.length)
         let scanner = bytes.withUnsafeBytes { LogScanner($0, base: location.offset) }
@@ -218,14 +218,14 @@ final class LogFile {
 
     // MARK: Writing
 
-    /// Zeros are set aside behind the lines, since a file that does not grow is synced without its metadata.
+    /// Reserves zeros after the lines, since the sync of a file that does not grow needs no metadata.
     private func reserve(behind size: Int) -> Int {
         let step = size < 1 << 20 ? 64 << 10 : 1 << 20
         return (size + step - 1) / step * step
     }
 
-    /// Appends whole lines; returns once they are on the disk, and tells ``apply`` of them. Leaves no part of them
-    /// after an error. Inside ``exclusively(_:)`` only.
+    /// Appends whole lines, returns once they are on the disk, and passes them to ``apply``. After an error, no part of
+    /// them is left. Call it inside ``exclusively(_:)`` only.
     func append(_ lines: LogLines) throws {
         let start = end
         let bytes = lacksBreak ? [UInt8(ascii: "\n")] + lines.bytes : lines.bytes
@@ -237,13 +237,13 @@ final class LogFile {
                 try grow(with: bytes, at: start)
             }
             guard disk.sync(descriptor) == 0 else {
-                // What is on the disk is unknown: the pages count as clean from here on.
+                // The content on the disk is unknown: the kernel marks the failed pages as clean.
                 let failure = JournalFailure("fdatasync")
                 mustReload = true
                 throw failure
             }
         } catch {
-            do { try cut(at: start) } catch { mustReload = true }
+            do { try truncate(to: start) } catch { mustReload = true }
             throw error
         }
         end = newEnd
@@ -259,19 +259,19 @@ final class LogFile {
             allocated = size
         } catch JournalFailure.noSpace {
             // Without the zeros there may be room for the lines.
-            try cut(at: start)
+            try truncate(to: start)
             try SystemFile.write(bytes, to: descriptor, at: start, using: disk)
             allocated = start + bytes.count
         }
     }
 
-    /// Cutting a file needs no space.
-    private func cut(at size: Int) throws {
+    /// Truncates the file, which needs no space.
+    private func truncate(to size: Int) throws {
         guard ftruncate(descriptor, off_t(size)) == 0 else { throw JournalFailure("ftruncate") }
         allocated = size
     }
 
-    /// Writes the file again from `contents`. Inside ``exclusively(_:)`` only.
+    /// Rewrites the file from `contents`. Call it inside ``exclusively(_:)`` only.
     func compact(_ contents: [LogContent]) throws {
         try replace { file in
             file += LogHeader.line
@@ -283,7 +283,7 @@ final class LogFile {
                     if let record = try record(at: location) {
                         try record.with(operation: operation, expiry: expiry).write(to: &file)
                     } else {
-                        // It is set aside when the new file is read.
+                        // Copied unread: it is treated as damaged when the new file is read.
                         try copy(location, to: &file)
                     }
                 case .copy(let location):
@@ -307,7 +307,7 @@ final class LogFile {
         try reload()
     }
 
-    /// Puts a new file in the place of the old one, at once: a crash leaves the one or the other.
+    /// Replaces the file atomically: a crash leaves the old or the new one.
     private func replace(_ fill: (inout [UInt8]) throws -> Void) throws {
         let temporary = newPath
         var bytes: [UInt8] = []

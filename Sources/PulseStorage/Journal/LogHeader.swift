@@ -9,10 +9,10 @@ enum LogHeader {
     enum Finding: Equatable {
         /// The header is intact; records begin at `end`.
         case intact(end: Int)
-        /// The file was cut: it is empty, or has the beginning of a header.
+        /// The file was truncated: it is empty, or has the beginning of a header.
         case torn
         case newer(Int)
-        /// Records begin there; what is before is no header.
+        /// The bytes up to `end` are not a header; records begin there.
         case damaged(end: Int)
     }
 

@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// Lines as they are to be appended to an ``AppendLog``, and what is kept in memory of them.
+/// Encoded lines to append to an ``AppendLog``, with their items.
 struct LogLines: Sendable {
     private(set) var bytes: [UInt8] = []
-    /// What is kept in memory; the places are offsets in these bytes.
+    /// The items of the lines. Their locations are offsets in `bytes`.
     private var items: [LogItem] = []
 
     /// Throws ``JournalFailure``.
@@ -22,7 +22,7 @@ struct LogLines: Sendable {
         lines.bytes += more.bytes
     }
 
-    /// The items with their places in a file that has these bytes at that offset.
+    /// The items with their locations in a file that has these bytes at that offset.
     func items(from offset: Int) -> [LogItem] {
         guard offset > 0 else { return items }
         return items.map { item in

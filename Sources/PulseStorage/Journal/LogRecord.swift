@@ -4,17 +4,17 @@ import PulseCore
 
 /// One line of an ``AppendLog``: `crc op id tag expiry length payload`.
 ///
-/// All but the payload is plain text, so that a log is opened without decoding anything. The checksum is over the rest
-/// of the line.
+/// All fields but the payload are plain text, so that a log is opened without decoding payloads. The checksum covers
+/// the rest of the line.
 package struct LogRecord: Sendable, Equatable {
-    /// An ASCII letter. In lower case the payload is short and handed along when the log is read; in upper case it
-    /// stays on the disk until it is asked for.
+    /// An ASCII letter. In lower case, the payload is short and is kept in memory when the log is read. In upper case,
+    /// it stays on the disk until it is read.
     package var operation: UInt8
     package var id: UUID
     package var tag: String?
     /// Milliseconds since 1970; 0 for never.
     package var expiry: Int64
-    /// Anything but line breaks.
+    /// Any bytes but line breaks.
     package var payload: Data
 
     package init(
@@ -27,7 +27,7 @@ package struct LogRecord: Sendable, Equatable {
         self.payload = payload
     }
 
-    /// Whether its payload is a note.
+    /// Whether the payload is a note.
     private var isShort: Bool { operation >= UInt8(ascii: "a") }
 
     func with(operation: UInt8, expiry: Int64) -> LogRecord {
@@ -52,19 +52,19 @@ package struct LogItem: Sendable {
     package var tag: String?
     package var expiry: Int64
     package var location: LogLocation
-    /// The payload of an operation in lower case; else empty.
+    /// The payload of an operation in lower case; otherwise empty.
     package var note: Data
 }
 
-/// The place of a line: from its checksum on, without its line break.
+/// The location of a line: starts at its checksum, ends before its line break.
 package struct LogLocation: Sendable, Hashable {
     package var offset: Int
     package var length: Int
 }
 
 extension LogRecord {
-    /// Appends the line, with its break, and gives what is kept in memory of it, with its place among these bytes.
-    /// Throws ``JournalFailure/notOneLine`` and ``JournalFailure/tagTooLong``.
+    /// Appends the line with its line break. Returns its item, with its location among these bytes. Throws
+    /// ``JournalFailure/notOneLine`` and ``JournalFailure/tagTooLong``.
     @discardableResult
     func write(to line: inout [UInt8]) throws -> LogItem {
         guard !payload.contains(UInt8(ascii: "\n")) else { throw JournalFailure.notOneLine }
@@ -105,7 +105,7 @@ extension LogRecord {
     }
 }
 
-/// A tag as one word: `-` for none, `%` for the empty one, and what would end the word is percent-encoded.
+/// A tag as one word: `-` for no tag, `%` for the empty one. Characters that would end the word are percent-encoded.
 enum LogTag {
     private static let none = UInt8(ascii: "-")
     private static let escape = UInt8(ascii: "%")

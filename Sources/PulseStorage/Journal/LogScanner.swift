@@ -2,29 +2,29 @@
 
 import PulseCore
 
-/// Reads the lines of an ``AppendLog``. A pure function of the bytes: nothing in them traps it, and an intact record is
-/// found whatever stands before it.
+/// Reads the lines of an ``AppendLog``. A pure function of the bytes: no input traps it. An intact record is found
+/// whatever bytes precede it.
 struct LogScanner {
     private(set) var items: [LogItem] = []
     /// The damaged parts, neither records nor the unfinished end, as offsets in the file.
     private(set) var damaged: [Range<Int>] = []
-    /// The offset behind the last line that counts: where the next one goes.
+    /// The offset after the last valid line, where the next line goes.
     private(set) var end: Int
-    /// Bytes behind `end` that a crash left there.
+    /// The number of bytes after `end` that a crash left.
     private(set) var tornCount = 0
     /// Whether the last record lacks its line break.
     private(set) var lacksBreak = false
 
     private let base: Int
     private var lastTag: (word: Range<Int>, tag: String?)?
-    /// The next line break from where it was last looked for, or the end of the bytes.
+    /// The first line break at or after the last search position, or the end of the bytes.
     private var lineEnd = -1
 
     /// - Parameter base: the offset of the first byte in the file.
     init(_ bytes: UnsafeRawBufferPointer, base: Int) {
         self.base = base
         end = base
-        // A tail of zeros was set aside for lines to come.
+        // The trailing zeros are reserved for later lines.
         var limit = bytes.count
         while limit > 0, bytes[limit - 1] == 0 { limit -= 1 }
         scan(bytes, limit)
@@ -33,7 +33,7 @@ struct LogScanner {
     private mutating func scan(_ bytes: UnsafeRawBufferPointer, _ limit: Int) {
         var position = 0
         while position < limit {
-            // Not for each record: those of a damaged file may stand on one line.
+            // Not once per record: the records of a damaged file may share one line.
             if lineEnd < position {
                 lineEnd = bytes[position..<limit].firstIndex(of: Self.lineBreak) ?? limit
                 StepCount.add(lineEnd - position)
@@ -71,7 +71,7 @@ struct LogScanner {
 
     private static let lineBreak = UInt8(ascii: "\n")
     private static let space = UInt8(ascii: " ")
-    /// Longer ones are never written, so that a damaged line is not searched for its end.
+    /// Longer tags are never written, so that a damaged line is not searched to its end.
     static let maximumTagLength = 4096
 
     /// The record that begins there, and its end; nil if there is none.
@@ -89,7 +89,7 @@ struct LogScanner {
         else { return nil }
         var position = tagEnd + 1
         guard let expiry = Self.number(bytes, &position, limit), let length = Self.number(bytes, &position, limit),
-            // No payload has a line break in it. So a length that is not true costs no more than its own line.
+            // No payload contains a line break. So a wrong length costs no more than its own line.
             length <= Int64(lineEnd - position)
         else { return nil }
         let recordEnd = position + Int(length)
@@ -106,7 +106,7 @@ struct LogScanner {
         return (item, recordEnd)
     }
 
-    /// Most lines have the tag of the line before: that needs no new string.
+    /// Most lines have the tag of the line before. Reusing it needs no new string.
     private mutating func tag(_ bytes: UnsafeRawBufferPointer, _ word: Range<Int>) -> String? {
         if let (last, tag) = lastTag, last.count == word.count, bytes[last].elementsEqual(bytes[word]) { return tag }
         let tag = LogTag.read(UnsafeRawBufferPointer(rebasing: bytes[word]))
@@ -142,7 +142,7 @@ struct LogScanner {
             uuid: unsafeBitCast((halves.0.bigEndian, halves.1.bigEndian), to: uuid_t.self))
     }
 
-    /// Reads digits and the space behind them.
+    /// Reads digits and the space after them.
     private static func number(_ bytes: UnsafeRawBufferPointer, _ position: inout Int, _ limit: Int) -> Int64? {
         var value: Int64 = 0
         let start = position
@@ -152,7 +152,7 @@ struct LogScanner {
             if byte == space { return position - start > 1 ? value : nil }
             guard position - start < 19 else { return nil }
             guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-            // At most 18 digits: there is nothing to overflow.
+            // At most 18 digits cannot overflow.
             value = value * 10 + Int64(byte - UInt8(ascii: "0"))
         }
         return nil

@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// A log that ends with the process, for a queue that is not to write to the disk. It keeps no more than may be asked
-/// for again. Safe from any thread.
+/// A log that ends with the process, for a queue that must not write to the disk. It drops records that cannot be read
+/// again. Safe from any thread.
 package actor MemoryLog: RecordLog {
-    /// The records by their place.
+    /// The records by their position.
     private var records: [Int: LogRecord] = [:]
-    private var places: [UUID: [Int]] = [:]
-    private var nextPlace = 0
+    private var positions: [UUID: [Int]] = [:]
+    private var nextPosition = 0
     private var isClosed = false
     private let apply: @Sendable (LogChange) -> Void
 
@@ -16,15 +16,15 @@ package actor MemoryLog: RecordLog {
         self.apply = apply
     }
 
-    /// Compacting gains nothing: the log forgets by itself.
+    /// Compaction gains nothing: the log drops outdated records by itself.
     package nonisolated var size: Int { 0 }
 
     package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) throws {
         try checkOpen()
         let all = try admission.map { try $0() + records } ?? records
-        let items = all.map { keep($0) }
+        let items = all.map { store($0) }
         apply(.appended(items))
-        for (record, item) in zip(all, items) { forget(replacedBy: record, at: item.location.offset) }
+        for (record, item) in zip(all, items) { dropRecords(replacedBy: record, at: item.location.offset) }
     }
 
     package func read(_ locate: @escaping @Sendable () -> LogLocation?) throws -> LogRecord? {
@@ -48,8 +48,8 @@ package actor MemoryLog: RecordLog {
                 records[location.offset]?.with(operation: operation, expiry: expiry)
             }
         }
-        (records, places) = ([:], [:])
-        apply(.reset(kept.map { keep($0) }))
+        (records, positions) = ([:], [:])
+        apply(.reset(kept.map { store($0) }))
     }
 
     package func discardDamaged() throws {
@@ -60,28 +60,28 @@ package actor MemoryLog: RecordLog {
         isClosed = true
     }
 
-    /// How many records it holds: for tests.
+    /// The number of records it holds, for tests.
     var count: Int { records.count }
 
     private func checkOpen() throws {
         if isClosed { throw PulseError.cancelled }
     }
 
-    /// A note is handed out now, and never asked for again.
-    private func keep(_ record: LogRecord) -> LogItem {
+    /// Stores a record. A note is passed on in the item, and never read again.
+    private func store(_ record: LogRecord) -> LogItem {
         let isNote = record.operation >= UInt8(ascii: "a")
-        nextPlace += 1
+        nextPosition += 1
         if !isNote {
-            records[nextPlace] = record
-            places[record.id, default: []].append(nextPlace)
+            records[nextPosition] = record
+            positions[record.id, default: []].append(nextPosition)
         }
         return LogItem(
             operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
-            location: LogLocation(offset: nextPlace, length: 1), note: isNote ? record.payload : Data())
+            location: LogLocation(offset: nextPosition, length: 1), note: isNote ? record.payload : Data())
     }
 
-    /// Forgets the earlier records of the entry that are never asked for again.
-    private func forget(replacedBy record: LogRecord, at place: Int) {
+    /// Drops the earlier records of the entry that are never read again.
+    private func dropRecords(replacedBy record: LogRecord, at position: Int) {
         let isPast: (UInt8) -> Bool
         switch QueueOperation(byte: record.operation) {
         case .removed: isPast = { _ in true }
@@ -89,11 +89,13 @@ package actor MemoryLog: RecordLog {
         case .revived: isPast = { $0 == QueueOperation.deadLettered.byte }
         default: return
         }
-        let kept = (places[record.id] ?? []).filter { earlier in
-            guard earlier < place, let operation = records[earlier]?.operation, isPast(operation) else { return true }
+        let kept = (positions[record.id] ?? []).filter { earlier in
+            guard earlier < position, let operation = records[earlier]?.operation, isPast(operation) else {
+                return true
+            }
             records[earlier] = nil
             return false
         }
-        places[record.id] = kept.isEmpty ? nil : kept
+        positions[record.id] = kept.isEmpty ? nil : kept
     }
 }

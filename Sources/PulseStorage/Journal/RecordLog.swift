@@ -4,38 +4,40 @@ import PulseCore
 
 /// A change of a log's contents.
 package enum LogChange: Sendable {
-    /// These are all records: the log was opened, compacted, or written anew by another process.
+    /// All records: the log was opened, compacted, or rewritten by another process.
     case reset([LogItem])
-    /// These were added, by any process.
+    /// Records that any process appended.
     case appended([LogItem])
-    /// That many bytes were no records and were taken out; `kept` of them are in a file beside the log, and for the
-    /// others there was no room.
+    /// That many bytes were not valid records and were removed. `kept` of them are in a file beside the log; there was
+    /// no room for the others.
     case damaged(bytes: Int, kept: Int)
 }
 
 /// A part of a compacted log.
 package enum LogContent: Sendable {
     case copy(LogLocation)
-    /// The record there, as another operation and with another expiry.
+    /// The record at that location, with another operation and expiry.
     case changed(LogLocation, operation: UInt8, expiry: Int64)
     case record(LogRecord)
 }
 
-/// Records in an order that all who share the log agree on. Each is durable, as far as the log can make it, before
-/// whoever appended it goes on.
+/// Records in an order that all users of the log agree on. An append returns once its records are durable, as far as
+/// the log supports that.
 package protocol RecordLog: Sendable {
     /// Appends the records together. Throws ``PulseError``; then none of them is in the log.
     ///
-    /// - Parameter admission: runs right before, with everything applied that came earlier; refuses by throwing, or
-    ///   gives further records to write before these. Must be short.
+    /// - Parameter admission: runs directly before, when all earlier records are applied. It rejects the append by
+    ///   throwing, or returns further records to write before these. It must be short.
     func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) async throws
-    /// The record at the place that the closure finds, asked when nothing else changes the log; nil for no place.
+    /// The record at the location that `locate` returns; nil for no location. `locate` runs while the log does not
+    /// change.
     func read(_ locate: @escaping @Sendable () -> LogLocation?) async throws -> LogRecord?
-    /// Applies what others have added, then runs `body` while nobody changes the log.
+    /// Applies what other processes have appended, then runs `body` while the log does not change.
     func refresh(_ body: @escaping @Sendable () throws -> Void) async throws
-    /// Replaces the log by what the closure gives, asked when nothing else changes the log; nil leaves it.
+    /// Replaces the log by the returned contents; nil leaves it as it is. `contents` runs while the log does not
+    /// change.
     func compact(_ contents: @escaping @Sendable () -> [LogContent]?) async throws
-    /// Removes the damaged lines that were set aside: they may hold what is to be forgotten.
+    /// Deletes the stored damaged lines, which may contain sensitive data.
     func discardDamaged() async throws
     /// Closes the log. Later calls throw ``PulseError/cancelled``.
     func close() async

@@ -10,7 +10,7 @@ import Glibc
 import Musl
 #endif
 
-/// The system's calls on files, with errors thrown as ``JournalFailure``. Files are readable by their user alone.
+/// System calls on files, with errors thrown as ``JournalFailure``. New files are readable by their user alone.
 enum SystemFile {
     struct Identity: Hashable {
         let device: UInt64
@@ -30,20 +30,20 @@ enum SystemFile {
         }
     }
 
-    /// Opens the file of this name with an exclusive lock, which ends when the descriptor is closed or the process
-    /// ends.
+    /// Opens the file of this name with an exclusive lock. Closing the descriptor, or the end of the process, releases
+    /// it.
     static func openLocked(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32 {
         while true {
             let file = try open(path, flags, using: disk)
             var isLocked = false
             defer { if !isLocked { _ = close(file) } }
-            // Somebody may have removed it in between.
+            // Another process may have removed it in between.
             isLocked = try lock(file, waiting: true) && status(path)?.identity == status(file).identity
             if isLocked { return file }
         }
     }
 
-    /// Opens the file with a lock; nil if somebody else has locked it.
+    /// Opens the file with a lock; nil if another descriptor holds the lock.
     static func tryOpenLocked(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32? {
         let file = try open(path, flags, using: disk)
         var isLocked = false
@@ -52,7 +52,7 @@ enum SystemFile {
         return isLocked ? file : nil
     }
 
-    /// False if it would have to wait, and shall not.
+    /// Returns false if the lock is taken and `waiting` is false.
     static func lock(_ descriptor: Int32, waiting: Bool) throws -> Bool {
         while flock(descriptor, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
             if !waiting, errno == EWOULDBLOCK { return false }
@@ -71,7 +71,7 @@ enum SystemFile {
         return Status(status)
     }
 
-    /// Nil if there is no such file.
+    /// Nil if the file does not exist.
     static func status(_ path: String) throws -> Status? {
         var status = stat()
         if stat(path, &status) == 0 { return Status(status) }
@@ -79,7 +79,7 @@ enum SystemFile {
         return nil
     }
 
-    /// Reads up to `count` bytes from there; fewer only at the end of the file.
+    /// Reads up to `count` bytes from the offset; fewer only at the end of the file.
     static func read(_ descriptor: Int32, from offset: Int, count: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
             read = 0
@@ -104,15 +104,15 @@ enum SystemFile {
         }
     }
 
-    /// Makes the names in a directory as durable as the files they stand for.
+    /// Makes the names in a directory as durable as their files.
     static func syncDirectory(_ path: String, using disk: Disk) throws {
         let descriptor = try open(path, O_RDONLY, using: disk)
         defer { _ = close(descriptor) }
         guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
     }
 
-    /// Makes a directory with all that lead there; only the user may enter the new ones. Their names are made durable,
-    /// since nothing in them could be found without them after a power failure.
+    /// Creates a directory and its missing parents, which only the user may enter. Their names are made durable, since
+    /// a power failure could otherwise lose everything in them.
     static func makeDirectory(_ path: String, using disk: Disk) throws {
         let parent = (path as NSString).deletingLastPathComponent
         if disk.makeDirectory(path) != 0 {
@@ -138,5 +138,5 @@ extension SystemFile.Status {
     }
 }
 
-// Beside the member of that name.
+// Outside of the enum, whose `close` hides the system's.
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -147,7 +147,7 @@ extension OfflineQueue {
             try await append(record) { machine in
                 guard let entry = machine.entries[id], entry.deadLetter == nil else { throw Self.unknown(id) }
                 guard !machine.isInFlight(id, entry) else {
-                    throw PulseError.invalidRequest(reason: "the entry is on its way")
+                    throw PulseError.invalidRequest(reason: "the entry is being sent")
                 }
                 // All changes of one write have seen the revision before the first of them.
                 guard entry.revision == before.revision, !entry.isChanging else { throw ConcurrentChange() }

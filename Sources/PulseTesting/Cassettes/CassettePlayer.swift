@@ -87,6 +87,6 @@ extension ExchangeCapture {
     static func cassette(secretHeaders: Set<String>) -> ExchangeCapture {
         ExchangeCapture(
             secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders), maximumBodyLength: .max,
-            maximumTextLength: .max, maximumFields: .max, keepsBinaryBodies: true, keepsExactAnswers: true)
+            maximumTextLength: .max, maximumFields: .max, keepsBinaryBodies: true, keepsExactResponses: true)
     }
 }

@@ -29,7 +29,7 @@ struct PrometheusTextTests {
             bus.emitCall(.sample(), .error(.http, status: 503))
         }
         for line in [
-            "# HELP pulse_requests_total Calls that have ended, by how.", "# TYPE pulse_requests_total counter",
+            "# HELP pulse_requests_total Completed calls, by outcome.", "# TYPE pulse_requests_total counter",
             #"pulse_requests_total{route="GetUser",outcome="succeeded"} 1"#,
             #"pulse_requests_total{route="GetUser",outcome="cancelled"} 0"#,
             #"pulse_request_failures_total{route="GetUser",kind="http"} 1"#,

@@ -69,14 +69,14 @@ struct HARReadingTests {
         ) { $0.response.headers == [field("X-A", "1"), field("X-B", "2"), field("X-C", "")] },
         Oddity(
             name: "scripts: a number as a value", response: headers(#"[{"name": "Content-Length", "value": 12}]"#),
-            warnings: ["value is no text"]
+            warnings: ["value is not a text"]
         ) { $0.response.headers == [field("Content-Length", "12")] },
         Oddity(
             name: "a header without a name", response: headers(#"[{"value": "1"}, {"name": "X-A", "value": "1"}]"#),
             warnings: ["an element of headers cannot be read"]
         ) { $0.response.headers == [field("X-A", "1")] },
         Oddity(name: "Safari: headers null", response: headers("null")) { $0.response.headers == nil },
-        Oddity(name: "headers of no kind", response: headers("7"), warnings: ["headers is no list"]) {
+        Oddity(name: "headers of no kind", response: headers("7"), warnings: ["headers is not a list"]) {
             $0.response.headers == nil && $0.response.status == 200
         },
         Oddity(
@@ -98,18 +98,18 @@ struct HARReadingTests {
         Oddity(
             name: "Charles and Safari: fractional sizes",
             response: #"{"status": 200, "bodySize": 12.5, "content": {"size": 3.9, "text": "abc"}}"#,
-            warnings: ["size is no whole number", "bodySize is no whole number"]
+            warnings: ["size is not a whole number", "bodySize is not a whole number"]
         ) { $0.response.bodySize == 12 && $0.response.content?.size == 3 },
         Oddity(
             name: "Firefox: content size null", response: #"{"status": 200, "content": {"size": null, "text": "a"}}"#
         ) { $0.response.content?.size == nil && $0.response.content?.text == "a" },
         Oddity(
             name: "a size as a text", response: #"{"status": 200, "bodySize": "12"}"#,
-            warnings: ["bodySize is no number"]
+            warnings: ["bodySize is not a number"]
         ) { $0.response.bodySize == 12 },
         Oddity(
             name: "a size beyond all sizes", response: #"{"status": 200, "bodySize": 1e300}"#,
-            warnings: ["bodySize is no whole number"]
+            warnings: ["bodySize is not a whole number"]
         ) { $0.response.bodySize == .max },
         Oddity(
             name: "Chrome: times null",
@@ -124,7 +124,7 @@ struct HARReadingTests {
                 {"request": {"method": "GET", "url": "https://h.example/"}, "response": {"status": 200},
                  "time": "12.5", "timings": "none", "startedDateTime": 1700000000}
                 """#,
-            warnings: ["startedDateTime is no text", "time is no number", "timings cannot be read"]
+            warnings: ["startedDateTime is not a text", "time is not a number", "timings cannot be read"]
         ) { $0.time == 12.5 && $0.timings == nil && $0.startedDateTime == "1700000000" },
     ]
 
@@ -146,12 +146,12 @@ struct HARReadingTests {
         ) { $0.response.status == 0 },
         Oddity(
             name: "BrowserMob: status -999 for no response", response: #"{"status": -999}"#,
-            warnings: ["the status is none"]
+            warnings: ["the status is invalid"]
         ) { $0.response.status == 0 },
         Oddity(
-            name: "Flutter: the status error", response: #"{"status": "error"}"#, warnings: ["status is no number"]
+            name: "Flutter: the status error", response: #"{"status": "error"}"#, warnings: ["status is not a number"]
         ) { $0.response.status == 0 },
-        Oddity(name: "the status as a text", response: #"{"status": "404"}"#, warnings: ["status is no number"]) {
+        Oddity(name: "the status as a text", response: #"{"status": "404"}"#, warnings: ["status is not a number"]) {
             $0.response.status == 404
         },
         Oddity(
@@ -164,7 +164,7 @@ struct HARReadingTests {
         Oddity(
             name: "scripts: content as JSON instead of text",
             response: #"{"status": 200, "content": {"text": {"b": [1, true], "a": "x"}}}"#,
-            warnings: ["text is no text"]
+            warnings: ["text is not a text"]
         ) { $0.response.content?.text == #"{"a":"x","b":[1,true]}"# },
         Oddity(name: "content null", response: #"{"status": 200, "content": null}"#) { $0.response.content == nil },
         Oddity(
@@ -199,7 +199,7 @@ struct HARReadingTests {
         Oddity(
             name: "BrowserMob: the fields of a form without their text",
             request: post(#"{"params": [{"name": "a", "value": "1"}, {"name": "b"}, {"name": "c", "value": 3}]}"#),
-            warnings: [noValue, "value is no text"]
+            warnings: [noValue, "value is not a text"]
         ) { $0.request.postData?.params?.map(\.value) == ["1", "", "3"] },
         Oddity(
             name: "HAR 1.3 and Reqable: a body in base64",
@@ -211,7 +211,7 @@ struct HARReadingTests {
         ) { $0.request.postData?.text == nil && $0.request.postData?.comment == "not kept: binary" },
         Oddity(
             name: "scripts: a body as JSON", request: post(#"{"mimeType": "application/json", "text": {"a": 1}}"#),
-            warnings: ["text is no text"]
+            warnings: ["text is not a text"]
         ) { $0.request.postData?.text == #"{"a":1}"# },
     ]
 
@@ -234,13 +234,13 @@ struct HARReadingTests {
         let document = try HARDocument(json: Data(text.utf8))
         #expect(document.log.entries.count == 2)
         #expect(document.warnings.map(\.entry) == [2, 3, 4, 5, 6])
-        #expect(document.warnings.allSatisfy { $0.text == "it has no request that can be read, and is left out" })
+        #expect(document.warnings.allSatisfy { $0.text == "it has no readable request, and is skipped" })
     }
 
     @Test(arguments: [
         (#"{"name": "Firefox"}"#, ["the creator has no version"]), ("null", []),
         ("{}", ["the creator has no name", "the creator has no version"]),
-        (#"{"name": "x", "version": 1.5}"#, ["version is no text"]), (#""curl""#, ["creator cannot be read"]),
+        (#"{"name": "x", "version": 1.5}"#, ["version is not a text"]), (#""curl""#, ["creator cannot be read"]),
     ])
     func aCreatorOfAnyKindIsRead(creator: String, warnings: [String]) throws {
         let document = try HARDocument(json: Data(#"{"log": {"creator": \#(creator), "entries": []}}"#.utf8))
@@ -263,7 +263,7 @@ struct HARReadingTests {
         let document = try HARDocument(json: Data(text.utf8))
         #expect(document.log.entries.first?.response.status == 200)
         #expect(document.log.entries.first?.response.bodySize == nil)
-        #expect(document.warnings.first?.description == "the file is no strict JSON")
+        #expect(document.warnings.first?.description == "the file is not strict JSON")
         #expect(document.warnings.count == 3)
         #expect(try HARDocument(json: document.json).log.entries.count == 1)
     }

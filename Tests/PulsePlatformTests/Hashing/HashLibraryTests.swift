@@ -48,7 +48,7 @@ struct HashLibraryTests {
         #expect(chain.finalize()?.hex == HashVectors.tenThousandCodes)
     }
 
-    @Test @HeavyWork func takesPiecesLikeTheWhole() throws {
+    @Test @HeavyWork func hashingInChunksEqualsHashingAtOnce() throws {
         let bytes = HashVectors.bytes(1000, seed: 7)
         let whole = library.sha256(Data(bytes))
         for size in [1, 3, 63, 64, 65, 999, 1000] {
@@ -75,7 +75,7 @@ struct HashLibraryTests {
         }
     }
 
-    @Test @HeavyWork func hashesAFileInPieces() async throws {
+    @Test @HeavyWork func hashesAFileInChunks() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         for count in [0, 1, 256 << 10, (256 << 10) + 1, 1_000_000] {
@@ -92,14 +92,14 @@ struct HashLibraryTests {
         }
     }
 
-    @Test @HeavyWork func aKeyShowsNoSecretInAnyText() throws {
+    @Test @HeavyWork func descriptionsOfAKeyContainNoSecret() throws {
         let key = try #require(library.makeKey(Data("hunter2".utf8)))
         var text = ""
         dump(key, to: &text)
         #expect(!(text + String(reflecting: key)).contains("hunter2"))
     }
 
-    @Test @HeavyWork func hexadecimalDigitsComeBackInEitherCaseAndNothingElseDoes() throws {
+    @Test @HeavyWork func parsesHexadecimalDigitsInEitherCaseAndNothingElse() throws {
         let hash = try #require(library.sha256("abc"))
         #expect(SHA256Hash(hex: hash.hex) == hash)
         #expect(SHA256Hash(hex: hash.hex.uppercased()) == hash)

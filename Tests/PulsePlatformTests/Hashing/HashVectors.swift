@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Published answers, and answers of other people's software.
+/// Published test vectors, and results of other implementations.
 enum HashVectors {
     struct HMAC: Sendable, CustomStringConvertible {
         let description: String
@@ -11,7 +11,7 @@ enum HashVectors {
         let code: String
     }
 
-    /// RFC 4231, section 4. The fifth is shown there with its first 128 bits alone; the rest is from Python's hmac.
+    /// RFC 4231, section 4. The RFC shows only the first 128 bits of the fifth; the rest is from Python's hmac.
     static let rfc4231 = [
         HMAC(
             description: "4.2", key: [UInt8](repeating: 0x0B, count: 20), message: Array("Hi There".utf8),
@@ -122,9 +122,9 @@ enum HashVectors {
         }
     }
 
-    /// Of the hashes, by Python's hashlib, of `bytes(n, seed: n)` for n from 0 to 1024, one behind the other.
+    /// The hash of the concatenated hashes, by Python's hashlib, of `bytes(n, seed: n)` for n from 0 to 1024.
     static let allLengths = "779c6d618229f2f9fab3ca34508726c79e0dcc4096a6ea3ed7807ba207dfbee5"
-    /// Of the codes, by Python's hmac, with the key `bytes(i % 200, seed: i)` of `bytes(i * 7 % 300, seed: i + 1000000)` for i
-    /// from 0 to 9999, one behind the other.
+    /// The hash of the concatenated codes, by Python's hmac, with the key `bytes(i % 200, seed: i)` of `bytes(i * 7 %
+    /// 300, seed: i + 1000000)` for i from 0 to 9999.
     static let tenThousandCodes = "1dae337589099186675b487fb09839fcf3609301624634eeee45e5e0711ea59f"
 }

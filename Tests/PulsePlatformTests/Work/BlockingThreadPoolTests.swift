@@ -8,33 +8,33 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BlockingThreadPoolTests {
-    /// Whichever lane is free takes the next piece: a long one holds up none but itself.
-    @Test func aLongPieceHoldsUpNoneBehindIt() async {
-        let lanes = BlockingThreadPool(count: 2)
+    /// A free thread takes the next job, so that a long job delays only itself.
+    @Test func aLongJobDoesNotDelayLaterJobs() async {
+        let pool = BlockingThreadPool(count: 2)
         let isFree = DispatchSemaphore(value: 0)
-        let long = Task { await lanes.run { isFree.wait() } }
+        let long = Task { await pool.run { isFree.wait() } }
         let (begun, began) = AsyncStream<Void>.makeStream()
-        lanes.begin { began.yield() }
+        pool.begin { began.yield() }
         for await _ in begun { break }
-        // Each waits for the one before it on the lane that is left.
-        for number in 0..<100 { #expect(await lanes.run { number } == number) }
+        // Each job waits for the one before it on the remaining thread.
+        for number in 0..<100 { #expect(await pool.run { number } == number) }
         await withTaskGroup(of: Int.self) { group in
-            for number in 0..<100 { group.addTask { await lanes.run { number } } }
+            for number in 0..<100 { group.addTask { await pool.run { number } } }
             #expect(await group.reduce(0, +) == 4950)
         }
         isFree.signal()
         await long.value
     }
 
-    @Test func oneLaneKeepsTheOrder() async {
-        let lanes = BlockingThreadPool(count: 1)
+    @Test func oneThreadKeepsTheOrder() async {
+        let pool = BlockingThreadPool(count: 1)
         let order = Locked<[Int]>([])
-        for number in 0..<1_000 { lanes.begin { order.withLock { $0.append(number) } } }
-        await lanes.run {}
+        for number in 0..<1_000 { pool.begin { order.withLock { $0.append(number) } } }
+        await pool.run {}
         #expect(order.withLock { $0 } == Array(0..<1_000))
     }
 
-    @Test func aFailureReachesWhoWaits() async {
+    @Test func aFailureReachesTheCaller() async {
         await #expect(throws: CancellationError.self) {
             try await BlockingThreadPool.files.result { throw CancellationError() }
         }

@@ -8,20 +8,20 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BlockingWorkTests {
-    /// Tells when it has begun, holds its thread until it may go on, and then sees whether it was cancelled.
+    /// Signals its start, blocks its thread until the gate opens, and then checks for cancellation.
     private static func held(
         by gate: DispatchSemaphore, _ cancellation: Cancellation?,
-        on lanes: BlockingThreadPool = BlockingThreadPool(count: 1),
+        on pool: BlockingThreadPool = BlockingThreadPool(count: 1),
         began: AsyncStream<Void>.Continuation
     ) async throws {
-        try await BlockingWork.run(cancellation, on: lanes) { work in
+        try await BlockingWork.run(cancellation, on: pool) { work in
             began.yield()
             gate.wait()
             try work.checkCancellation()
         }
     }
 
-    @Test func endsWhenItsTaskIsCancelled() async {
+    @Test func workEndsWhenItsTaskIsCancelled() async {
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
         let gate = DispatchSemaphore(value: 0)
         let task = Task { try await Self.held(by: gate, nil, began: began) }
@@ -31,7 +31,7 @@ struct BlockingWorkTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func endsWhenItsCallIsCancelled() async {
+    @Test func workEndsWhenItsCallIsCancelled() async {
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
         let (cancellation, gate) = (Cancellation(), DispatchSemaphore(value: 0))
         let task = Task { try await Self.held(by: gate, cancellation, began: began) }
@@ -41,7 +41,7 @@ struct BlockingWorkTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func doesNotBeginForACallThatIsCancelledAlready() async {
+    @Test func workOfACancelledCallDoesNotStart() async {
         let cancellation = Cancellation()
         cancellation.cancel()
         let ran = Locked(false)
@@ -51,62 +51,62 @@ struct BlockingWorkTests {
         #expect(!ran.withLock { $0 })
     }
 
-    @Test func aCancelledWaiterLeavesBeforeItsTurn() async {
-        let (lanes, gate) = (BlockingThreadPool(count: 1), DispatchSemaphore(value: 0))
+    @Test func aCancelledWaiterReturnsBeforeItsJobStarts() async {
+        let (pool, gate) = (BlockingThreadPool(count: 1), DispatchSemaphore(value: 0))
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
-        let first = Task { try await Self.held(by: gate, nil, on: lanes, began: began) }
+        let first = Task { try await Self.held(by: gate, nil, on: pool, began: began) }
         for await _ in begun { break }
         let ran = Locked(false)
         let second = Task {
-            try await BlockingWork.run(nil, on: lanes) { _ in ran.withLock { $0 = true } }
+            try await BlockingWork.run(nil, on: pool) { _ in ran.withLock { $0 = true } }
         }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         first.cancel()
         gate.signal()
         await #expect(throws: CancellationError.self) { try await first.value }
-        // What comes later on the same lane runs after the turn of the second.
-        await #expect(throws: Never.self) { try await BlockingWork.run(nil, on: lanes) { _ in } }
+        // A later job on the same thread runs after the second job would have run.
+        await #expect(throws: Never.self) { try await BlockingWork.run(nil, on: pool) { _ in } }
         #expect(!ran.withLock { $0 })
     }
 
-    @Test func leavesSwiftsOwnThreadsToOthers() async {
+    @Test func blockingWorkDoesNotOccupySwiftsThreadPool() async {
         let count = 2 * ProcessInfo.processInfo.activeProcessorCount
-        let (lanes, gate) = (BlockingThreadPool(count: count), DispatchSemaphore(value: 0))
+        let (pool, gate) = (BlockingThreadPool(count: count), DispatchSemaphore(value: 0))
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
-        let tasks = (0..<count).map { _ in Task { try await Self.held(by: gate, nil, on: lanes, began: began) } }
+        let tasks = (0..<count).map { _ in Task { try await Self.held(by: gate, nil, on: pool, began: began) } }
         var running = 0
         for await _ in begun {
             running += 1
             if running == count { break }
         }
         #expect(await Task.detached { 7 }.value == 7)
-        // All of them first: a signal wakes whichever thread.
+        // Cancel all tasks first: a signal wakes any thread.
         for task in tasks { task.cancel() }
         for _ in tasks { gate.signal() }
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
     }
 
-    @Test func givesWhatTheWorkGivesAndThrowsWhatItThrows() async throws {
+    @Test func returnsTheResultOrErrorOfTheWork() async throws {
         struct Failure: Error {}
         #expect(try await BlockingWork.run(nil) { _ in 7 } == 7)
         await #expect(throws: Failure.self) { try await BlockingWork.run(nil) { _ in throw Failure() } }
     }
 
-    @Test func readsAFileWholeAndInOrder() async throws {
+    @Test func readsAWholeFileInOrder() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let data = Data(HashVectors.bytes(600_000, seed: 1))
         try data.write(to: file)
-        let (read, pieces) = try await BlockingWork.run(nil) { work in
-            var (read, pieces) = (Data(), 0)
+        let (read, chunks) = try await BlockingWork.run(nil) { work in
+            var (read, chunks) = (Data(), 0)
             try work.forEachChunk(of: file) { chunk in
                 read.append(contentsOf: chunk)
-                pieces += 1
+                chunks += 1
             }
-            return (read, pieces)
+            return (read, chunks)
         }
         #expect(read == data)
-        #expect(pieces == 3)
+        #expect(chunks == 3)
     }
 }

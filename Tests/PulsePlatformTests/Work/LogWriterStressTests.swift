@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct LogWriterStressTests {
-    /// What comes out of a pipe until it is closed, read on a thread of its own.
+    /// The text read from a pipe until it is closed, on a thread of its own.
     private static func reading(_ pipe: Pipe) -> AsyncStream<String> {
         let (stream, continuation) = AsyncStream<String>.makeStream()
         Thread.detachNewThread {
@@ -26,11 +26,11 @@ struct LogWriterStressTests {
         return all
     }
 
-    @Test func blocksOfConcurrentCallsDoNotMixAndComeWhole() async throws {
+    @Test func blocksOfConcurrentCallsDoNotInterleave() async throws {
         let pipe = Pipe()
         let writer = LogWriter(pipe.fileHandleForWriting.fileDescriptor, limit: 1 << 24)
         let stream = Self.reading(pipe)
-        // Longer than what a pipe takes at once.
+        // Longer than what a pipe accepts at once.
         let blocks = (0..<24).map { index in
             (0..<2000).map { "[\(index)] line \($0) of a block" }.joined(separator: "\n")
         }
@@ -44,10 +44,10 @@ struct LogWriterStressTests {
         for block in blocks { #expect(text.contains(block)) }
     }
 
-    @Test func aReaderThatIsSlowHoldsUpNobodyAndLearnsWhatItMissed() async throws {
+    @Test func aSlowReaderBlocksNoWriterAndSeesHowMuchWasDropped() async throws {
         let pipe = Pipe()
         let writer = LogWriter(pipe.fileHandleForWriting.fileDescriptor, limit: 10_000)
-        // Nobody reads yet: a pipe takes some 64 KiB of it.
+        // Without a reader, a pipe accepts some 64 KiB.
         let line = String(repeating: "x", count: 999)
         for number in 0..<500 { writer.write("\(number) \(line)") }
         let stream = Self.reading(pipe)
@@ -56,7 +56,7 @@ struct LogWriterStressTests {
         await writer.flush()
         try pipe.fileHandleForWriting.close()
         let lines = await Self.text(of: stream).split(separator: "\n")
-        // The thread that writes the rest may make room for some more at any moment: there is a notice at each gap.
+        // The writer's thread may drain the backlog at any moment: each gap has a notice.
         var (next, dropped) = (0, 0)
         for line in lines.dropLast() {
             let words = line.split(separator: " ")
@@ -74,7 +74,7 @@ struct LogWriterStressTests {
         #expect(lines.last == "last")
     }
 
-    @Test func whatThereIsRoomForIsThereWhenTheCallReturns() throws {
+    @Test func aBlockThatFitsIsWrittenWhenTheCallReturns() throws {
         let pipe = Pipe()
         let writer = LogWriter(pipe.fileHandleForWriting.fileDescriptor)
         var readable = pollfd(fd: pipe.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
@@ -85,7 +85,7 @@ struct LogWriterStressTests {
     }
 
     @Test(arguments: [false, true])
-    func aLogThatNobodyReadsEndsNothing(isFull: Bool) async throws {
+    func aClosedReaderDoesNotEndTheProcess(isFull: Bool) async throws {
         let pipe = Pipe()
         let writer = LogWriter(pipe.fileHandleForWriting.fileDescriptor)
         if isFull { writer.write(String(repeating: "x", count: 200_000)) }
@@ -101,7 +101,7 @@ struct LogWriterStressTests {
     }
 
     @Test(arguments: [-1, .max] as [Int32])
-    func aDescriptorThatIsNoneLosesWhatIsWritten(descriptor: Int32) async {
+    func anInvalidDescriptorDropsWhatIsWritten(descriptor: Int32) async {
         let writer = LogWriter(descriptor)
         writer.write("lost")
         await writer.flush()

@@ -10,7 +10,7 @@ import Testing
 struct CacheChecksumTests {
     private static func value(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { CacheChecksum.of($0) } }
 
-    @Test func isTheSameHoweverTheBytesAreCut() {
+    @Test func theChecksumDoesNotDependOnHowTheBytesAreSplit() {
         let random = SeededRandomness(seed: 1)
         for length in [0, 1, 7, 8, 31, 32, 33, 64, 100, 1_000] {
             let bytes = (0..<length).map { _ in UInt8(truncatingIfNeeded: random.next()) }
@@ -27,7 +27,7 @@ struct CacheChecksumTests {
         }
     }
 
-    @Test func differsForEveryChangeOfAByteAndEveryLength() {
+    @Test func theChecksumDiffersForEveryChangedByteAndEveryLength() {
         let bytes = [UInt8](repeating: 0, count: 70)
         var seen: Set<UInt64> = [Self.value(bytes)]
         for index in bytes.indices {
@@ -40,7 +40,7 @@ struct CacheChecksumTests {
         for length in 0..<70 { #expect(seen.insert(Self.value(Array(bytes.prefix(length)))).inserted) }
     }
 
-    @Test func namesAreReadAsTheyAreWritten() throws {
+    @Test func diskNamesAreReadAsTheyAreWritten() throws {
         let name = try #require(DiskName(.test("/a", partition: "p", digest: "d")))
         var slot = 0
         let read = DiskName(partition: name.partition, file: Array(name.file(7).utf8), slot: &slot)

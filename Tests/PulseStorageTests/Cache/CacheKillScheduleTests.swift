@@ -8,27 +8,27 @@ import Testing
 @testable import PulseStorage
 
 #if !canImport(UIKit)
-/// Processes that are killed while they write, two at a time in one folder: 20 rounds in `swift test`, 1,000
-/// where `PULSE_STEPS` is 100,000.
+/// Two processes at a time write in one folder until they are killed: 20 rounds in `swift test`, 1,000 where
+/// `PULSE_STEPS` is 100,000.
 @Suite(.tags(.schedule), .timeLimit(.minutes(20)))
 struct CacheKillScheduleTests {
     private static let rounds =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { max(20, $0 / 100) } ?? 20
 
-    /// Rounds beside each other, each on a folder of its own.
-    private static let lanes = 4
+    /// Rounds run in parallel, each in a folder of its own.
+    private static let groups = 4
 
     private static let victim = ChildProcess.product("cache-victim")
 
-    @Test(arguments: 0..<lanes)
-    func whateverIsFoundAfterAKillIsWholeAndRight(lane: Int) async throws {
-        let rounds = Self.rounds / Self.lanes
+    @Test(arguments: 0..<groups)
+    func everyResponseFoundAfterAKillIsIntact(group: Int) async throws {
+        let rounds = Self.rounds / Self.groups
         try await TestFolder.run { folder in
-            let random = SeededRandomness(seed: UInt64(9 + lane))
+            let random = SeededRandomness(seed: UInt64(9 + group))
             var found = 0
             for round in 0..<rounds {
                 let what: Comment = "seed \(random.seed), round \(round)"
-                // One of them may be killed before it has done anything, the other has stored something.
+                // One of them may be killed before it has stored anything, the other one stores something first.
                 let arguments = [0, 8].map { least in
                     [folder.url.path, "\(random.next() >> 1)", "\(1_000 + random.next() % 30_000)", "\(least)"]
                 }

@@ -11,9 +11,9 @@ extension CacheStorageContract {
     func checkBodies(_ store: any CacheStorage) async throws {
         let key = CacheKey.test("/a")
         switch self {
-        case .takesABodyPieceByPiece:
+        case .writesABodyInChunks:
             let writer = try await store.writer(for: key)
-            for piece in ["he", "", "llo"] { #expect(try await writer.write(Data(piece.utf8))) }
+            for chunk in ["he", "", "llo"] { #expect(try await writer.write(Data(chunk.utf8))) }
             #expect(try await writer.commit(.test()))
             #expect(try await store.texts(key) == ["hello"])
             writer.discard()
@@ -31,7 +31,7 @@ extension CacheStorageContract {
             writer.discard()
             #expect(try await store.texts(key).isEmpty)
             #expect(await store.usage() == CacheUsage(entries: 0, bytes: 0))
-        case .keepsNothingThatIsLargerThanAQuarter:
+        case .storesNothingLargerThanAQuarterOfTheBytes:
             for number in 0..<3 { try await store.put("small", .test("/\(number)")) }
             #expect(try await store.put(Self.large, key) == false)
             #expect(try await store.texts(key).isEmpty)
@@ -40,7 +40,7 @@ extension CacheStorageContract {
             #expect(try await writer.write(Data(Self.large.utf8)) == false)
             #expect(try await writer.commit(.test()) == false)
             #expect(try await store.texts(key).isEmpty)
-        case .variantsOfAKeyTakeAQuarterTogether:
+        case .variantsOfAKeyShareAQuarterOfTheBytes:
             try await store.put("other", .test("/other"))
             for language in ["en", "fr", "de", "it"] {
                 try await store.put(
@@ -50,12 +50,12 @@ extension CacheStorageContract {
                 #expect(found.reduce(0) { $0 + $1.utf8.count } <= Self.maximumBytes / 4)
             }
             #expect(try await store.texts(.test("/other")) == ["other"])
-        case .anAnswerTooLargeTakesThePlaceOfTheOneBefore:
+        case .aResponseTooLargeRemovesTheOneItWouldReplace:
             try await store.put("old", key)
             try await store.put("fr", key, .test(language: "fr"))
             #expect(try await store.put(Self.large, key) == false)
             #expect(try await !store.texts(key).contains("old"))
-        case .putsANewHeadOnABodyItGave:
+        case .storesANewHeadForABodyOfTheStore:
             try await store.put("body", key, .test(["ETag": "\"1\""]))
             let found = try #require(await store.responses(for: key).first)
             let head = CachedHead.test(["ETag": "\"1\"", "Age": "0"])
@@ -63,7 +63,7 @@ extension CacheStorageContract {
             let again = await store.responses(for: key)
             #expect(again.map(\.head) == [head])
             #expect(try await store.texts(key) == ["body"])
-            // Under other selecting fields it stands beside the first.
+            // With other selecting fields, it is stored beside the first.
             let other = CachedHead.test(language: "fr")
             #expect(try await store.store(CachedResponse(head: other, body: found.body), for: key))
             #expect(try await store.texts(key) == ["body", "body"])
@@ -77,9 +77,9 @@ extension CacheStorageContract {
         }
     }
 
-    func checkLettingGo(_ store: any CacheStorage) async throws {
+    func checkEviction(_ store: any CacheStorage) async throws {
         switch self {
-        case .letsGoOfTheLeastRecentlyUsedForCount:
+        case .evictsTheLeastRecentlyUsedAboveTheEntryLimit:
             for number in 0..<Self.maximumEntries { try await store.put("\(number)", .test("/\(number)")) }
             #expect(try await store.texts(.test("/0")) == ["0"])
             try await store.put("more", .test("/more"))
@@ -87,7 +87,7 @@ extension CacheStorageContract {
             #expect(try await store.texts(.test("/1")).isEmpty)
             #expect(try await store.texts(.test("/more")) == ["more"])
             #expect(await store.usage().entries == Self.maximumEntries)
-        case .letsGoOfTheLeastRecentlyUsedForBytes:
+        case .evictsTheLeastRecentlyUsedAboveTheByteLimit:
             let fifth = String(repeating: "f", count: Self.maximumBytes / 5 - 2_000)
             for number in 0..<5 { #expect(try await store.put(fifth, .test("/\(number)"))) }
             _ = await store.responses(for: .test("/0"))
@@ -95,7 +95,7 @@ extension CacheStorageContract {
             #expect(try await store.texts(.test("/0")).count == 1)
             #expect(try await store.texts(.test("/1")).isEmpty)
             #expect(await store.usage().bytes <= Self.maximumBytes)
-        case .countsWhatItKeeps:
+        case .countsEntriesAndBytes:
             try await store.put("12345", .test("/a"))
             try await store.put("fr", .test("/a"), .test(language: "fr"))
             let usage = await store.usage()
@@ -108,7 +108,7 @@ extension CacheStorageContract {
         }
     }
 
-    /// Six answers, of which some go.
+    /// Six responses, of which some are removed.
     private func checkSelections(_ store: any CacheStorage) async throws {
         let keys: [String: CacheKey] = [
             "a": .test("/a"), "a of p": .test("/a", partition: "p"), "ab": .test("/a/b"), "b": .test("/b"),
@@ -119,10 +119,10 @@ extension CacheStorageContract {
         }
         let (selection, gone): (CacheSelection, Set<String>) =
             switch self {
-            case .forgetsAURLInAllPartitions: (.url(CacheKey.test("/a").url), ["a", "a of p", "query"])
-            case .forgetsAPrefix: (.prefix(CacheKey.test("/a").url), ["a", "a of p", "ab", "query"])
-            case .forgetsATag: (.tag("feed"), ["b", "b of p"])
-            case .forgetsAPartition: (.partition("p"), ["a of p", "b of p"])
+            case .removesAURLInAllPartitions: (.url(CacheKey.test("/a").url), ["a", "a of p", "query"])
+            case .removesAPrefix: (.prefix(CacheKey.test("/a").url), ["a", "a of p", "ab", "query"])
+            case .removesATag: (.tag("feed"), ["b", "b of p"])
+            case .removesAPartition: (.partition("p"), ["a of p", "b of p"])
             default: (.all, Set(keys.keys))
             }
         #expect(try await store.remove(selection) == gone.count)

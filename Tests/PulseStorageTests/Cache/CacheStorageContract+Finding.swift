@@ -6,10 +6,10 @@ import Testing
 @testable import PulseStorage
 
 extension CacheStorageContract {
-    func checkFinding(_ store: any CacheStorage) async throws {
+    func checkLookup(_ store: any CacheStorage) async throws {
         let key = CacheKey.test("/a")
         switch self {
-        case .givesBackWhatItKeeps:
+        case .returnsWhatWasStored:
             let head = CachedHead.test(
                 ["Content-Type": "text/plain", "ETag": "\"1\""], language: "en", tags: ["t", "u"])
             #expect(try await store.put("hello", key, head))
@@ -18,16 +18,16 @@ extension CacheStorageContract {
             #expect(found.body.count == 5)
             #expect(try await found.body.data() == Data("hello".utf8))
             #expect(try await found.body.stream().collect(upTo: 5) == Data("hello".utf8))
-        case .knowsNothingOfAnotherKey:
+        case .findsNothingUnderAnotherKey:
             try await store.put("a", key)
             #expect(await store.responses(for: .test("/b")).isEmpty)
             #expect(await store.responses(for: .test("/a", partition: "p")).isEmpty)
             #expect(await store.responses(for: .test("/a", digest: "d")).isEmpty)
-        case .replacesTheAnswerWithTheSameSelectingFields:
+        case .replacesTheResponseWithTheSameSelectingFields:
             try await store.put("old", key)
             try await store.put("new", key)
             #expect(try await store.texts(key) == ["new"])
-        case .keepsAnswersApartThatVaryByTheRequest:
+        case .storesVariantsBesideEachOther:
             try await store.put("none", key)
             try await store.put("en", key, .test(language: "en"))
             try await store.put("fr", key, .test(language: "fr"))
@@ -41,7 +41,7 @@ extension CacheStorageContract {
         }
     }
 
-    /// - Parameter store: of two entries.
+    /// - Parameter store: a store of two entries.
     static func checkFewVariants(_ store: any CacheStorage) async throws {
         let key = CacheKey.test("/a")
         for (number, language) in ["en", "fr", "de"].enumerated() {
@@ -56,7 +56,7 @@ extension CacheStorageContract {
     func checkContents(_ store: any CacheStorage) async throws {
         let key = CacheKey.test("/a")
         switch self {
-        case .keepsQueriesApartByTheirBody:
+        case .storesQueriesByTheirBody:
             try await store.put("get", key)
             try await store.put("one", .test("/a", digest: "1"))
             try await store.put("two", .test("/a", digest: "2"))
@@ -67,25 +67,25 @@ extension CacheStorageContract {
             #expect(try await store.texts(.test("/a", digest: "2")) == ["two"])
             _ = try await store.remove(.url(key.url))
             #expect(try await store.texts(.test("/a", digest: "2")).isEmpty)
-        case .keepsHeadersInOrderAndRepeated:
+        case .storesRepeatedHeadersInOrder:
             let head = CachedHead.test(["X-B": "1", "x-a": "2", "X-B": "", "Set-Cookie": "a=1", "Set-Cookie": "b=2"])
             try await store.put("", key, head)
             let found = await store.responses(for: key).first?.head.headers.map { "\($0.name)=\($0.value)" }
             #expect(found == ["X-B=1", "x-a=2", "X-B=", "Set-Cookie=a=1", "Set-Cookie=b=2"])
-        case .keepsAnEmptyBody:
+        case .storesAnEmptyBody:
             #expect(try await store.put("", key))
             let found = try #require(await store.responses(for: key).first)
             #expect(found.body.count == 0)
             #expect(try await found.body.data().isEmpty)
             #expect(try await found.body.stream().collect(upTo: 1).isEmpty)
-        case .keepsWhichPartsABodyHas:
+        case .storesThePartsOfABody:
             for length in [nil, 20, Int.max - 1] {
                 var head = CachedHead.test()
                 head.parts = CachedParts(ranges: [0..<2, 5..<8], length: length)
                 #expect(try await store.put("01567", key, head))
                 #expect(await store.responses(for: key).map(\.head) == [head])
             }
-            // A whole response takes their place.
+            // A whole response replaces the parts.
             try await store.put("whole", key)
             #expect(await store.responses(for: key).map(\.head.parts) == [nil])
         default:

@@ -5,34 +5,34 @@ import Testing
 
 @testable import PulseStorage
 
-/// What every store of the cache promises: each runs this list. Stores are made with a million bytes and 100 entries.
+/// The contract of every cache store: each store runs this list, with a limit of a million bytes and 100 entries.
 enum CacheStorageContract: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case givesBackWhatItKeeps
-    case knowsNothingOfAnotherKey
-    case replacesTheAnswerWithTheSameSelectingFields
-    case keepsAnswersApartThatVaryByTheRequest
-    case keepsAtMostEightVariantsOfAKey
-    case takesABodyPieceByPiece
+    case returnsWhatWasStored
+    case findsNothingUnderAnotherKey
+    case replacesTheResponseWithTheSameSelectingFields
+    case storesVariantsBesideEachOther
+    case storesAtMostEightVariantsOfAKey
+    case writesABodyInChunks
     case findsNothingBeforeACommit
     case findsNothingAfterADiscard
-    case keepsNothingThatIsLargerThanAQuarter
-    case variantsOfAKeyTakeAQuarterTogether
-    case anAnswerTooLargeTakesThePlaceOfTheOneBefore
-    case putsANewHeadOnABodyItGave
-    case aBodyStaysWholeWhileItsEntryIsReplaced
-    case letsGoOfTheLeastRecentlyUsedForCount
-    case letsGoOfTheLeastRecentlyUsedForBytes
-    case forgetsAURLInAllPartitions
-    case forgetsAPrefix
-    case forgetsATag
-    case forgetsAPartition
-    case forgetsEverything
-    case keepsQueriesApartByTheirBody
-    case keepsHeadersInOrderAndRepeated
-    case keepsAnEmptyBody
-    case keepsWhichPartsABodyHas
-    case keepsHostileText
-    case countsWhatItKeeps
+    case storesNothingLargerThanAQuarterOfTheBytes
+    case variantsOfAKeyShareAQuarterOfTheBytes
+    case aResponseTooLargeRemovesTheOneItWouldReplace
+    case storesANewHeadForABodyOfTheStore
+    case aBodyStaysReadableAfterItsEntryIsReplaced
+    case evictsTheLeastRecentlyUsedAboveTheEntryLimit
+    case evictsTheLeastRecentlyUsedAboveTheByteLimit
+    case removesAURLInAllPartitions
+    case removesAPrefix
+    case removesATag
+    case removesAPartition
+    case removesEverything
+    case storesQueriesByTheirBody
+    case storesRepeatedHeadersInOrder
+    case storesAnEmptyBody
+    case storesThePartsOfABody
+    case storesHostileText
+    case countsEntriesAndBytes
 
     var testDescription: String { rawValue }
 
@@ -41,19 +41,20 @@ enum CacheStorageContract: String, CaseIterable, Sendable, CustomTestStringConve
 
     func check(_ store: any CacheStorage) async throws {
         switch self {
-        case .givesBackWhatItKeeps, .knowsNothingOfAnotherKey, .replacesTheAnswerWithTheSameSelectingFields,
-            .keepsAnswersApartThatVaryByTheRequest, .keepsAtMostEightVariantsOfAKey:
-            try await checkFinding(store)
-        case .takesABodyPieceByPiece, .findsNothingBeforeACommit, .findsNothingAfterADiscard,
-            .keepsNothingThatIsLargerThanAQuarter, .anAnswerTooLargeTakesThePlaceOfTheOneBefore,
-            .variantsOfAKeyTakeAQuarterTogether,
-            .putsANewHeadOnABodyItGave, .aBodyStaysWholeWhileItsEntryIsReplaced:
+        case .returnsWhatWasStored, .findsNothingUnderAnotherKey, .replacesTheResponseWithTheSameSelectingFields,
+            .storesVariantsBesideEachOther, .storesAtMostEightVariantsOfAKey:
+            try await checkLookup(store)
+        case .writesABodyInChunks, .findsNothingBeforeACommit, .findsNothingAfterADiscard,
+            .storesNothingLargerThanAQuarterOfTheBytes, .aResponseTooLargeRemovesTheOneItWouldReplace,
+            .variantsOfAKeyShareAQuarterOfTheBytes,
+            .storesANewHeadForABodyOfTheStore, .aBodyStaysReadableAfterItsEntryIsReplaced:
             try await checkBodies(store)
-        case .letsGoOfTheLeastRecentlyUsedForCount, .letsGoOfTheLeastRecentlyUsedForBytes, .forgetsAURLInAllPartitions,
-            .forgetsAPrefix, .forgetsATag, .forgetsAPartition, .forgetsEverything, .countsWhatItKeeps:
-            try await checkLettingGo(store)
-        case .keepsQueriesApartByTheirBody, .keepsHeadersInOrderAndRepeated, .keepsAnEmptyBody, .keepsHostileText,
-            .keepsWhichPartsABodyHas:
+        case .evictsTheLeastRecentlyUsedAboveTheEntryLimit, .evictsTheLeastRecentlyUsedAboveTheByteLimit,
+            .removesAURLInAllPartitions,
+            .removesAPrefix, .removesATag, .removesAPartition, .removesEverything, .countsEntriesAndBytes:
+            try await checkEviction(store)
+        case .storesQueriesByTheirBody, .storesRepeatedHeadersInOrder, .storesAnEmptyBody, .storesHostileText,
+            .storesThePartsOfABody:
             try await checkContents(store)
         }
     }

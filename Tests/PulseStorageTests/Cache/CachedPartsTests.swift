@@ -19,8 +19,8 @@ struct CachedPartsTests {
         #expect(CachedParts(ranges: many.dropLast(), length: nil) != nil)
     }
 
-    /// Against sets of offsets.
-    @Test func joinsAndFindsLikeASetOfOffsets() throws {
+    /// Compared with sets of offsets.
+    @Test func rangesBehaveLikeASetOfOffsets() throws {
         let random = SeededRandomness(seed: 34)
         func number(_ limit: UInt64) -> Int { Int(random.next() % limit) }
         func range() -> Range<Int> {
@@ -53,7 +53,7 @@ struct CachedPartsTests {
 
     @Test func theBytesOfARangeAreASliceOfTheBody() async throws {
         try await TestFolder.run { folder in
-            // Larger than what is read at once, and no multiple of it.
+            // Larger than one chunk, and not a multiple of it.
             let whole = Data((0..<(DiskBody.chunkSize * 2 + 77)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
             let disk = DiskCacheStorage(directory: folder.url)
             let head = CachedHead.test()
@@ -73,7 +73,7 @@ struct CachedPartsTests {
         }
     }
 
-    /// The damage lies outside the range: still nothing of the file can be trusted.
+    /// The damage is outside the range, but nothing in the file can be trusted.
     @Test func aSliceOfADamagedFileIsAnError() async throws {
         try await TestFolder.run { folder in
             let whole = Data(repeating: 7, count: DiskBody.chunkSize * 3)
@@ -86,7 +86,7 @@ struct CachedPartsTests {
             try handle.seek(toOffset: UInt64(whole.count - 1))
             handle.write(Data([8]))
             try handle.close()
-            // Also where the damage comes between the first look and the reading.
+            // Also if the damage happens between the first check and the read.
             await #expect(throws: (any Error).self) { try await opened.collect(upTo: .max) }
             await #expect(throws: (any Error).self) { try await body.slice(0..<10).stream() }
             await #expect(throws: (any Error).self) { try await body.slice(0..<10).data() }

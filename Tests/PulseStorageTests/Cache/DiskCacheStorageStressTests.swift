@@ -9,8 +9,8 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct DiskCacheStorageStressTests {
-    /// Many tasks and two stores over one folder: whatever is found is what somebody stored there.
-    @Test func whatIsFoundIsWholeWhoeverWrites() async throws {
+    /// Many tasks and two stores use one folder: every response found is one that was stored there.
+    @Test func everyResponseFoundIsIntactUnderConcurrentWrites() async throws {
         try await TestFolder.run { folder in
             let stores = (0..<2).map { _ in
                 DiskCacheStorage(directory: folder.url, maximumBytes: 2 << 20, maximumEntries: 20)
@@ -45,15 +45,15 @@ struct DiskCacheStorageStressTests {
                     }
                 }
             }
-            // Which of the two counted last does not matter: one that looks anew sees what is there.
+            // Either store's count may be outdated: a new store scans the folder.
             let usage = await DiskCacheStorage(directory: folder.url, maximumBytes: 2 << 20, maximumEntries: 20).usage()
             #expect(usage.entries <= 20 && usage.bytes <= 2 << 20)
             #expect(folder.files.count == usage.entries)
         }
     }
 
-    /// As another process does that has just removed what was in them.
-    @Test func foldersThatGoForBeingEmptyFailNobodyWhoStores() async throws {
+    /// Simulates another process that has just removed the content of these folders.
+    @Test func removingEmptyFoldersDoesNotFailConcurrentStores() async throws {
         try await TestFolder.run { folder in
             let store = DiskCacheStorage(directory: folder.url)
             let key = CacheKey.test("/a", partition: "p")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DiskCacheStorageTests {
-    @Test func aWrittenFileThatIsGoneIsNoReasonToMakeFolders() async throws {
+    @Test func aMissingTemporaryFileCreatesNoFolders() async throws {
         try await TestFolder.run { folder in
             let name = try #require(DiskName(CacheKey.test("/a")))
             #expect(throws: DiskFailure.self) {
@@ -19,16 +19,16 @@ struct DiskCacheStorageTests {
     }
 
     @Test(arguments: CacheStorageContract.allCases)
-    func keepsTheContract(_ rule: CacheStorageContract) async throws {
+    func fulfillsTheContract(_ rule: CacheStorageContract) async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
-            // Count what is there before anything is: so it is in every case known.
+            // Scan the folder while it is empty, so that its content is known in every case.
             _ = await store.usage()
             try await rule.check(store)
         }
     }
 
-    @Test func keepsTheNewestVariantsIfItMayHoldFewer() async throws {
+    @Test func storesTheNewestVariantsIfTheEntryLimitIsLower() async throws {
         try await TestFolder.run { folder in
             let store = DiskCacheStorage(directory: folder.url, maximumEntries: 2)
             _ = await store.usage()
@@ -36,22 +36,22 @@ struct DiskCacheStorageTests {
         }
     }
 
-    /// It tells nobody whose it is.
+    /// Its owner is unknown.
     @Test(arguments: [CacheSelection.all, .partition("account:alice")])
-    func whatAKilledProcessWasWritingGoesWithEverything(selection: CacheSelection) async throws {
+    func leftoversOfAKilledProcessAreRemovedWithEverything(selection: CacheSelection) async throws {
         try await TestFolder.run { folder in
             let rest = folder.url.appendingPathComponent("v2/tmp/0-killed")
             try FileManager.default.createDirectory(
                 at: rest.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data("half an answer".utf8).write(to: rest)
+            try Data("half a response".utf8).write(to: rest)
             _ = try await folder.store().remove(selection)
             #expect(!FileManager.default.fileExists(atPath: rest.path))
         }
     }
 
-    /// Whether by a selection of everything, or by the look through the folder.
+    /// Either by a removal of everything, or by a scan of the folder.
     @Test(arguments: [CacheSelection?.some(.all), .some(.partition("account:alice")), nil])
-    func filesOfAnEarlierFormatAreAMissAndGo(selection: CacheSelection?) async throws {
+    func filesOfAnEarlierFormatAreMissesAndRemoved(selection: CacheSelection?) async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             try await store.put("old", .test("/a"))
@@ -65,7 +65,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func aFileOfAnEarlierFormatUnderALaterNameIsDamage() async throws {
+    @Test func aFileOfAnEarlierFormatUnderALaterNameIsDamaged() async throws {
         try await TestFolder.run { folder in
             try await folder.store().put("old", .test("/a"))
             let file = try #require(folder.files.first)
@@ -76,8 +76,8 @@ struct DiskCacheStorageTests {
         }
     }
 
-    /// A file whose parts are not as long as its body would be read in wrong places.
-    @Test func partsThatDoNotFitTheBodyAreDamage() async throws {
+    /// A file whose parts do not match its body's length would be read at wrong offsets.
+    @Test func aFileWithPartsThatDoNotMatchItsBodyIsDamaged() async throws {
         try await TestFolder.run { folder in
             let parts = try #require(CachedParts(ranges: [0..<2, 5..<9], length: 20))
             var head = CachedHead.test()
@@ -103,7 +103,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func anotherProcessFindsWhatThisOneKept() async throws {
+    @Test func anotherProcessFindsWhatThisOneStored() async throws {
         try await TestFolder.run { folder in
             try await folder.store().put("hello", .test("/a", partition: "p"))
             let other = folder.store()
@@ -112,7 +112,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func whatOneProcessRemovesTheOtherDoesNotFind() async throws {
+    @Test func anEntryRemovedByOneProcessIsNotFoundByAnother() async throws {
         try await TestFolder.run { folder in
             let (one, other) = (folder.store(), folder.store())
             try await one.put("hello", .test("/a"))
@@ -122,7 +122,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func makesNothingBeforeItsFirstUse() async throws {
+    @Test func aLookupCreatesNoFolder() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             _ = await store.responses(for: .test("/a"))
@@ -130,7 +130,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func filesAreTheirOwnersAloneAndTellNothingByTheirNames() async throws {
+    @Test func filesArePrivateAndTheirNamesRevealNothing() async throws {
         try await TestFolder.run { folder in
             try await folder.store().put("hello", .test("/secret-path", partition: "account:alice"))
             let files = folder.files
@@ -147,11 +147,11 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func boundsWhatItFindsAndLetsGoOfTheLeastRecentlyUsed() async throws {
+    @Test func foundFilesAreBoundedAndTheLeastRecentlyUsedEvicted() async throws {
         try await TestFolder.run { folder in
             let first = folder.store()
             for number in 0..<20 { try await first.put("\(number)", .test("/\(number)")) }
-            // Of the same second or not: the order of use is that of the times set here.
+            // The order of use is that of the times set here, even within the same second.
             for (index, number) in (0..<20).reversed().enumerated() {
                 let path = first.folder.path(of: try #require(DiskName(.test("/\(number)"))), 0)
                 try FileManager.default.setAttributes(
@@ -166,7 +166,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func aUseTellsProcessesToCome() async throws {
+    @Test func aUseUpdatesTheFilesTimeForLaterProcesses() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             try await store.put("a", .test("/a"))
@@ -179,7 +179,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func removesWhatKilledProcessesLeftAndNothingElse() async throws {
+    @Test func removesOnlyTheLeftoversOfKilledProcesses() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             try await store.put("a", .test("/a"))
@@ -187,16 +187,16 @@ struct DiskCacheStorageTests {
             try Data("x".utf8).write(to: temporary.appendingPathComponent("2147483646-0123456789abcdef"))
             try Data("x".utf8).write(to: temporary.appendingPathComponent("\(getpid())-0123456789abcdef"))
             let writer = try await store.writer(for: .test("/b"))
-            _ = try await writer.write(Data("under way".utf8))
+            _ = try await writer.write(Data("in progress".utf8))
             _ = await folder.store().usage()
             #expect(try DiskDirectory.names(in: temporary.path).count == 1)
             #expect(try await writer.commit(.test()))
-            #expect(try await store.texts(.test("/b")) == ["under way"])
+            #expect(try await store.texts(.test("/b")) == ["in progress"])
         }
     }
 
     @Test(arguments: [1, 5, 100, 300])
-    func afterAFullDiskTheStoreIsAsItWas(limit: Int) async throws {
+    func aFullDiskLeavesTheStoreUnchanged(limit: Int) async throws {
         try await TestFolder.run { folder in
             try await folder.store().put("old", .test("/a"))
             let full = DiskCacheStorage(
@@ -215,7 +215,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func aLargeBodyIsReadPieceByPieceAndVerifiedFirst() async throws {
+    @Test func aLargeBodyIsVerifiedAndThenReadInChunks() async throws {
         try await TestFolder.run { folder in
             let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
             let body = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
@@ -231,13 +231,13 @@ struct DiskCacheStorageTests {
             }
             #expect(collected == body)
             #expect(largest <= DiskBody.chunkSize)
-            // A new head over the same body, which is copied without being held.
+            // A new head over the same body, which is copied without loading it into memory.
             let head = CachedHead.test(["X": "1"])
             #expect(try await store.store(CachedResponse(head: head, body: found.body), for: .test("/a")))
             let again = try #require(await store.responses(for: .test("/a")).first)
             #expect(again.head == head)
             #expect(try await again.body.data() == body)
-            // One byte far behind.
+            // Change one byte near the end.
             let file = try FileHandle(forUpdating: folder.files[0])
             try file.seek(toOffset: UInt64(body.count - 7))
             try file.write(contentsOf: Data([body[body.count - 7] ^ 1]))
@@ -248,7 +248,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func aLargeBodyThatChangesWhileItIsReadIsNotGivenToItsEnd() async throws {
+    @Test func aLargeBodyThatChangesDuringAReadIsNotReadToItsEnd() async throws {
         try await TestFolder.run { folder in
             let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
             let body = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
@@ -270,9 +270,9 @@ struct DiskCacheStorageTests {
         }
     }
 
-    /// A process that has too many files open for a moment has not lost its cache.
+    /// A process that has too many open files for a moment must not lose its cache.
     @Test(arguments: [EMFILE, ENFILE, EACCES, EIO])
-    func whatCannotBeOpenedForAMomentIsAMissAndStays(code: Int32) async throws {
+    func aFileThatCannotBeOpenedForAMomentIsAMissAndIsKept(code: Int32) async throws {
         try await TestFolder.run { folder in
             let isRefused = Locked(true)
             let store = DiskCacheStorage(
@@ -286,7 +286,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    /// At every offset: cut there, one bit of the byte there turned, all of them turned.
+    /// Checks every offset: truncated there, one bit of the byte flipped, all bits flipped.
     @Test func aFileDamagedAnywhereIsAMissAtWorst() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
@@ -300,7 +300,7 @@ struct DiskCacheStorageTests {
                     at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
                 try damaged.write(to: file)
                 for response in await store.responses(for: key) {
-                    // What is found must be what was stored.
+                    // Whatever is found must be what was stored.
                     #expect(damaged == whole, "\(what)")
                     #expect(response.head == head)
                     #expect(try await response.body.data() == Data("a body of some length".utf8), "\(what)")
@@ -321,7 +321,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func aFileInAnothersPlaceIsAMiss() async throws {
+    @Test func aFileUnderAnotherKeysNameIsAMiss() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             try await store.put("of a", .test("/a", partition: "a"))
@@ -334,8 +334,8 @@ struct DiskCacheStorageTests {
         }
     }
 
-    /// Its contents are not known: to say that they are gone would be a lie.
-    @Test func aFolderThatCannotBeReadIsNotTakenForEmpty() async throws {
+    /// Its content is unknown: reporting it as removed would be wrong.
+    @Test func anUnreadableFolderIsNotTakenForEmpty() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             try await store.put("a", .test("/a", partition: "p"))
@@ -343,7 +343,7 @@ struct DiskCacheStorageTests {
             let partition = try #require(DiskDirectory.names(in: real).first { $0 != "tmp" })
             for path in ["\(real)/\(partition)", real] {
                 try FileManager.default.moveItem(atPath: path, toPath: real + ".real")
-                // A link to itself, which nobody can follow, not even who may read everything.
+                // A link to itself, which no process can follow, not even with every permission.
                 try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
                 for selection in [CacheSelection.all, .partition("p"), .url(CacheKey.test("/a").url), .tag("t")] {
                     await #expect(throws: PulseError.self, "\(selection)") { try await store.remove(selection) }
@@ -357,7 +357,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func foldersThatAreEmptyGo() async throws {
+    @Test func emptyFoldersAreRemoved() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             for number in 0..<5 { try await store.put("x", .test("/\(number)", partition: "p\(number)")) }
@@ -365,7 +365,7 @@ struct DiskCacheStorageTests {
             #expect(try partitions() == 5)
             _ = try await store.remove(.partition("p0"))
             #expect(try partitions() == 4)
-            // One that another process, or a removal by key, has left is found when the folder is looked through.
+            // A folder left by another process, or by a removal by key, is found by the scan.
             _ = try await store.remove(.key(.test("/1", partition: "p1")))
             _ = await folder.store().usage()
             #expect(try partitions() == 3)
@@ -376,7 +376,7 @@ struct DiskCacheStorageTests {
         }
     }
 
-    @Test func aFolderThatCannotBeReadMakesTheCacheNoLarger() async throws {
+    @Test func anUnreadableFolderDoesNotLiftTheLimits() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             try await store.put("x", .test("/0"))

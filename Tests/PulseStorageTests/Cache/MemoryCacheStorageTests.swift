@@ -9,25 +9,25 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct MemoryCacheStorageTests {
     @Test(arguments: CacheStorageContract.allCases)
-    func keepsTheContract(_ rule: CacheStorageContract) async throws {
+    func fulfillsTheContract(_ rule: CacheStorageContract) async throws {
         try await rule.check(
             MemoryCacheStorage(
                 maximumBytes: CacheStorageContract.maximumBytes, maximumEntries: CacheStorageContract.maximumEntries))
     }
 
-    @Test func keepsNothingWithoutRoom() async throws {
+    @Test func storesNothingWithoutSpace() async throws {
         for store in [MemoryCacheStorage(maximumBytes: 0), MemoryCacheStorage(maximumEntries: -1)] {
             #expect(try await store.put("a", .test("/a")) == false)
             #expect(await store.usage() == CacheUsage(entries: 0, bytes: 0))
         }
     }
 
-    @Test func keepsTheNewestVariantsIfItMayHoldFewer() async throws {
+    @Test func storesTheNewestVariantsIfTheEntryLimitIsLower() async throws {
         try await CacheStorageContract.checkFewVariants(MemoryCacheStorage(maximumEntries: 2))
     }
 
-    /// What the counters say is what is there, whatever came and went.
-    @Test func countsRightOverARandomSchedule() async throws {
+    /// The counters match the content after any sequence of changes.
+    @Test func usageMatchesTheContentOverARandomSchedule() async throws {
         let random = SeededRandomness(seed: 3)
         func number(_ limit: UInt64) -> Int { Int(random.next() % limit) }
         let store = MemoryCacheStorage(maximumBytes: 20_000, maximumEntries: 12)

@@ -4,7 +4,7 @@ import PulseCore
 
 @testable import PulseStorage
 
-/// A folder of its own for one test.
+/// A temporary folder for one test.
 struct TestFolder: Sendable {
     let url: URL
 

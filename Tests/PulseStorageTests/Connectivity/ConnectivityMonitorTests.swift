@@ -22,7 +22,7 @@ struct ConnectivityMonitorTests {
         #expect(monitor.current.path == .satisfied)
     }
 
-    @Test func aMonitorThatGoesEndsItsStreams() async {
+    @Test func aReleasedMonitorEndsItsStreams() async {
         var monitor: ManualConnectivityMonitor? = ManualConnectivityMonitor()
         let stream = monitor?.updates
         monitor = nil
@@ -31,7 +31,7 @@ struct ConnectivityMonitorTests {
         #expect(count == 1)
     }
 
-    /// Tells what it is given to tell.
+    /// A source that reports what the test tells it to.
     private final class HeldSource: ConnectivitySource {
         private let report = Locked<(@Sendable (ConnectivityStatus) -> Void)?>(nil)
         let starts = Locked(0)
@@ -42,17 +42,17 @@ struct ConnectivityMonitorTests {
         }
 
         func stop() {}
-        func tell(_ path: ConnectivityStatus.Path) { report.withLock { $0 }?(ConnectivityStatus(path: path)) }
+        func send(_ path: ConnectivityStatus.Path) { report.withLock { $0 }?(ConnectivityStatus(path: path)) }
     }
 
-    @Test func theSystemsIsUnknownUntilTheFirstAnswer() async {
+    @Test func theSystemMonitorIsUnknownUntilItsFirstReport() async {
         let source = HeldSource()
         let monitor = SystemConnectivityMonitor { source }
         #expect(source.starts.withLock { $0 } == 0)
         #expect(monitor.current.path == .unknown)
         let updates = monitor.updates
-        source.tell(.unsatisfied)
-        source.tell(.satisfied)
+        source.send(.unsatisfied)
+        source.send(.satisfied)
         var seen: [ConnectivityStatus.Path] = []
         for await status in updates.prefix(3) { seen.append(status.path) }
         #expect(seen == [.unknown, .unsatisfied, .satisfied])
@@ -60,7 +60,7 @@ struct ConnectivityMonitorTests {
         #expect(source.starts.withLock { $0 } == 1)
     }
 
-    @Test func theSystemAnswers() async {
+    @Test func theSystemMonitorReportsAStatus() async {
         let monitor = SystemConnectivityMonitor()
         var seen: [ConnectivityStatus.Path] = []
         for await status in monitor.updates {

@@ -12,14 +12,14 @@ import Testing
 struct AppendLogScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    // Without the log's queue: ten thousand turns among all other tests would take minutes.
+    // Without the log's queue: ten thousand thread switches among all other tests would take minutes.
     @Test @HeavyWork func survivesACrashAtAnyByteOfAnyChange() throws {
         let random = SeededRandomness(seed: 11)
         let directory = try TemporaryDirectory()
         let url = directory.file("journal")
         var model: [LogRecord] = []
         var mirror = LogMirror()
-        // What a sync costs is not the matter here.
+        // The cost of a sync does not matter here.
         let disk = Disk(write: Disk.system.write, sync: { _ in 0 }, rename: Disk.system.rename)
         func open() throws -> LogFile {
             let file = LogFile(url, disk: disk) { [mirror] in mirror.apply($0) }
@@ -41,7 +41,7 @@ struct AppendLogScheduleTests {
                 try log.exclusively { try log.compact(kept.map { .copy(items[$0].location) }) }
                 model = kept.map { model[$0] }
             case 13...14:
-                // A crash while the next record is written: any part of it is in the file.
+                // A crash while the next record is written: a part of the record is in the file.
                 let end = log.end
                 log.close()
                 var line: [UInt8] = []

@@ -9,13 +9,13 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct AppendLogStressTests {
-    @Test func manyWritersOfTwoLogsLoseNothingAndAgreeOnTheOrder() async throws {
+    @Test func concurrentWritersOfTwoLogsLoseNothingAndAgreeOnTheOrder() async throws {
         let directory = try TemporaryDirectory()
         let url = directory.file("journal")
         let mirrors = [LogMirror(), LogMirror()]
-        // Now in place and now on the queue of the log, whatever the disk takes.
+        // Appends run both in place and on the log's queue, however slow the disk is.
         var disk = Disk.system
-        disk.patience = .infinity
+        disk.inPlaceLimit = .infinity
         let logs = mirrors.map { AppendLog.open(url, $0, disk: disk) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<16 {
@@ -42,7 +42,7 @@ struct AppendLogStressTests {
         }
     }
 
-    @Test func appendsThatComeTogetherShareASync() async throws {
+    @Test func concurrentAppendsShareASync() async throws {
         let directory = try TemporaryDirectory()
         let faulty = FaultyDisk()
         let log = AppendLog.open(directory.file("journal"), LogMirror(), disk: faulty.disk)
@@ -50,7 +50,7 @@ struct AppendLogStressTests {
         let before = faulty.plan.withLock { $0.syncs }
         let writers: [Task<Void, any Error>] = await withCheckedContinuation { continuation in
             Task {
-                // Keeps the log's own thread busy until they have gathered.
+                // Keeps the log's own thread busy until all appends are queued.
                 try await log.refresh {
                     continuation.resume(
                         returning: (0..<32).map { number in Task { try await log.append([.sample(number)]) } })

@@ -23,7 +23,7 @@ struct AppendLogTests {
         return mirror.now
     }
 
-    // Without the log's queue and its syncs: each of some hundred files would take turns among all other tests.
+    // Without the log's queue and its syncs: some hundred files would compete with all other tests.
     private func opened(_ records: [LogRecord] = []) throws -> LogMirror {
         let mirror = LogMirror()
         let disk = Disk(write: Disk.system.write, sync: { _ in 0 }, rename: Disk.system.rename)
@@ -44,8 +44,9 @@ struct AppendLogTests {
         await log.close()
     }
 
-    /// Its number may be another file's by then; without room for one more file it certainly is.
-    @Test func aMendThatCannotOpenTheFileAgainClosesNoOtherFile() async throws {
+    /// The descriptor number may belong to another file by then. If the process may open no more files, it certainly
+    /// does.
+    @Test func aRepairThatCannotReopenTheFileClosesNoOtherFile() async throws {
         try await write(3)
         var bytes = try Data(contentsOf: url)
         bytes[LogHeader.line.count + 20] ^= 0xFF
@@ -69,12 +70,12 @@ struct AppendLogTests {
 
     // MARK: Records
 
-    @Test func keepsWhatWasAppendedInItsOrder() async throws {
+    @Test func recordsAreReadInTheOrderOfTheirAppends() async throws {
         try await write(5)
         #expect(try await contents().items.map(\.id) == (0..<5).map { UUID(number: $0) })
     }
 
-    @Test func givesARecordBackByItsPlace() async throws {
+    @Test func readsARecordByItsLocation() async throws {
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror)
         let record = LogRecord.sample(2, tag: "a b", payload: #"{"a": "b  c"}"#)
@@ -85,7 +86,7 @@ struct AppendLogTests {
         await log.close()
     }
 
-    @Test func tellsOfARecordBeforeTheAppendReturns() async throws {
+    @Test func appliesARecordBeforeTheAppendReturns() async throws {
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror)
         try await log.append([.sample(1)])
@@ -105,9 +106,9 @@ struct AppendLogTests {
 
     // MARK: In place
 
-    private func patientDisk(_ patience: TimeInterval, sync: @escaping @Sendable () -> Void = {}) -> Disk {
+    private func inPlaceDisk(_ limit: TimeInterval, sync: @escaping @Sendable () -> Void = {}) -> Disk {
         var disk = Disk.system
-        disk.patience = patience
+        disk.inPlaceLimit = limit
         disk.sync = { descriptor in
             sync()
             return Disk.system.sync(descriptor)
@@ -115,12 +116,12 @@ struct AppendLogTests {
         return disk
     }
 
-    @Test func appendsInPlaceWhereTheDiskWasQuick() async throws {
+    @Test func appendsInPlaceIfTheDiskIsQuick() async throws {
         let threads = Locked<[ThreadID]>([])
-        let disk = patientDisk(.infinity) { threads.withLock { $0.append(ThreadID.current) } }
+        let disk = inPlaceDisk(.infinity) { threads.withLock { $0.append(ThreadID.current) } }
         let log = AppendLog.open(url, LogMirror(), disk: disk)
         try await log.append([.sample(1)])
-        // Who appended goes on a moment before the log's own thread has done.
+        // The append returns a moment before the log's own thread has finished.
         while log.isWorking { await Task.yield() }
         threads.withLock { $0 = [] }
         for number in 2..<50 {
@@ -133,13 +134,13 @@ struct AppendLogTests {
         await log.close()
     }
 
-    /// The system's threads for tasks are few: with all of them at a slow disk no task of the process would go on.
+    /// The system has few threads for tasks: if all of them waited for a slow disk, no task of the process could run.
     @Test(arguments: [false, true])
-    func keepsNoThreadOfACallerWaitingFor(aLockOfOthers isLock: Bool) async throws {
+    func aSlowDiskOrLockBlocksNoCallersThread(isLock: Bool) async throws {
         let count = ProcessInfo.processInfo.activeProcessorCount * 2
         let gate = DispatchSemaphore(value: 0)
         let isShut = Locked(false)
-        let disk = patientDisk(isLock ? .infinity : 0) {
+        let disk = inPlaceDisk(isLock ? .infinity : 0) {
             if isShut.withLock({ $0 }) { gate.wait() }
         }
         let logs = (0..<count).map { number in
@@ -152,7 +153,7 @@ struct AppendLogTests {
             for log in logs { group.addTask { try await log.append([.sample(2)]) } }
             try await group.waitForAll()
         }
-        // Each of them has been handed over, and still this task goes on.
+        // Each append was handed over, and this task still runs.
         while logs.contains(where: { !$0.isWorking }) { await Task.yield() }
         isShut.withLock { $0 = false }
         for _ in logs { gate.signal() }
@@ -161,7 +162,7 @@ struct AppendLogTests {
         for log in logs { await log.close() }
     }
 
-    @Test func anAppendInPlaceThatFailsLeavesTheLockToOthers() async throws {
+    @Test func aFailedAppendInPlaceReleasesTheLock() async throws {
         let faulty = FaultyDisk()
         let (log, mirror) = (AppendLog.open(url, LogMirror(), disk: faulty.disk), LogMirror())
         let other = FileLock(path: directory.file("journal.lock").path)
@@ -182,9 +183,9 @@ struct AppendLogTests {
         await second.close()
     }
 
-    @Test func writesWhatComesWhileAnotherAppendsInPlace() async throws {
+    @Test func writesRecordsThatArriveDuringAnAppendInPlace() async throws {
         let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror, disk: patientDisk(.infinity))
+        let log = AppendLog.open(url, mirror, disk: inPlaceDisk(.infinity))
         try await log.append([.sample(0)])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<16 {
@@ -202,7 +203,7 @@ struct AppendLogTests {
 
     // MARK: Admission
 
-    @Test func refusesWhatItsAdmissionRefusesAndWritesTheRest() async throws {
+    @Test func aRejectedAppendDoesNotAffectOthers() async throws {
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror)
         await #expect(throws: PulseError.self) {
@@ -213,14 +214,14 @@ struct AppendLogTests {
         await log.close()
     }
 
-    @Test func filesAreTheUsersAlone() async throws {
+    @Test func filesAreReadableByTheirUserAlone() async throws {
         try await write(1)
         #expect(try directory.permissions(of: "journal") == 0o600)
         #expect(try directory.permissions(of: "journal.lock") == 0o600)
     }
 
-    /// Without its name nobody would find it after a power failure.
-    @Test func aNewDirectoryIsAsDurableAsWhatIsPutIntoIt() throws {
+    /// Without its name, the directory could not be found after a power failure.
+    @Test func aNewDirectoryIsSyncedWithItsParents() throws {
         let faulty = FaultyDisk()
         let nested = directory.file("a").appendingPathComponent("b").appendingPathComponent("c")
         try SystemFile.makeDirectory(nested.path, using: faulty.disk)
@@ -233,7 +234,7 @@ struct AppendLogTests {
         }
     }
 
-    @Test func refusesAfterItWasClosed() async throws {
+    @Test func aClosedLogRefusesAppends() async throws {
         let log = AppendLog.open(url, LogMirror())
         await log.close()
         await log.close()
@@ -243,7 +244,7 @@ struct AppendLogTests {
 
     // MARK: Damage
 
-    @Test func cutAtEveryByteItOpensWithAllWholeRecordsAndGoesOn() async throws {
+    @Test func aLogTruncatedAtAnyByteOpensWithAllWholeRecords() async throws {
         try await write(3)
         let whole = try Data(contentsOf: url)
         let size = whole.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
@@ -260,21 +261,21 @@ struct AppendLogTests {
         #expect(!FileManager.default.fileExists(atPath: directory.file("journal.damaged").path))
     }
 
-    @Test func withAnyByteChangedItOpensSetsTheDamageAsideAndGoesOn() async throws {
+    @Test func aLogWithAnyByteChangedOpensWithAllIntactRecords() async throws {
         try await write(3)
         var whole = try Data(contentsOf: url)
         whole = whole[...(whole.lastIndex { $0 != 0 } ?? 0)]
-        let places = try await contents().items.map { $0.location.offset..<$0.location.offset + $0.location.length }
+        let ranges = try await contents().items.map { $0.location.offset..<$0.location.offset + $0.location.length }
         for index in whole.indices {
             var changed = whole
             changed[index] ^= 0x15
             try changed.write(to: url)
             let mirror = try openedAndAppended()
-            // A byte between two records costs neither of them.
-            let intact = places.indices.filter { !places[$0].contains(index) }
+            // A byte between two records damages neither of them.
+            let intact = ranges.indices.filter { !ranges[$0].contains(index) }
             #expect(mirror.ids == (intact + [9]).map { UUID(number: $0) }, "\(index)")
             #expect(mirror.now.damagedBytes > 0 || index == whole.count - 1, "\(index)")
-            // The damage is reported once, and out of the way.
+            // The damage is reported once, and moved out of the file.
             let again = try opened().now
             #expect(again.damagedBytes == 0)
             #expect(again.items.map(\.id) == mirror.ids)
@@ -284,7 +285,7 @@ struct AppendLogTests {
         #expect(try directory.permissions(of: "journal.damaged") == 0o600)
     }
 
-    @Test func damageThatIsTooLargeToBeSetAsideIsCountedApart() throws {
+    @Test func damageTooLargeToStoreIsCountedSeparately() throws {
         let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20) + [UInt8(ascii: "\n")]
         let small = Array("small\n".utf8)
         var bytes = LogHeader.line + large
@@ -299,8 +300,8 @@ struct AppendLogTests {
         #expect(try Data(contentsOf: directory.file("journal.damaged")) == Data(small))
     }
 
-    @Test func aFileOfANewerVersionIsLeftAsItIs() async throws {
-        let newer = Data(LogHeader.line(version: 2)) + Data("what is in it nobody knows\n".utf8)
+    @Test func aFileOfANewerVersionIsLeftUnchanged() async throws {
+        let newer = Data(LogHeader.line(version: 2)) + Data("an unknown format\n".utf8)
         try newer.write(to: url)
         let log = AppendLog.open(url, LogMirror())
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
@@ -315,11 +316,11 @@ struct AppendLogTests {
 
     // MARK: Failures
 
-    /// Of the lock, the file itself, the new one that is to take its place, or the folder.
+    /// The failure may affect the lock, the file itself, its replacement, or the folder.
     @Test(
         arguments: [(EACCES, JournalFailure.notPermitted), (EROFS, .readOnly), (ENOSPC, .noSpace)],
         [\FaultyDisk.Plan.open, \.makeDirectory] as [WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable])
-    func whatCannotBeOpenedOrMadeIsATypedErrorUntilItCan(
+    func aFailureToOpenOrCreateAFileIsATypedError(
         failure: (code: Int32, expected: JournalFailure), call: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable
     ) async throws {
         let faulty = FaultyDisk()
@@ -344,7 +345,7 @@ struct AppendLogTests {
         (ENOSPC, JournalFailure.noSpace), (EACCES, .notPermitted), (EROFS, .readOnly),
         (EIO, .system(operation: "pwrite", code: EIO)),
     ])
-    func aWriteThatFailsIsATypedErrorAndLeavesNothing(code: Int32, expected: JournalFailure) async throws {
+    func aFailedWriteIsATypedErrorAndLeavesNothing(code: Int32, expected: JournalFailure) async throws {
         let faulty = FaultyDisk()
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror, disk: faulty.disk)
@@ -363,7 +364,7 @@ struct AppendLogTests {
         #expect(try await contents().items.map(\.id) == mirror.ids)
     }
 
-    @Test func aSyncThatFailsIsAnErrorAndTheRecordDoesNotComeBack() async throws {
+    @Test func aRecordWhoseSyncFailedDoesNotReappear() async throws {
         let faulty = FaultyDisk()
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror, disk: faulty.disk)
@@ -376,7 +377,7 @@ struct AppendLogTests {
         #expect(try await contents().items.map(\.id) == [1, 3].map { UUID(number: $0) })
     }
 
-    @Test func withoutRoomForTheZerosTheRecordAloneIsWritten() async throws {
+    @Test func aRecordIsWrittenWithoutReservedZerosIfSpaceIsShort() async throws {
         let faulty = FaultyDisk()
         faulty.plan.withLock { $0.room = 1000 }
         let log = AppendLog.open(url, LogMirror(), disk: faulty.disk)
@@ -385,7 +386,7 @@ struct AppendLogTests {
         #expect(try await contents().items.count == 20)
     }
 
-    @Test func aDirectoryThatCannotBeMadeIsATypedError() async throws {
+    @Test func aDirectoryThatCannotBeCreatedIsATypedError() async throws {
         try Data().write(to: directory.file("taken"))
         let log = AppendLog.open(directory.file("taken").appendingPathComponent("journal"), LogMirror())
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
@@ -396,7 +397,7 @@ struct AppendLogTests {
         await log.close()
     }
 
-    @Test func aDirectoryThatIsDeletedIsAnErrorAndThenWrittenAnewWithAllThatWasInIt() async throws {
+    @Test func aDeletedDirectoryIsAnErrorAndThenRestoredWithItsContent() async throws {
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror)
         try await log.append([.sample(1)])
@@ -414,7 +415,7 @@ struct AppendLogTests {
 
     // MARK: Compaction
 
-    @Test func compactionKeepsWhatItIsToldAndNothingElse() async throws {
+    @Test func compactionKeepsExactlyTheGivenContents() async throws {
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror)
         for number in 0..<100 { try await log.append([.sample(number)]) }
@@ -431,7 +432,7 @@ struct AppendLogTests {
         #expect(try await contents().items.map(\.id) == [7, 200, 50, 300].map { UUID(number: $0) })
     }
 
-    @Test func aRecordThatTheDiskHasSpoiledKeepsNoOtherFromBeingCompacted() async throws {
+    @Test func aDamagedRecordDoesNotPreventACompaction() async throws {
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror)
         for number in 0..<3 { try await log.append([.sample(number)]) }
@@ -452,7 +453,7 @@ struct AppendLogTests {
     }
 
     @Test(arguments: [\FaultyDisk.Plan.write, \.sync, \.rename])
-    func aCompactionThatFailsLeavesTheOldFile(part: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable) async throws {
+    func aFailedCompactionLeavesTheOldFile(part: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable) async throws {
         let faulty = FaultyDisk()
         let mirror = LogMirror()
         let log = AppendLog.open(url, mirror, disk: faulty.disk)
@@ -470,7 +471,7 @@ struct AppendLogTests {
 
     // MARK: Several users
 
-    @Test func sharesOneFileWithAnotherThatAppendsAndCompacts() async throws {
+    @Test func twoLogsShareAFileThroughAppendsAndCompactions() async throws {
         let (first, second) = (LogMirror(), LogMirror())
         let (one, other) = (AppendLog.open(url, first), AppendLog.open(url, second))
         try await one.append([.sample(1)])
@@ -486,7 +487,7 @@ struct AppendLogTests {
         await other.close()
     }
 
-    @Test func aLockIsHeldByOneAtATimeAlsoWithinAProcess() throws {
+    @Test func aLockHasOneHolderEvenWithinAProcess() throws {
         let path = directory.file("lock").path
         let (one, other) = (FileLock(path: path), FileLock(path: path))
         #expect(try one.tryAcquire())
@@ -497,7 +498,7 @@ struct AppendLogTests {
         #expect(try one.tryAcquire())
     }
 
-    @Test func aLockThatCannotBeCheckedIsNotKept() throws {
+    @Test func aLockThatCannotBeVerifiedIsReleased() throws {
         let folder = directory.file("folder")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let path = folder.appendingPathComponent("lock").path
@@ -506,15 +507,15 @@ struct AppendLogTests {
         lock.release()
         let file = open(path, O_RDWR)
         defer { close(file) }
-        // A loop of links stands where the folder was: looking at the path fails, and not for want of a file.
+        // Replace the folder by a loop of links: checking the path fails, but not because the file is missing.
         try FileManager.default.removeItem(at: folder)
         try FileManager.default.createSymbolicLink(at: folder, withDestinationURL: folder)
         #expect(throws: JournalFailure.self) { try lock.tryAcquire() }
-        // Another descriptor still leads to the same file.
+        // Another descriptor can still lock the same file.
         #expect(flock(file, LOCK_EX | LOCK_NB) == 0)
     }
 
-    @Test func aLockWhoseFileWasDeletedIsNotTakenForTheNewOne() throws {
+    @Test func aLockOnADeletedFileIsNotTakenForTheNewOne() throws {
         let path = directory.file("lock").path
         let (one, other) = (FileLock(path: path), FileLock(path: path))
         #expect(try one.tryAcquire())

@@ -25,7 +25,7 @@ struct LogScannerTests {
         .sample(7, payload: String(repeating: "x", count: 300)),
     ]
 
-    @Test @HeavyWork func theChecksumIsThatOfZlib() {
+    @Test @HeavyWork func theChecksumMatchesZlib() {
         #expect(Array("123456789".utf8).withUnsafeBytes { Checksum.of($0) } == 0xCBF4_3926)
         #expect([UInt8]().withUnsafeBytes { Checksum.of($0) } == 0)
     }
@@ -36,7 +36,7 @@ struct LogScannerTests {
         #expect(line.prefix(8).allSatisfy { $0.isHexDigit })
     }
 
-    @Test @HeavyWork func readsBackWhatWasWritten() throws {
+    @Test @HeavyWork func readsWhatWasWritten() throws {
         let scanner = Self.scan(try Self.lines(Self.records))
         #expect(scanner.items.map(\.id) == Self.records.map(\.id))
         #expect(scanner.items.map(\.tag) == Self.records.map(\.tag))
@@ -45,7 +45,7 @@ struct LogScannerTests {
         #expect(scanner.damaged.isEmpty && scanner.tornCount == 0 && !scanner.lacksBreak)
     }
 
-    @Test @HeavyWork func aTailOfZerosIsNoRecord() throws {
+    @Test @HeavyWork func aTailOfZerosIsNotARecord() throws {
         let bytes = try Self.lines(Self.records)
         let scanner = Self.scan(bytes + [UInt8](repeating: 0, count: 1000))
         #expect(scanner.items.count == Self.records.count)
@@ -53,7 +53,7 @@ struct LogScannerTests {
         #expect(scanner.damaged.isEmpty && scanner.tornCount == 0)
     }
 
-    @Test @HeavyWork func cutAtEveryByteItKeepsEveryWholeRecord() throws {
+    @Test @HeavyWork func findsEveryWholeRecordOfATruncatedLog() throws {
         let bytes = try Self.lines(Self.records)
         let ends = Self.scan(bytes).items.map { $0.location.offset + $0.location.length }
         for length in 0...bytes.count {
@@ -66,21 +66,21 @@ struct LogScannerTests {
         }
     }
 
-    @Test @HeavyWork func withAnyByteChangedItKeepsAllOtherRecordsAndReportsTheRest() throws {
+    @Test @HeavyWork func findsAllOtherRecordsIfAnyByteIsChanged() throws {
         let bytes = try Self.lines(Self.records)
-        let places = Self.scan(bytes).items.map { $0.location.offset...$0.location.offset + $0.location.length }
+        let ranges = Self.scan(bytes).items.map { $0.location.offset...$0.location.offset + $0.location.length }
         for index in bytes.indices {
             for change in [bytes[index] ^ 1, bytes[index] ^ 0x80, UInt8(ascii: "\n"), 0, UInt8(ascii: "9")]
             where change != bytes[index] {
                 var changed = bytes
                 changed[index] = change
                 let scanner = Self.scan(changed)
-                let hit = places.firstIndex { $0.contains(index) }
-                let isBreak = hit.map { places[$0].upperBound == index } ?? false
+                let hit = ranges.firstIndex { $0.contains(index) }
+                let isBreak = hit.map { ranges[$0].upperBound == index } ?? false
                 let kept = scanner.items.map(\.id)
                 let expected = Self.records.indices.filter { $0 != hit || isBreak }.map { Self.records[$0].id }
                 #expect(kept == expected, "byte \(index) as \(change)")
-                let isAtEnd = isBreak && hit == places.count - 1
+                let isAtEnd = isBreak && hit == ranges.count - 1
                 #expect(!scanner.damaged.isEmpty || scanner.tornCount > 0 || isAtEnd, "byte \(index) as \(change)")
             }
         }
@@ -109,12 +109,12 @@ struct LogScannerTests {
         #expect(throws: JournalFailure.notOneLine) { try Self.lines([.sample(1, payload: payload)]) }
     }
 
-    @Test @HeavyWork func aTagThatCouldNotBeReadBackIsRefused() {
+    @Test @HeavyWork func aTagThatIsTooLongIsRefused() {
         let tag = String(repeating: " ", count: 2000)
         #expect(throws: JournalFailure.tagTooLong) { try Self.lines([.sample(1, tag: tag)]) }
     }
 
-    @Test @HeavyWork func theHeaderIsReadWhateverHappenedToIt() {
+    @Test @HeavyWork func detectsEveryKindOfHeaderDamage() {
         let line = LogHeader.line
         func find(_ bytes: [UInt8]) -> LogHeader.Finding { bytes.withUnsafeBytes { LogHeader.find(in: $0) } }
         #expect(find(line + Array("rest".utf8)) == .intact(end: line.count))
@@ -127,23 +127,23 @@ struct LogScannerTests {
         }
     }
 
-    @Test @HeavyWork func linesAreWrittenInOnePass() throws {
+    @Test @HeavyWork func linesAreWrittenWithoutRepeatedCopies() throws {
         let record = LogRecord.sample(1)
         var bytes: [UInt8] = []
         var copies = 0
         for _ in 0..<4_000 {
             let capacity = bytes.capacity
             try record.write(to: &bytes)
-            // Each time it grows, all that is there is copied.
+            // Each growth copies all bytes.
             if bytes.capacity != capacity { copies += 1 }
         }
         #expect(copies < 40)
     }
 
     #if DEBUG
-    /// Each line claims all that follows as its own, or a record follows the other without a line break.
+    /// Each line claims everything after it as its payload, or each record follows the last one without a line break.
     @Test(arguments: [true, false])
-    @HeavyWork func aCraftedFileCostsInProportionToItsSize(isDamaged: Bool) throws {
+    @HeavyWork func aCraftedFileTakesLinearTime(isDamaged: Bool) throws {
         func steps(_ count: Int) throws -> Int {
             var bytes: [UInt8] = []
             for index in 0..<count {

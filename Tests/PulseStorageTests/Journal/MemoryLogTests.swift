@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct MemoryLogTests {
-    @Test func keepsNothingOfWhatIsGone() async throws {
+    @Test func dropsTheRecordsOfRemovedEntries() async throws {
         let mirror = LogMirror()
         let log = MemoryLog { mirror.apply($0) }
         let first = LogRecord.sample(0)
@@ -23,7 +23,7 @@ struct MemoryLogTests {
         #expect(try await log.read { location } == first)
     }
 
-    @Test func keepsNoEarlierFormAndNoReasonOfWhatLivesAgain() async throws {
+    @Test func dropsEarlierRevisionsAndTheReasonOfARevivedEntry() async throws {
         let mirror = LogMirror()
         let log = MemoryLog { mirror.apply($0) }
         let id = UUID(number: 1)
@@ -40,7 +40,7 @@ struct MemoryLogTests {
         #expect(await log.count == 1)
     }
 
-    @Test func aCompactedOneHoldsWhatItWasGiven() async throws {
+    @Test func aCompactedLogHasTheGivenContents() async throws {
         let mirror = LogMirror()
         let log = MemoryLog { mirror.apply($0) }
         for number in 0..<4 { try await log.append([LogRecord.sample(number)]) }

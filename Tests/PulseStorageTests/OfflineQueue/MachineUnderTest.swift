@@ -5,7 +5,7 @@ import PulseTesting
 
 @testable import PulseStorage
 
-/// A machine and the journal it is a fold of.
+/// A state machine and the journal that it is folded from.
 struct MachineUnderTest {
     var machine: OfflineQueue.StateMachine
     var records: [LogRecord] = []
@@ -17,10 +17,10 @@ struct MachineUnderTest {
         machine = OfflineQueue.StateMachine(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
     }
 
-    static func item(_ record: LogRecord, _ place: Int) -> LogItem {
+    static func item(_ record: LogRecord, _ position: Int) -> LogItem {
         LogItem(
             operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
-            location: LogLocation(offset: place, length: 10), note: record.payload)
+            location: LogLocation(offset: position, length: 10), note: record.payload)
     }
 
     @discardableResult
@@ -40,7 +40,7 @@ struct MachineUnderTest {
         machine.next(uptime: uptime, now: now)
     }
 
-    /// The numbers of those that are sent now.
+    /// The ids of the entries that are sent now.
     mutating func sent() -> [UUID] {
         next().compactMap { if case .send(let id, _) = $0 { id } else { nil } }
     }
@@ -55,7 +55,7 @@ struct MachineUnderTest {
         return effect
     }
 
-    /// What the journal has once it is compacted.
+    /// The records of the journal after a compaction.
     func compacted() -> [LogRecord] {
         machine.contents().map { content in
             switch content {

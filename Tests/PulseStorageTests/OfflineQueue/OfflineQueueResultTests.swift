@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-/// What one who waits for an entry is told.
+/// The results that waiters for an entry get.
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineQueueResultTests {
     private let directory: TemporaryDirectory
@@ -17,16 +17,16 @@ struct OfflineQueueResultTests {
 
     private func queue(
         policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock(), starts: Bool = true,
-        answer: @escaping QueueUnderTest.Answer = { _ in .status(200) }
+        respond: @escaping QueueUnderTest.Responder = { _ in .status(200) }
     ) -> QueueUnderTest {
-        QueueUnderTest(directory.url, policy: policy, clock: clock, starts: starts, answer: answer)
+        QueueUnderTest(directory.url, policy: policy, clock: clock, starts: starts, respond: respond)
     }
 
-    @Test func givesTheAnswerOfAnEntryAfterARelaunch() async throws {
-        let first = queue(answer: { _ in .failure(.noConnection) })
+    @Test func returnsTheResponseToAnEntryAfterARelaunch() async throws {
+        let first = queue(respond: { _ in .failure(.noConnection) })
         let id = try await first.enqueue("/1")
         await first.queue.close()
-        let second = queue(answer: { _ in .status(201, data: Data("made".utf8)) })
+        let second = queue(respond: { _ in .status(201, data: Data("made".utf8)) })
         let response = try await second.queue.result(of: id)
         #expect(response.statusCode == 201)
         #expect(response.data == Data("made".utf8))
@@ -34,8 +34,8 @@ struct OfflineQueueResultTests {
         await second.queue.close()
     }
 
-    @Test func throwsWhatAnEntryFailedWith() async throws {
-        let queue = queue(answer: { _ in .status(410) })
+    @Test func throwsTheErrorOfAnEntry() async throws {
+        let queue = queue(respond: { _ in .status(410) })
         let id = try await queue.enqueue("/1", isOffline: false)
         let error = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
         #expect(error?.statusCode == 410)
@@ -52,8 +52,8 @@ struct OfflineQueueResultTests {
         await later.queue.close()
     }
 
-    @Test func whoWaitsForAResultCanLeaveAndLearnsOfTheEnd() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func aWaiterEndsWhenItIsCancelledOrTheQueueCloses() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1")
         let waiter = Task { try await queue.queue.result(of: id) }
         waiter.cancel()
@@ -65,13 +65,13 @@ struct OfflineQueueResultTests {
         #expect(ended?.kind == .cancelled)
     }
 
-    // MARK: After a failure that it outlived
+    // MARK: After an earlier failure
 
-    /// An entry whose first replay was answered 503.
+    /// An entry whose first replay got a 503.
     private func queuedAndRefusedOnce(
         policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock()
     ) async throws -> (QueueUnderTest, UUID) {
-        let queue = queue(policy: policy, clock: clock, answer: { _ in .status(503) })
+        let queue = queue(policy: policy, clock: clock, respond: { _ in .status(503) })
         let id = try await queue.enqueue("/1", isOffline: false)
         try await queue.queue.drain()
         let attempts = try await queue.queue.pending().map(\.attempts)
@@ -79,7 +79,7 @@ struct OfflineQueueResultTests {
         return (queue, id)
     }
 
-    @Test func oneThatIsRemovedAfterAFailureWasCancelled() async throws {
+    @Test func anEntryRemovedAfterAFailureIsCancelled() async throws {
         let (queue, id) = try await queuedAndRefusedOnce()
         let waiter = Task { try await queue.queue.result(of: id) }
         try await queue.queue.remove(id: id)
@@ -90,7 +90,7 @@ struct OfflineQueueResultTests {
         await queue.queue.close()
     }
 
-    @Test func oneThatExpiresAfterAFailureHasPassedItsDeadline() async throws {
+    @Test func anEntryThatExpiresAfterAFailureExceedsItsDeadline() async throws {
         let (queue, id) = try await queuedAndRefusedOnce(policy: OfflineQueuePolicy(requestExpiry: 60))
         await queue.event(movingBy: 31) { if case .offlineQueueExpired(id) = $0 { true } else { false } }
         let error = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
@@ -98,9 +98,9 @@ struct OfflineQueueResultTests {
         await queue.queue.close()
     }
 
-    @Test func oneThatAnotherProcessDeliversAfterAFailureIsDone() async throws {
+    @Test func anEntryDeliveredByAnotherProcessAfterAFailureSucceeds() async throws {
         let (queue, id) = try await queuedAndRefusedOnce()
-        // What that process writes.
+        // The record that the other process writes.
         let other = AppendLog.open(directory.file("journal"), LogMirror())
         try await other.append([OfflineQueue.StateMachine.removal(id, .done(status: 201))])
         #expect(try await queue.queue.result(of: id).statusCode == 201)
@@ -108,8 +108,8 @@ struct OfflineQueueResultTests {
         await queue.queue.close()
     }
 
-    @Test func ofOneThatWasGivenUpTwiceTheLastReasonIsTold() async throws {
-        let queue = queue(answer: { _ in .status(410) })
+    @Test func anEntryGivenUpTwiceReportsTheLastReason() async throws {
+        let queue = queue(respond: { _ in .status(410) })
         let id = try await queue.enqueue("/1", isOffline: false)
         let first = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
         #expect(first?.statusCode == 410)
@@ -129,8 +129,8 @@ struct OfflineQueueResultTests {
         await queue.queue.close()
     }
 
-    @Test func aDeadLetterThatMakesRoomForAnotherGoesQuietlyAndKeepsItsVerdict() async throws {
-        let queue = queue(policy: OfflineQueuePolicy(maxQueueSize: 1), answer: { _ in .status(410) })
+    @Test func aSurplusDeadLetterIsRemovedWithoutAnEventAndKeepsItsResult() async throws {
+        let queue = queue(policy: OfflineQueuePolicy(maxQueueSize: 1), respond: { _ in .status(410) })
         let oldest = try await queue.enqueue("/1", isOffline: false)
         try await queue.queue.drain()
         let newest = try await queue.enqueue("/2", isOffline: false)
@@ -143,8 +143,8 @@ struct OfflineQueueResultTests {
     }
 
     @Test(arguments: [200, 410])
-    func aLargeBodyIsNotKept(status: Int) async throws {
-        let queue = queue(answer: { _ in .status(status, data: Data(count: BodyFiles.limit + 1)) })
+    func aLargeResponseBodyIsDropped(status: Int) async throws {
+        let queue = queue(respond: { _ in .status(status, data: Data(count: BodyFiles.limit + 1)) })
         let id = try await queue.enqueue("/1", isOffline: false)
         try await queue.queue.drain()
         let response: PulseResponse

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-/// Several processes on one directory, and what is left in it.
+/// Several processes that share one directory, and the files that remain in it.
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineQueueSharingTests {
     private let directory: TemporaryDirectory
@@ -16,23 +16,23 @@ struct OfflineQueueSharingTests {
     }
 
     private func queue(
-        starts: Bool = true, answer: @escaping QueueUnderTest.Answer = { _ in .failure(.noConnection) }
+        starts: Bool = true, respond: @escaping QueueUnderTest.Responder = { _ in .failure(.noConnection) }
     ) -> QueueUnderTest {
-        QueueUnderTest(directory.url, starts: starts, answer: answer)
+        QueueUnderTest(directory.url, starts: starts, respond: respond)
     }
 
     // MARK: Several processes
 
-    @Test func tellsWhatAnotherProcessGotThoughItIsNoLongerInTheJournal() async throws {
+    @Test func reportsAResultOfAnotherProcessAfterACompaction() async throws {
         let one = queue()
         let done = try await one.enqueue("/done", tag: "a")
         let removed = try await one.enqueue("/removed", tag: "b")
         let other = queue(starts: false)
         #expect(try await other.queue.pending().count == 2)
         try await one.queue.remove(id: removed)
-        one.answer { _ in .status(201) }
+        one.respond { _ in .status(201) }
         try await one.queue.drain()
-        // Nothing is left, and the journal is written anew without a word of them.
+        // The queue is empty, and the compacted journal contains no record of these entries.
         await one.queue.close()
         #expect(try await other.queue.pending().isEmpty)
         #expect(try await other.queue.result(of: done).statusCode == 201)
@@ -45,12 +45,12 @@ struct OfflineQueueSharingTests {
         await other.queue.close()
     }
 
-    @Test func tellsWhyAnotherProcessGaveAnEntryUp() async throws {
+    @Test func reportsWhyAnotherProcessGaveAnEntryUp() async throws {
         let one = queue()
         let id = try await one.enqueue("/1")
         let other = queue(starts: false)
         #expect(try await other.queue.pending().count == 1)
-        one.answer { _ in .status(422) }
+        one.respond { _ in .status(422) }
         try await one.queue.drain()
         #expect(try await other.queue.pending().isEmpty)
         let error = await #expect(throws: PulseError.self) { try await other.queue.result(of: id) }
@@ -63,11 +63,11 @@ struct OfflineQueueSharingTests {
         await other.queue.close()
     }
 
-    @Test func anEditOfAnotherProcessIsSentThoughTheOldFormWasOnItsWay() async throws {
+    @Test func anEditByAnotherProcessDuringAReplayIsSent() async throws {
         let other = queue(starts: false)
         let one = queue()
         let id = try await one.enqueue("/old")
-        one.answer { replay in
+        one.respond { replay in
             if replay.request.url?.path == "/old" {
                 try? await other.queue.update(id: id) { $0.url = URL(string: "https://api.example.com/new") ?? $0.url }
             }
@@ -79,13 +79,13 @@ struct OfflineQueueSharingTests {
         await other.queue.close()
     }
 
-    /// The journal that is written anew meanwhile has the new form alone.
-    @Test func alsoIfTheOtherProcessHasCompactedTheJournalSince() async throws {
+    /// The rewritten journal contains only the new revision.
+    @Test func anEditFollowedByACompactionDuringAReplayIsSent() async throws {
         let other = queue(starts: false)
         let one = queue()
         let id = try await one.enqueue("/old")
         let removed = try await one.enqueue("/removed")
-        one.answer { replay in
+        one.respond { replay in
             if replay.request.url?.path == "/old" {
                 try? await other.queue.update(id: id) { $0.url = URL(string: "https://api.example.com/new") ?? $0.url }
                 try? await other.queue.remove(id: removed)
@@ -98,44 +98,44 @@ struct OfflineQueueSharingTests {
         await other.queue.close()
     }
 
-    /// As after the directory was deleted and made anew.
-    @Test func whoeverLosesTheFileOfItsTurnSendsNoMoreOnceAnotherHasTheTurn() async throws {
+    /// Simulates a directory that was deleted and recreated.
+    @Test func aDrainerThatLostItsLockFileStopsWhenAnotherHoldsTheLock() async throws {
         let one = queue()
         try await one.enqueue("/1")
         #expect(try await one.queue.drain() == 1)
         let usurper = FileLock(path: directory.file("usurper.lock").path)
         #expect(try usurper.tryAcquire())
-        // Locked as it takes the place, since the queue may look at any moment.
+        // The new file is locked before it replaces the old one, since a drain pass may start at any moment.
         #expect(rename(directory.file("usurper.lock").path, directory.file("drainer.lock").path) == 0)
         let count = one.sent.count
-        one.answer { _ in .status(200) }
+        one.respond { _ in .status(200) }
         #expect(try await one.queue.drain() == 1)
         #expect(one.sent.count == count)
         await one.queue.close()
         usurper.close()
-        let other = queue(answer: { _ in .status(200) })
+        let other = queue(respond: { _ in .status(200) })
         #expect(try await other.queue.drain() == 0)
         #expect(other.sent == ["/1"])
         await other.queue.close()
     }
 
-    @Test func whoeverLosesTheFileOfItsTurnGoesOnIfNobodyElseSends() async throws {
+    @Test func aDrainerThatLostItsLockFileContinuesIfNoOtherSends() async throws {
         let one = queue()
         try await one.enqueue("/1")
         #expect(try await one.queue.drain() == 1)
         try FileManager.default.removeItem(at: directory.file("drainer.lock"))
-        one.answer { _ in .status(200) }
+        one.respond { _ in .status(200) }
         #expect(try await one.queue.drain() == 0)
         await one.queue.close()
     }
 
-    // MARK: What is left
+    // MARK: Remaining files
 
     private func bodies() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.file("bodies").path)
     }
 
-    @Test func theBodyOfAnEditGoesWithItsEntryThoughTheJournalWasCompactedInBetween() async throws {
+    @Test func theBodyOfAnEditIsRemovedWithItsEntryEvenAfterACompaction() async throws {
         let queue = queue()
         let id = try await queue.enqueue("/1")
         let removed = try await queue.enqueue("/2")
@@ -148,7 +148,7 @@ struct OfflineQueueSharingTests {
         await queue.queue.close()
     }
 
-    @Test func nobodyRemovesABodyWhoseRecordIsYetToCome() async throws {
+    @Test func aSweepKeepsABodyWithoutARecordYet() async throws {
         let (mine, theirs) = (BodyFiles(in: directory.url, disk: .system), BodyFiles(in: directory.url, disk: .system))
         for name in ["written", "named", "left"] { try await mine.write(name, Data("of \(name)".utf8)) }
         mine.release("left")
@@ -161,8 +161,8 @@ struct OfflineQueueSharingTests {
         #expect(try bodies().isEmpty)
     }
 
-    /// A descriptor that was closed by another hand may be another file's by then: the journal's.
-    @Test func aBodyIsWrittenToItsOwnFileThoughItsEntryGoesMeanwhile() async throws {
+    /// A descriptor closed by other code could belong to another file by then: to the journal.
+    @Test func aBodyIsWrittenToItsOwnFileEvenIfItsEntryIsRemoved() async throws {
         let files = BodyFiles(in: directory.url, disk: .system)
         let (id, chunks, opened) = (UUID(), Locked(0), Locked<[Int32]>([]))
         try await files.write("\(id.uuidString)-1") {
@@ -173,7 +173,7 @@ struct OfflineQueueSharingTests {
             guard count <= 2 else { return nil }
             if count == 2 {
                 files.removeAll(of: id)
-                // Takes the lowest number that is free.
+                // Takes the lowest free descriptor number.
                 let descriptor = try SystemFile.open(directory.file("other").path, O_RDWR | O_CREAT)
                 opened.withLock { $0.append(descriptor) }
             }
@@ -186,7 +186,7 @@ struct OfflineQueueSharingTests {
     }
 
     @Test(arguments: [nil, "ada"] as [String?])
-    func removesBodiesThatACrashLeftWithAllElse(account: String?) async throws {
+    func removeAllRemovesBodiesLeftByACrash(account: String?) async throws {
         let queue = queue()
         try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)), account: "ada")
         try await queue.queue.drain()
@@ -209,7 +209,7 @@ struct OfflineQueueSharingTests {
         }.joined()
     }
 
-    @Test func nothingOfWhatWasRemovedIsLeftInTheFiles() async throws {
+    @Test func removedContentIsErasedFromTheFiles() async throws {
         try Data("damaged of ada".utf8).write(to: directory.file("journal.damaged"))
         let queue = queue()
         let large = Data(String(repeating: "large of ada", count: 10_000).utf8)
@@ -229,7 +229,7 @@ struct OfflineQueueSharingTests {
         await queue.queue.close()
     }
 
-    /// Removes all entries in one of three ways.
+    /// Three ways to remove all entries.
     private static let removals: [@Sendable (OfflineQueue, UUID) async throws -> Void] = [
         { queue, _ in try await queue.removeAll() },
         { queue, _ in try await queue.removeAll(account: "ada") },
@@ -237,9 +237,9 @@ struct OfflineQueueSharingTests {
     ]
 
     @Test(arguments: removals.indices)
-    func whatCannotBeTakenOutOfTheFilesIsRemovedAndTold(way: Int) async throws {
+    func aRemovalThatCannotEraseTheFilesThrows(way: Int) async throws {
         let faulty = FaultyDisk()
-        let queue = QueueUnderTest(directory.url, disk: faulty.disk, answer: { _ in .failure(.noConnection) })
+        let queue = QueueUnderTest(directory.url, disk: faulty.disk, respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1", headers: ["X-Note": "of ada"], account: "ada")
         faulty.plan.withLock { $0.rename = EIO }
         let error = await #expect(throws: PulseError.self) { try await Self.removals[way](queue.queue, id) }
@@ -255,8 +255,8 @@ struct OfflineQueueSharingTests {
         await queue.queue.close()
     }
 
-    /// The journal is cleaned all the same.
-    @Test func aBodyThatCannotBeRemovedIsTold() async throws {
+    /// The journal is cleaned nevertheless.
+    @Test func aBodyThatCannotBeRemovedIsAnError() async throws {
         let isFaulty = Locked(false)
         var disk = Disk.system
         disk.open = { path, flags in
@@ -264,9 +264,9 @@ struct OfflineQueueSharingTests {
             errno = EACCES
             return -1
         }
-        let queue = QueueUnderTest(directory.url, disk: disk, answer: { _ in .failure(.noConnection) })
+        let queue = QueueUnderTest(directory.url, disk: disk, respond: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1", headers: ["X-Note": "of ada"])
-        // Once it rests it sweeps no more by itself.
+        // An idle drainer does not sweep the bodies again.
         try await queue.queue.drain()
         try FileManager.default.createDirectory(at: directory.file("bodies"), withIntermediateDirectories: true)
         let left = directory.file("bodies").appendingPathComponent(UUID().uuidString)
@@ -285,7 +285,7 @@ struct OfflineQueueSharingTests {
         await queue.queue.close()
     }
 
-    @Test func aCopyThatACrashLeftIsRemoved() async throws {
+    @Test func aJournalCopyLeftByACrashIsRemoved() async throws {
         let first = queue()
         try await first.enqueue("/1")
         await first.queue.close()
@@ -296,8 +296,8 @@ struct OfflineQueueSharingTests {
         await second.queue.close()
     }
 
-    @Test func allFilesAreTheirUsersAlone() async throws {
-        let queue = queue(answer: { _ in .status(200) })
+    @Test func allFilesAreReadableByTheirUserAlone() async throws {
+        let queue = queue(respond: { _ in .status(200) })
         try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)), isOffline: false)
         try await queue.queue.drain()
         await queue.queue.close()
@@ -306,9 +306,9 @@ struct OfflineQueueSharingTests {
         }
     }
 
-    // MARK: What cannot be read
+    // MARK: Unreadable entries
 
-    @Test func anEntryThatCannotBeReadHidesNoOtherAndEndsAsADeadLetter() async throws {
+    @Test func anUnreadableEntryHidesNoOtherAndBecomesADeadLetter() async throws {
         let log = AppendLog.open(directory.file("journal"), LogMirror())
         let (unreadable, another) = (UUID(number: 1), UUID(number: 2))
         try await log.append([LogRecord("E", unreadable, tag: "a", payload: Data("{}".utf8))])
@@ -327,7 +327,7 @@ struct OfflineQueueSharingTests {
             })
         #expect(try await queue.queue.deadLetters().isEmpty)
         #expect(try await queue.queue.count() == 2)
-        // Whose they were nobody can tell: they go with the first who asks.
+        // The account of unreadable entries is unknown: removing any account removes them.
         try await queue.queue.removeAll(account: "ada")
         #expect(try await queue.queue.pending().map(\.url.path) == ["/2"])
         #expect(try !everything().contains("no JSON"))

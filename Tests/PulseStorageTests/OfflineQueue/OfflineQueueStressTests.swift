@@ -9,11 +9,11 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct OfflineQueueStressTests {
-    @Test func manyWhoQueueWhileItDrainsLoseNothingAndKeepEachTagsOrder() async throws {
+    @Test func concurrentEnqueuesDuringADrainLoseNothingAndKeepEachTagsOrder() async throws {
         let directory = try TemporaryDirectory()
         let failures = Locked(0)
         let queue = QueueUnderTest(directory.url, policy: OfflineQueuePolicy(maxQueueSize: 10_000)) { _ in
-            // Every seventh finds the connection lost.
+            // Every seventh replay finds the connection lost.
             let number = failures.withLock { count in
                 count += 1
                 return count
@@ -45,7 +45,7 @@ struct OfflineQueueStressTests {
         }
     }
 
-    @Test func manyWhoWaitForTheEndOfADrainAllLearnOfIt() async throws {
+    @Test func allConcurrentDrainCallsReturn() async throws {
         let directory = try TemporaryDirectory()
         for _ in 0..<20 {
             let queue = QueueUnderTest(directory.url)

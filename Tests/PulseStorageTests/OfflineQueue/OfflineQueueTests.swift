@@ -16,12 +16,12 @@ struct OfflineQueueTests {
 
     private func queue(
         policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock(), disk: Disk = .system,
-        starts: Bool = true, answer: @escaping QueueUnderTest.Answer = { _ in .status(200) }
+        starts: Bool = true, respond: @escaping QueueUnderTest.Responder = { _ in .status(200) }
     ) -> QueueUnderTest {
-        QueueUnderTest(directory.url, policy: policy, clock: clock, disk: disk, starts: starts, answer: answer)
+        QueueUnderTest(directory.url, policy: policy, clock: clock, disk: disk, starts: starts, respond: respond)
     }
 
-    /// The entries that a later process would find.
+    /// The entries that a later process finds.
     private func found() async throws -> [QueuedRequest] {
         let later = queue(starts: false)
         let pending = try await later.queue.pending()
@@ -31,8 +31,8 @@ struct OfflineQueueTests {
 
     // MARK: Queueing and sending
 
-    @Test func isOnTheDiskBeforeTheCallerIsTold() async throws {
-        let first = queue(answer: { _ in .failure(.noConnection) })
+    @Test func anEntryIsOnTheDiskWhenEnqueueReturns() async throws {
+        let first = queue(respond: { _ in .failure(.noConnection) })
         let id = try await first.enqueue("/a", tag: "t", body: .data(Data("body".utf8)), headers: ["X-A": "1"])
         let entry = try #require(try await found().first)
         #expect(entry.id == id)
@@ -45,8 +45,8 @@ struct OfflineQueueTests {
         await first.queue.close()
     }
 
-    @Test func isDrainedInOrderAfterARelaunch() async throws {
-        let first = queue(answer: { _ in .failure(.noConnection) })
+    @Test func entriesAreSentInOrderAfterARelaunch() async throws {
+        let first = queue(respond: { _ in .failure(.noConnection) })
         for number in 1...3 { try await first.enqueue("/\(number)") }
         await first.queue.close()
         let second = queue()
@@ -57,8 +57,8 @@ struct OfflineQueueTests {
         #expect(try await found().isEmpty)
     }
 
-    @Test func drainsOnStartByItself() async throws {
-        let first = queue(answer: { _ in .failure(.noConnection) })
+    @Test func aQueueWithEntriesDrainsOnStart() async throws {
+        let first = queue(respond: { _ in .failure(.noConnection) })
         let id = try await first.enqueue("/1")
         await first.queue.close()
         let second = queue()
@@ -67,7 +67,7 @@ struct OfflineQueueTests {
         await second.queue.close()
     }
 
-    @Test func startsNothingWithAnEmptyJournal() async throws {
+    @Test func anEmptyJournalStartsNoDrainer() async throws {
         let first = queue()
         try await first.enqueue("/1")
         try await first.queue.drain()
@@ -78,46 +78,46 @@ struct OfflineQueueTests {
     }
 
     @Test func drainsWhenTheConnectionReturns() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         queue.connectivity.set(.unsatisfied)
         let id = try await queue.enqueue("/1")
-        // It waits for its time.
+        // Wait until the drainer sleeps.
         await queue.clock.sleepers(atLeast: 1)
-        queue.answer { _ in .status(200) }
+        queue.respond { _ in .status(200) }
         queue.connectivity.set(.satisfied)
         await queue.event { $0.isCompletion(of: id) }
         #expect(queue.clock.uptime == 0)
         await queue.queue.close()
     }
 
-    @Test func triesAgainByTimeAfterAFailure() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func retriesAfterABackoff() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1")
         await queue.clock.sleepers(atLeast: 1)
         #expect(queue.sent.isEmpty)
-        queue.answer { _ in .status(200) }
+        queue.respond { _ in .status(200) }
         await queue.event(movingBy: 1) { $0.isCompletion(of: id) }
         #expect(queue.sent == ["/1"])
         await queue.queue.close()
     }
 
     @Test func aPauseDoesNotOutliveItsDrainer() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         let removed = try await queue.enqueue("/1")
         try await queue.queue.drain()
         try await queue.queue.remove(id: removed)
         await queue.queue.work.withLock { $0.drainer }?.value
-        queue.answer { _ in .status(200) }
+        queue.respond { _ in .status(200) }
         let id = try await queue.enqueue("/2", isOffline: false)
         await queue.event { $0.isCompletion(of: id) }
         #expect(queue.clock.uptime == 0)
         await queue.queue.close()
     }
 
-    @Test func whatIsQueuedDuringADrainIsSentInIt() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func anEntryQueuedDuringADrainIsSentByIt() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1", isOffline: false)
-        queue.answer { [weak queue] replay in
+        queue.respond { [weak queue] replay in
             if replay.request.url?.path == "/1" { _ = try? await queue?.enqueue("/2", isOffline: false) }
             return .status(200)
         }
@@ -127,8 +127,8 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    @Test func tellsWhatHappens() async throws {
-        let queue = queue(answer: { $0.request.url?.path == "/bad" ? .status(400) : .status(200) })
+    @Test func emitsEventsForQueuedDeliveredAndRefusedEntries() async throws {
+        let queue = queue(respond: { $0.request.url?.path == "/bad" ? .status(400) : .status(200) })
         let good = try await queue.enqueue("/good", tag: "a")
         let bad = try await queue.enqueue("/bad", tag: "b")
         try await queue.queue.drain()
@@ -149,15 +149,15 @@ struct OfflineQueueTests {
 
     // MARK: Bodies
 
-    @Test func aLargeBodyLiesInAFileOfItsOwnAndGoesWithItsEntry() async throws {
-        let first = queue(answer: { _ in .failure(.noConnection) })
+    @Test func aLargeBodyHasItsOwnFileAndIsRemovedWithItsEntry() async throws {
+        let first = queue(respond: { _ in .failure(.noConnection) })
         let body = Data(repeating: 7, count: BodyFiles.limit + 1)
         let id = try await first.enqueue("/1", body: .data(body))
         await first.queue.close()
         let file = directory.file("bodies").appendingPathComponent(id.uuidString)
         #expect(try Data(contentsOf: file) == body)
         let read = Locked<Data?>(nil)
-        let second = queue(answer: { replay in
+        let second = queue(respond: { replay in
             if case .file(let url) = replay.body { read.withLock { $0 = try? Data(contentsOf: url) } }
             return .status(200)
         })
@@ -167,17 +167,17 @@ struct OfflineQueueTests {
         await second.queue.close()
     }
 
-    @Test func aFileAndAStreamAreCopied() async throws {
+    @Test func fileAndStreamBodiesAreCopied() async throws {
         let source = directory.file("source")
         try Data("from a file".utf8).write(to: source)
-        let first = queue(answer: { _ in .failure(.noConnection) })
+        let first = queue(respond: { _ in .failure(.noConnection) })
         try await first.enqueue("/file", body: .file(source))
         let stream = BodyStream(length: nil) { ByteStream([Data("from ".utf8), Data("a stream".utf8)]) }
         try await first.enqueue("/stream", body: .stream(stream))
         await first.queue.close()
         try FileManager.default.removeItem(at: source)
         let texts = Locked<[String]>([])
-        let second = queue(answer: { replay in
+        let second = queue(respond: { replay in
             if case .file(let url) = replay.body, let data = try? Data(contentsOf: url) {
                 texts.withLock { $0.append(String(decoding: data, as: UTF8.self)) }
             }
@@ -188,7 +188,7 @@ struct OfflineQueueTests {
         await second.queue.close()
     }
 
-    @Test func aStreamThatCanBeReadOnceIsRefused() async throws {
+    @Test func aOneShotStreamIsRefused() async throws {
         let queue = queue()
         let stream = BodyStream(length: nil, isOneShot: true) { ByteStream([]) }
         let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/1", body: .stream(stream)) }
@@ -196,13 +196,13 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    @Test func aFileOfNoEntryIsRemovedAtTheNextStart() async throws {
-        let first = queue(answer: { _ in .failure(.noConnection) })
+    @Test func aBodyFileWithoutAnEntryIsRemovedOnStart() async throws {
+        let first = queue(respond: { _ in .failure(.noConnection) })
         let kept = try await first.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)))
         await first.queue.close()
         let orphan = directory.file("bodies").appendingPathComponent(UUID().uuidString)
         try Data("left by a crash".utf8).write(to: orphan)
-        let second = queue(answer: { _ in .failure(.noConnection) })
+        let second = queue(respond: { _ in .failure(.noConnection) })
         try await second.queue.drain()
         #expect(!FileManager.default.fileExists(atPath: orphan.path))
         #expect(
@@ -211,9 +211,9 @@ struct OfflineQueueTests {
         await second.queue.close()
     }
 
-    /// As when the process ends while the first body of all is copied.
+    /// Simulates a process that ends while it copies the first body.
     @Test(arguments: [false, true])
-    func aFileOfNoEntryIsRemovedThoughNothingWaits(hasJournal: Bool) async throws {
+    func aBodyFileWithoutAnEntryIsRemovedEvenIfTheQueueIsEmpty(hasJournal: Bool) async throws {
         if hasJournal {
             let first = queue()
             try await first.enqueue("/1")
@@ -235,15 +235,15 @@ struct OfflineQueueTests {
 
     // MARK: Verdicts
 
-    @Test func aRefusedEntryIsADeadLetterWithItsReasonAndCanBeSentAgain() async throws {
-        let queue = queue(answer: { _ in .status(422) })
+    @Test func aRefusedEntryBecomesADeadLetterThatCanBeRetried() async throws {
+        let queue = queue(respond: { _ in .status(422) })
         let id = try await queue.enqueue("/1")
         try await queue.queue.drain()
         #expect(try await queue.queue.pending().isEmpty)
         let letter = try #require(try await queue.queue.deadLetters().first)
         #expect(letter.id == id)
         #expect(letter.reason.statusCode == 422)
-        queue.answer { _ in .status(200) }
+        queue.respond { _ in .status(200) }
         try await queue.queue.retryDeadLetter(id: id)
         try await queue.queue.drain()
         #expect(try await queue.queue.deadLetters().isEmpty)
@@ -251,8 +251,8 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    @Test func aServerErrorIsNotDone() async throws {
-        let queue = queue(answer: { _ in .status(503) })
+    @Test func aServerErrorKeepsTheEntry() async throws {
+        let queue = queue(respond: { _ in .status(503) })
         try await queue.enqueue("/1")
         #expect(try await queue.queue.drain() == 1)
         #expect(try await queue.queue.pending().first?.attempts == 1)
@@ -260,10 +260,10 @@ struct OfflineQueueTests {
         #expect(try await found().first?.attempts == 1)
     }
 
-    @Test func anExpiredEntryIsGoneWithAnEvent() async throws {
+    @Test func anExpiredEntryIsRemovedWithAnEvent() async throws {
         let clock = TestClock()
         let queue = queue(
-            policy: OfflineQueuePolicy(requestExpiry: 60), clock: clock, answer: { _ in .failure(.noConnection) })
+            policy: OfflineQueuePolicy(requestExpiry: 60), clock: clock, respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1")
         try await queue.queue.drain()
         await queue.event(movingBy: 31) { if case .offlineQueueExpired(id) = $0 { true } else { false } }
@@ -271,19 +271,19 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    @Test func whatAnIsolatedCircuitHeldUpIsSentByTheNextDrain() async throws {
-        let queue = queue(answer: { _ in .failure(.circuitOpen(name: "a", retryAfter: .infinity)) })
+    @Test func anEntryHeldByAnIsolatedCircuitIsSentByTheNextDrain() async throws {
+        let queue = queue(respond: { _ in .failure(.circuitOpen(name: "a", retryAfter: .infinity)) })
         try await queue.enqueue("/1")
         try await queue.enqueue("/2")
         #expect(try await queue.queue.drain() == 2)
-        queue.answer { _ in .status(200) }
+        queue.respond { _ in .status(200) }
         #expect(try await queue.queue.drain() == 0)
         #expect(queue.sent == ["/1", "/1", "/2"])
         await queue.queue.close()
     }
 
-    @Test func anEntryOfAnotherAccountWaitsAndNoAttemptCounts() async throws {
-        let queue = queue(answer: { replay in
+    @Test func anEntryOfAnotherAccountWaitsWithoutCountingAttempts() async throws {
+        let queue = queue(respond: { replay in
             replay.account == "a"
                 ? ReplayOutcome(result: .failure(.unauthorized()), isOfOtherAccount: true) : .status(200)
         })
@@ -296,10 +296,10 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    // MARK: Room
+    // MARK: Capacity
 
-    @Test func aFullQueueRefuses() async throws {
-        let queue = queue(policy: OfflineQueuePolicy(maxQueueSize: 2), answer: { _ in .failure(.noConnection) })
+    @Test func aFullQueueRefusesEntries() async throws {
+        let queue = queue(policy: OfflineQueuePolicy(maxQueueSize: 2), respond: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1")
         try await queue.enqueue("/2")
         let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/3") }
@@ -308,9 +308,9 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    @Test func dropsTheOldestIfThePolicySaysSo() async throws {
+    @Test func aFullQueueDropsTheOldestEntryIfConfigured() async throws {
         let policy = OfflineQueuePolicy(maxQueueSize: 2, whenFull: .dropOldest)
-        let queue = queue(policy: policy, answer: { _ in .failure(.noConnection) })
+        let queue = queue(policy: policy, respond: { _ in .failure(.noConnection) })
         let oldest = try await queue.enqueue("/1")
         try await queue.enqueue("/2")
         try await queue.enqueue("/3")
@@ -321,7 +321,7 @@ struct OfflineQueueTests {
 
     @Test func aFullDiskIsATypedErrorAndTheEntryIsNotQueued() async throws {
         let faulty = FaultyDisk()
-        let queue = queue(disk: faulty.disk, answer: { _ in .failure(.noConnection) })
+        let queue = queue(disk: faulty.disk, respond: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1")
         faulty.plan.withLock { $0.write = ENOSPC }
         for body in [RequestBodySample.none, .data(Data(count: BodyFiles.limit + 1))] {
@@ -337,11 +337,11 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    @Test func aVerdictThatCannotBeWrittenIsWrittenLaterAndTheEntryIsSentOnce() async throws {
+    @Test func anOutcomeThatCannotBeWrittenIsRetriedWithoutResending() async throws {
         let faulty = FaultyDisk()
-        let queue = queue(disk: faulty.disk, answer: { _ in .failure(.noConnection) })
+        let queue = queue(disk: faulty.disk, respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1")
-        queue.answer { _ in
+        queue.respond { _ in
             faulty.plan.withLock { $0.sync = EIO }
             return .status(200)
         }
@@ -355,8 +355,8 @@ struct OfflineQueueTests {
 
     // MARK: Editing
 
-    @Test func removesOneOrAllOrThoseOfAnAccount() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func removesOneEntryAllEntriesOrThoseOfAnAccount() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         let first = try await queue.enqueue("/1", account: "a")
         try await queue.enqueue("/2", account: "b")
         try await queue.enqueue("/3", account: "a")
@@ -372,20 +372,20 @@ struct OfflineQueueTests {
         #expect(try await found().isEmpty)
     }
 
-    /// A later attempt might go with the token of whoever logs in next.
+    /// A later attempt might use the token of the next user.
     @Test(arguments: ["one", "all", "account"])
-    func whatIsRemovedOnItsWayIsCancelledAndHoldsNobodyUp(removing: String) async throws {
+    func anEntryRemovedDuringItsReplayIsCancelledAndBlocksNoOther(removing: String) async throws {
         let queue = queue()
-        let (isOnItsWay, replays) = AsyncStream.makeStream(of: Void.self)
-        queue.answer { [clock = queue.clock] replay in
+        let (isInFlight, replays) = AsyncStream.makeStream(of: Void.self)
+        queue.respond { [clock = queue.clock] replay in
             guard replay.request.url?.path == "/1" else { return .status(200) }
             replays.yield()
-            // Until it is cancelled.
+            // Sleeps until the replay is cancelled.
             try? await clock.sleep(.greatestFiniteMagnitude)
             return .failure(.cancelled)
         }
         let id = try await queue.enqueue("/1", account: "a", isOffline: false)
-        for await _ in isOnItsWay { break }
+        for await _ in isInFlight { break }
         switch removing {
         case "one": try await queue.queue.remove(id: id)
         case "all": try await queue.queue.removeAll()
@@ -401,9 +401,9 @@ struct OfflineQueueTests {
     @Test(arguments: [false, true])
     func aRemovalCancelsNoOtherReplay(isOfAccount: Bool) async throws {
         let queue = queue()
-        let (areOnTheirWay, replays) = AsyncStream.makeStream(of: Void.self)
+        let (areInFlight, replays) = AsyncStream.makeStream(of: Void.self)
         let cancelled = Locked<[String]>([])
-        queue.answer { [clock = queue.clock] replay in
+        queue.respond { [clock = queue.clock] replay in
             replays.yield()
             do {
                 try await clock.sleep(1)
@@ -415,7 +415,7 @@ struct OfflineQueueTests {
         }
         let removed = try await queue.enqueue("/1", tag: "a", account: "a", isOffline: false)
         let kept = try await queue.enqueue("/2", tag: "b", account: "b", isOffline: false)
-        var started = areOnTheirWay.makeAsyncIterator()
+        var started = areInFlight.makeAsyncIterator()
         for _ in 0..<2 { await started.next() }
         if isOfAccount {
             try await queue.queue.removeAll(account: "a")
@@ -428,11 +428,11 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    /// As on a device without a network: there is no verdict that would be written down.
+    /// Without a network there are no outcomes to write.
     @Test(arguments: [false, true])
-    func aJournalWithoutVerdictsDoesNotGrow(isUpdated: Bool) async throws {
+    func aJournalDoesNotGrowWithoutAConnection(isUpdated: Bool) async throws {
         let policy = OfflineQueuePolicy(maxQueueSize: 2, requestExpiry: .infinity, whenFull: .dropOldest)
-        let queue = queue(policy: policy, answer: { _ in .failure(.noConnection) })
+        let queue = queue(policy: policy, respond: { _ in .failure(.noConnection) })
         let body = Data(repeating: 1, count: 10_000)
         let id = try await queue.enqueue("/1")
         for number in 0..<100 {
@@ -448,30 +448,30 @@ struct OfflineQueueTests {
         #expect(try await found().count == (isUpdated ? 1 : 2))
     }
 
-    @Test func aDeadLetterThatIsAboutToGoCannotBeSentAgainAndARevivedOneDoesNotGo() async throws {
-        let queue = queue(answer: { _ in .status(422) })
+    @Test func aDeadLetterBeingRemovedCannotBeRevivedAndARevivedOneIsNotRemoved() async throws {
+        let queue = queue(respond: { _ in .status(422) })
         let id = try await queue.enqueue("/1", isOffline: false)
         try await queue.queue.drain()
         queue.queue.core.decide { $0.entries[id]?.isEnding = true }
         let error = await #expect(throws: PulseError.self) { try await queue.queue.retryDeadLetter(id: id) }
         #expect(error?.kind == .invalidRequest)
         queue.queue.core.decide { $0.entries[id]?.isEnding = false }
-        queue.answer { _ in .failure(.noConnection) }
+        queue.respond { _ in .failure(.noConnection) }
         try await queue.queue.retryDeadLetter(id: id)
         await queue.queue.end(id, .surplus)
         #expect(try await queue.queue.pending().map(\.id) == [id])
         await queue.queue.close()
     }
 
-    @Test func anUpdateChangesTheRequestAndKeepsItsPlaceAndKey() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func anUpdateKeepsTheEntrysPositionAndKey() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1", body: .data(Data("old".utf8)))
         try await queue.enqueue("/2")
         try await queue.queue.update(id: id) {
             $0.body = Data("new".utf8)
             $0.headers["X-Edited"] = "1"
         }
-        queue.answer { _ in .status(200) }
+        queue.respond { _ in .status(200) }
         try await queue.queue.drain()
         #expect(queue.sent.suffix(2) == ["/1", "/2"])
         let replay = try #require(queue.replayed.last { $0.id == id })
@@ -481,8 +481,8 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
-    @Test func allWhoChangeAnEntryAtTheSameTimeHaveTheirWay() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func concurrentUpdatesAllTakeEffect() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)))
         try await queue.queue.drain()
         let other = QueueUnderTest(directory.url, starts: false)
@@ -499,7 +499,7 @@ struct OfflineQueueTests {
             try await group.waitForAll()
         }
         let read = Locked<Data?>(nil)
-        queue.answer { replay in
+        queue.respond { replay in
             if case .file(let url) = replay.body { read.withLock { $0 = try? Data(contentsOf: url) } }
             return .status(200)
         }
@@ -511,8 +511,8 @@ struct OfflineQueueTests {
         await other.queue.close()
     }
 
-    @Test func anUpdateCannotBringASecretIn() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func anUpdateCannotAddASecretHeader() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1")
         let error = await #expect(throws: PulseError.self) {
             try await queue.queue.update(id: id) { $0.headers["Authorization"] = "Bearer x" }
@@ -523,12 +523,12 @@ struct OfflineQueueTests {
 
     // MARK: Several processes
 
-    @Test func bothQueueAndOneSends() async throws {
+    @Test func twoProcessesEnqueueAndOneSends() async throws {
         let other = queue(starts: false)
         let left = Locked(0)
-        let one = queue(answer: { [left] replay in
+        let one = queue(respond: { [left] replay in
             guard replay.request.url?.path == "/1" else { return .status(200) }
-            // While this one is on its way.
+            // While the replay of the first entry runs.
             _ = try? await other.enqueue("/2")
             other.start()
             let count = try? await other.queue.drain()
@@ -545,18 +545,18 @@ struct OfflineQueueTests {
         await other.queue.close()
     }
 
-    /// A process that only waits may be stopped by its system at any time, and is ended if it holds a lock then.
-    @Test func whoeverOnlyWaitsLetsTheOtherSendAndLearnsOfIt() async throws {
-        let one = queue(answer: { _ in .failure(.noConnection) })
+    /// The system may suspend a process that only waits, and kills it if it holds a lock then.
+    @Test func aWaitingProcessLetsAnotherSendAndReadsItsResults() async throws {
+        let one = queue(respond: { _ in .failure(.noConnection) })
         let id = try await one.enqueue("/1")
         #expect(try await one.queue.drain() == 1)
         let other = queue()
         #expect(try await other.queue.drain() == 0)
         #expect(other.sent == ["/1"])
         let count = one.sent.count
-        // It begins to send again where there is more, and not with what is done.
+        // The first queue sends new entries, and not those that are done.
         await other.queue.close()
-        one.answer { _ in .status(200) }
+        one.respond { _ in .status(200) }
         try await one.enqueue("/2")
         #expect(try await one.queue.drain() == 0)
         #expect(one.sent.dropFirst(count) == ["/2"])
@@ -564,15 +564,15 @@ struct OfflineQueueTests {
         await one.queue.close()
     }
 
-    @Test func theConnectionThatReturnsMakesNobodySendWhatTheOtherHasSent() async throws {
-        let one = queue(answer: { _ in .failure(.noConnection) })
+    @Test func aReturningConnectionDoesNotResendWhatAnotherProcessSent() async throws {
+        let one = queue(respond: { _ in .failure(.noConnection) })
         let id = try await one.enqueue("/1")
         #expect(try await one.queue.drain() == 1)
         let other = queue()
         #expect(try await other.queue.drain() == 0)
-        one.answer { _ in .status(200) }
+        one.respond { _ in .status(200) }
         let count = one.sent.count
-        // Until it has been seen: what changes twice at once need not be.
+        // Repeat until the change is seen: the monitor may merge two changes in quick succession.
         let flicker = Task {
             while !Task.isCancelled {
                 one.connectivity.set(.unsatisfied)
@@ -590,8 +590,8 @@ struct OfflineQueueTests {
     }
 
     @Test(arguments: [["Retry-After": "60"], [:]])
-    func nobodyElseSendsWhileOneBacksOffAfterAServersRefusal(headers: [String: String]) async throws {
-        let one = queue(answer: { _ in .status(503, headers: HTTPHeaders(headers)) })
+    func noOtherProcessSendsDuringAServerBackoff(headers: [String: String]) async throws {
+        let one = queue(respond: { _ in .status(503, headers: HTTPHeaders(headers)) })
         try await one.enqueue("/1")
         #expect(try await one.queue.drain() == 1)
         let other = queue()
@@ -601,8 +601,8 @@ struct OfflineQueueTests {
         await other.queue.close()
     }
 
-    @Test func theOtherTakesOverWhenTheOneEnds() async throws {
-        let one = queue(answer: { _ in .status(503, headers: ["Retry-After": "60"]) })
+    @Test func anotherProcessTakesOverWhenTheDrainerCloses() async throws {
+        let one = queue(respond: { _ in .status(503, headers: ["Retry-After": "60"]) })
         try await one.enqueue("/1")
         try await one.queue.drain()
         let other = queue()
@@ -615,22 +615,22 @@ struct OfflineQueueTests {
 
     // MARK: Without a disk
 
-    @Test func aQueueInMemoryWritesNothingAndSendsAllTheSame() async throws {
-        let queue = QueueUnderTest(nil, answer: { _ in .failure(.noConnection) })
+    @Test func aQueueInMemorySendsItsEntries() async throws {
+        let queue = QueueUnderTest(nil, respond: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)))
         try await queue.enqueue("/2")
         try await queue.queue.drain()
-        queue.answer { _ in .status(200) }
+        queue.respond { _ in .status(200) }
         #expect(try await queue.queue.drain() == 0)
         #expect(queue.sent.suffix(2) == ["/1", "/2"])
         #expect(queue.replayed.last { $0.request.url?.path == "/1" }?.request.httpBody?.count == BodyFiles.limit + 1)
         await queue.queue.close()
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    @Test func afterItsEndItRefusesAndHoldsNoLock() async throws {
-        let queue = queue(answer: { _ in .failure(.noConnection) })
+    @Test func aClosedQueueRefusesEntriesAndHoldsNoLock() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
         try await queue.enqueue("/1")
         try await queue.queue.drain()
         await queue.queue.close()
@@ -640,9 +640,9 @@ struct OfflineQueueTests {
         #expect(try lock.tryAcquire())
     }
 
-    @Test func whatIsOnItsWayAtTheEndStays() async throws {
+    @Test func anEntryInFlightAtCloseStaysInTheJournal() async throws {
         let started = Locked<CheckedContinuation<Void, Never>?>(nil)
-        let queue = queue(answer: { _ in
+        let queue = queue(respond: { _ in
             started.withLock { $0 }?.resume()
             // Ends with its task, as a call of the client does.
             try? await SystemClock().sleep(.infinity)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-/// What it tells, and what wakes a drainer that rests for want of a connection.
+/// Reported events, and the changes that wake a drainer which sleeps because there is no connection.
 @Suite(.timeLimit(.minutes(5)))
 struct QueueCoreTests {
     private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000) -> LogItem {
@@ -15,7 +15,7 @@ struct QueueCoreTests {
             location: LogLocation(offset: number, length: 1), note: Data())
     }
 
-    /// How often `change` wakes it, while it rests from uptime 0 on with one entry.
+    /// How often `change` wakes a drainer that sleeps from uptime 0 on with one entry.
     private static func wakes(_ change: (QueueCore) -> Void) async -> Int {
         let machine = OfflineQueue.StateMachine(capacity: 10, maxAttempts: 20, dropsOldest: false)
         let core = QueueCore(machine, files: nil, events: nil)
@@ -31,7 +31,7 @@ struct QueueCoreTests {
         return count
     }
 
-    @Test func tellsHowMuchOfTheDamageWasSetAside() {
+    @Test func reportsHowMuchOfTheDamageWasSetAside() {
         let events = RecordingSink()
         let machine = OfflineQueue.StateMachine(capacity: 10, maxAttempts: 20, dropsOldest: false)
         let core = QueueCore(machine, files: nil, events: events)
@@ -42,16 +42,16 @@ struct QueueCoreTests {
         #expect(texts == [told + "9 were set aside", told + "2 were set aside; there was no room for the other 7"])
     }
 
-    @Test func oneMoreEntryDoesNotWakeTheDrainer() async {
+    @Test func anotherEntryDoesNotWakeAPausedDrainer() async {
         #expect(await Self.wakes { $0.apply(.appended([Self.item(2)])) } == 0)
         #expect(await Self.wakes { $0.pause(0, SeededRandomness(seed: 1)) } == 0)
     }
 
-    @Test func whateverItWouldMissDoes() async {
+    @Test func everyRelevantChangeWakesAPausedDrainer() async {
         #expect(await Self.wakes { $0.apply(.appended([Self.item(1, .removed)])) } == 1)
         #expect(await Self.wakes { $0.apply(.appended([Self.item(2), Self.item(1, .updated)])) } == 1)
         #expect(await Self.wakes { $0.apply(.reset([Self.item(2)])) } == 1)
-        // It expires before the rest is over.
+        // The entry expires before the sleep is over.
         #expect(await Self.wakes { $0.apply(.appended([Self.item(2, expiry: 1_010)])) } == 1)
         #expect(await Self.wakes { $0.change { $0.resume() } } == 1)
         #expect(
@@ -69,7 +69,7 @@ struct QueueCoreTests {
                 _ = core.drainPass(uptime: 0, now: 1_000)
                 core.apply(.appended([Self.item(2)]))
             } == 1)
-        // It has found nothing to look at, and does not rest again yet.
+        // The drainer skipped its pass, and does not sleep again yet.
         #expect(
             await Self.wakes { core in
                 guard !core.hasWork(uptime: 0, now: 1_000) else { return }

@@ -12,19 +12,19 @@ import Testing
 struct QueueStateMachineScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    /// What must hold, in arrays.
+    /// The expected state, in arrays.
     private struct Model {
         struct Entry: Equatable {
             let id: UUID
             var attempts = 0
             var expiry: Int64
-            /// Its place among all.
+            /// The position among all entries.
             var order: Int
-            /// Counts its forms.
+            /// The number of changes.
             var revision = 0
         }
 
-        /// On its way, in the form of then; with the verdict if that could not be written down.
+        /// An entry in flight with its revision, and its verdict if that could not be written.
         struct Flight {
             let id: UUID
             let revision: Int
@@ -32,26 +32,29 @@ struct QueueStateMachineScheduleTests {
         }
 
         let maxAttempts: Int
-        var lines: [String: [Entry]] = [:]
+        var tagQueues: [String: [Entry]] = [:]
         var dead: [(tag: String, entry: Entry)] = []
         var inFlight: [String: Flight] = [:]
-        /// The uptime before which a server wants nothing of a tag.
+        /// The uptime before which a server accepts nothing of a tag.
         var notBefore: [String: TimeInterval] = [:]
-        var count: Int { lines.values.reduce(0) { $0 + $1.count } }
+        var count: Int { tagQueues.values.reduce(0) { $0 + $1.count } }
 
         init(maxAttempts: Int) {
             self.maxAttempts = maxAttempts
         }
 
-        /// The first of all that is not on its way.
-        var oldestAtRest: UUID? {
-            lines.flatMap { tag, line in line.filter { $0.id != inFlight[tag]?.id } }.min { $0.order < $1.order }?.id
+        /// The oldest entry that is not in flight.
+        var oldestNotInFlight: UUID? {
+            tagQueues.flatMap { tag, queued in queued.filter { $0.id != inFlight[tag]?.id } }.min {
+                $0.order < $1.order
+            }?.id
         }
 
-        /// The verdict is in the journal, unless it is about another form than the entry has.
+        /// Applies a recorded verdict, unless it is about another revision than the entry has.
         mutating func settle(_ tag: String, _ verdict: ReplayVerdict) {
             guard let flight = inFlight.removeValue(forKey: tag),
-                let index = lines[tag]?.firstIndex(where: { $0.id == flight.id }), let entry = lines[tag]?[index]
+                let index = tagQueues[tag]?.firstIndex(where: { $0.id == flight.id }),
+                let entry = tagQueues[tag]?[index]
             else { return }
             let isOutdated = entry.revision != flight.revision
             switch verdict {
@@ -59,7 +62,7 @@ struct QueueStateMachineScheduleTests {
             case .rejected where !isOutdated: giveUp(tag, entry)
             case .unavailable(isVerdict: true, _), .unsendable:
                 if entry.attempts + 1 < maxAttempts {
-                    lines[tag]?[index].attempts += 1
+                    tagQueues[tag]?[index].attempts += 1
                 } else if !isOutdated {
                     giveUp(tag, entry)
                 }
@@ -67,7 +70,7 @@ struct QueueStateMachineScheduleTests {
             }
         }
 
-        /// Everything ends but what the journal has.
+        /// Drops all state that is not in the journal.
         mutating func relaunch() {
             (inFlight, notBefore) = ([:], [:])
         }
@@ -77,10 +80,10 @@ struct QueueStateMachineScheduleTests {
             dead.append((tag, entry))
         }
 
-        func tag(of id: UUID) -> String? { lines.first { $0.value.contains { $0.id == id } }?.key }
+        func tag(of id: UUID) -> String? { tagQueues.first { $0.value.contains { $0.id == id } }?.key }
 
         mutating func remove(_ id: UUID) {
-            for tag in lines.keys { lines[tag]?.removeAll { $0.id == id } }
+            for tag in tagQueues.keys { tagQueues[tag]?.removeAll { $0.id == id } }
             dead.removeAll { $0.entry.id == id }
         }
     }
@@ -92,13 +95,13 @@ struct QueueStateMachineScheduleTests {
         let maxAttempts = 3
         var queue = MachineUnderTest(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
         var model = Model(maxAttempts: maxAttempts)
-        /// What must have happened often enough to mean anything.
+        /// Events that must happen often enough for the test to be meaningful.
         var seen: [String: Int] = [:]
         func note(_ step: Int) -> Comment { "seed \(random.seed), step \(step)" }
         func pick<Element>(_ elements: [Element]) -> Element? {
             elements.isEmpty ? nil : elements[Int(random.next() % UInt64(elements.count))]
         }
-        /// Writes down what came of a replay, as the drainer does; it may fail, and be tried again later.
+        /// Writes the outcome of a replay, as the drainer does. The write may fail, and is retried later.
         func write(_ record: LogRecord?, _ tag: String, _ id: UUID, _ verdict: ReplayVerdict) {
             if let record, !queue.machine.isOutdated(record, tag: tag) {
                 if random.next() % 5 == 0 {
@@ -119,8 +122,8 @@ struct QueueStateMachineScheduleTests {
             case 0...5:
                 let id = UUID(number: step)
                 let tag = "t\(random.next() % 4)"
-                let leaving = dropsOldest && model.count >= capacity ? model.oldestAtRest : nil
-                let mustRefuse = model.count >= capacity && leaving == nil
+                let evicted = dropsOldest && model.count >= capacity ? model.oldestNotInFlight : nil
+                let mustRefuse = model.count >= capacity && evicted == nil
                 let removal: LogRecord?
                 do {
                     removal = try queue.machine.admit(id)
@@ -130,7 +133,7 @@ struct QueueStateMachineScheduleTests {
                     seen["refused", default: 0] += 1
                     continue
                 }
-                #expect(removal?.id == leaving, note(step))
+                #expect(removal?.id == evicted, note(step))
                 if random.next() % 10 == 0 {
                     queue.machine.release(id, dropping: removal?.id)
                 } else {
@@ -141,13 +144,13 @@ struct QueueStateMachineScheduleTests {
                     }
                     let expiry = random.next() % 3 == 0 ? queue.now + Int64(random.next() % 600_000) + 1 : 0
                     queue.enqueue(step, tag: tag, expiry: expiry)
-                    model.lines[tag, default: []].append(Model.Entry(id: id, expiry: expiry, order: step))
+                    model.tagQueues[tag, default: []].append(Model.Entry(id: id, expiry: expiry, order: step))
                 }
             case 6...10:
                 for action in queue.next() {
                     switch action {
                     case .send(let id, _):
-                        guard let tag = model.tag(of: id), let first = model.lines[tag]?.first else {
+                        guard let tag = model.tag(of: id), let first = model.tagQueues[tag]?.first else {
                             Issue.record("sent what is not there, \(note(step))")
                             continue
                         }
@@ -157,7 +160,7 @@ struct QueueStateMachineScheduleTests {
                         model.inFlight[tag] = Model.Flight(id: id, revision: first.revision)
                     case .end(let id, let reason):
                         if reason == .expired {
-                            let entry = model.lines.values.joined().first { $0.id == id }
+                            let entry = model.tagQueues.values.joined().first { $0.id == id }
                             #expect(entry.map { $0.expiry != 0 && $0.expiry <= queue.now } ?? false, note(step))
                         }
                         if random.next() % 4 == 0 {
@@ -186,15 +189,15 @@ struct QueueStateMachineScheduleTests {
                 ])
                 guard let verdict else { continue }
                 if case .unavailable(isVerdict: true, retryAfter: let seconds) = verdict {
-                    // Also if it was the last one of its entry.
+                    // Also if this was the entry's last attempt.
                     model.notBefore[tag] = queue.uptime + seconds
                     if seconds > 0 { seen["asked", default: 0] += 1 }
                 }
-                // Tag and entry as they were when it was sent, as the drainer has them.
+                // The drainer passes tag and entry as they were when the entry was sent.
                 let record = queue.machine.finish(
                     flight.id, tag: tag, verdict, reason: Data(), uptime: queue.uptime, randomness: queue.random)
                 if record != nil, random.next() % 8 == 0 {
-                    // A crash before the verdict is written: it is sent again.
+                    // A crash before the verdict is written: the entry is sent again.
                     queue.relaunch()
                     model.relaunch()
                     seen["crashed", default: 0] += 1
@@ -202,7 +205,7 @@ struct QueueStateMachineScheduleTests {
                     write(record, tag, flight.id, verdict)
                 }
             case 15:
-                let all = model.lines.values.joined().map(\.id) + model.dead.map(\.entry.id)
+                let all = model.tagQueues.values.joined().map(\.id) + model.dead.map(\.entry.id)
                 guard let id = pick(all.sorted { $0.uuidString < $1.uuidString }) else { continue }
                 queue.write(OfflineQueue.StateMachine.removal(id, .removed))
                 model.remove(id)
@@ -210,7 +213,7 @@ struct QueueStateMachineScheduleTests {
                 guard let letter = pick(model.dead) else { continue }
                 queue.write(LogRecord("q", letter.entry.id, expiry: queue.now + 500_000))
                 model.dead.removeAll { $0.entry.id == letter.entry.id }
-                model.lines[letter.tag, default: []].append(
+                model.tagQueues[letter.tag, default: []].append(
                     Model.Entry(
                         id: letter.entry.id, expiry: queue.now + 500_000, order: step,
                         revision: letter.entry.revision))
@@ -218,17 +221,19 @@ struct QueueStateMachineScheduleTests {
                 queue.relaunch()
                 model.relaunch()
             case 18:
-                // The wall clock jumps either way; what was running goes on.
+                // The wall clock jumps either way; the uptime continues.
                 queue.now += Int64(random.next() % 400_000) - 200_000
                 if random.next() % 2 == 0 { queue.machine.resume() }
             case 19:
-                // As another process may, whether or not it is on its way from here.
-                let all = model.lines.sorted { $0.key < $1.key }.flatMap { tag, line in line.map { (tag, $0) } }
-                let onTheirWay = all.filter { model.inFlight[$0.0]?.id == $0.1.id }
-                let isOnItsWay = !onTheirWay.isEmpty && random.next() % 2 == 0
-                guard let (tag, entry) = pick(isOnItsWay ? onTheirWay : all) else { continue }
+                // Another process may do so, even while the entry is in flight here.
+                let all = model.tagQueues.sorted { $0.key < $1.key }.flatMap { tag, queued in queued.map { (tag, $0) } }
+                let inFlight = all.filter { model.inFlight[$0.0]?.id == $0.1.id }
+                let picksInFlight = !inFlight.isEmpty && random.next() % 2 == 0
+                guard let (tag, entry) = pick(picksInFlight ? inFlight : all) else { continue }
                 queue.write(LogRecord("U", entry.id, tag: tag, expiry: entry.expiry))
-                if let index = model.lines[tag]?.firstIndex(of: entry) { model.lines[tag]?[index].revision += 1 }
+                if let index = model.tagQueues[tag]?.firstIndex(of: entry) {
+                    model.tagQueues[tag]?[index].revision += 1
+                }
                 seen["updated", default: 0] += 1
             default:
                 queue.uptime += TimeInterval(random.next() % 300)
@@ -242,11 +247,11 @@ struct QueueStateMachineScheduleTests {
             let order = queue.machine.entries.filter { $0.value.deadLetter == nil }.sorted {
                 $0.value.order < $1.value.order
             }
-            for (tag, line) in model.lines {
+            for (tag, queued) in model.tagQueues {
                 let entries = order.filter { $0.value.tag == tag }
-                #expect(entries.map(\.key) == line.map(\.id), note(step))
-                // Through every compaction and relaunch.
-                #expect(entries.map(\.value.revision) == line.map(\.revision), note(step))
+                #expect(entries.map(\.key) == queued.map(\.id), note(step))
+                // Preserved through every compaction and relaunch.
+                #expect(entries.map(\.value.revision) == queued.map(\.revision), note(step))
             }
         }
         for event in ["updated", "unwritten", "outdated", "crashed", "asked", dropsOldest ? "dropped" : "refused"] {
@@ -254,7 +259,7 @@ struct QueueStateMachineScheduleTests {
         }
     }
 
-    /// As the journal does it: what the machine gives takes the place of the records, and is read anew.
+    /// Compacts like the journal: the machine's contents replace the records, and are read again.
     private func compact(_ queue: inout MachineUnderTest) {
         queue.records = queue.compacted()
         _ = queue.machine.reset(queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) })

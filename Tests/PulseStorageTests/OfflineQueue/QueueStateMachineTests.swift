@@ -12,7 +12,7 @@ struct QueueStateMachineTests {
 
     // MARK: Order
 
-    @Test func anEntryThatGoesBetweenItsTurnAndItsReplayFreesItsLine() {
+    @Test func anEntryRemovedBeforeItsReplayFreesItsTag() {
         var queue = MachineUnderTest()
         let first = queue.enqueue(1, tag: "a")
         let second = queue.enqueue(2, tag: "a")
@@ -37,7 +37,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(5))
     }
 
-    @Test func theNextOfATagWaitsUntilTheVerdictIsInTheJournal() {
+    @Test func theNextEntryOfATagWaitsForTheRecordedOutcome() {
         var queue = MachineUnderTest()
         let first = queue.enqueue(1)
         queue.enqueue(2)
@@ -50,7 +50,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func aVerdictThatCannotBeWrittenIsWrittenLaterAndNothingOvertakes() {
+    @Test func anUnwrittenOutcomeIsRetriedAndNoEntryOvertakes() {
         var queue = MachineUnderTest()
         let first = queue.enqueue(1)
         queue.enqueue(2)
@@ -83,7 +83,7 @@ struct QueueStateMachineTests {
 
     // MARK: Verdicts
 
-    @Test func doneIsGone() {
+    @Test func anAcceptedEntryIsRemoved() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         _ = queue.sent()
@@ -93,7 +93,7 @@ struct QueueStateMachineTests {
         #expect(queue.machine.entries.isEmpty)
     }
 
-    @Test func rejectedIsADeadLetterAndNoLongerInTheWay() {
+    @Test func aRejectedEntryBecomesADeadLetterAndUnblocksItsTag() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         queue.enqueue(2)
@@ -105,7 +105,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func aServerErrorBacksOffAndStays() {
+    @Test func aServerErrorBacksOffAndKeepsTheEntry() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, tag: "a")
         queue.enqueue(2, tag: "a")
@@ -132,7 +132,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
     }
 
-    @Test func anIsolatedCircuitIsTriedAgainAfterTheLongestBackoff() {
+    @Test func anIsolatedCircuitIsRetriedAfterTheLongestBackoff() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         _ = queue.sent()
@@ -144,7 +144,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
     }
 
-    @Test func aWaitOfThisSidesEndsAtOnceWhenSomebodySaysSo() {
+    @Test func aClientSideWaitEndsOnResume() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         for seconds in [120, TimeInterval.infinity] {
@@ -158,7 +158,7 @@ struct QueueStateMachineTests {
         #expect(queue.machine.entries[id]?.attempts == 0)
     }
 
-    @Test func afterTheLastVerdictItIsADeadLetter() {
+    @Test func anEntryBecomesADeadLetterAfterItsLastAttempt() {
         var queue = MachineUnderTest(maxAttempts: 3)
         let id = queue.enqueue(1)
         for attempt in 1...3 {
@@ -172,13 +172,13 @@ struct QueueStateMachineTests {
     }
 
     @Test(arguments: [false, true])
-    func theWaitThatTheServerAskedForOutlivesTheEntry(isReadAnew: Bool) {
+    func aWaitRequestedByTheServerOutlivesItsEntry(isReloaded: Bool) {
         var queue = MachineUnderTest(maxAttempts: 1)
         let id = queue.enqueue(1)
         queue.enqueue(2)
         _ = queue.sent()
         #expect(queue.finish(id, .unavailable(isVerdict: true, retryAfter: 120)) == .deadLettered(id))
-        if isReadAnew {
+        if isReloaded {
             _ = queue.machine.reset(queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) })
         }
         queue.machine.resume()
@@ -189,7 +189,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func whatIsBehindAnEntryThatIsGivenUpGoesAtOnceIfNoServerAskedForAWait() {
+    @Test func theNextEntryIsSentAtOnceAfterADeadLetterWithoutAServerWait() {
         var queue = MachineUnderTest(maxAttempts: 1)
         let id = queue.enqueue(1)
         queue.enqueue(2)
@@ -198,8 +198,8 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    /// A fault of the client's, which another process or version may not have.
-    @Test func whatCannotBeSentWaitsForNoServerAndIsADeadLetterInTheEnd() {
+    /// The client is at fault. Another process or version may not have the fault.
+    @Test func anUnsendableEntryHasNoServerWaitAndBecomesADeadLetter() {
         var queue = MachineUnderTest(maxAttempts: 3)
         let id = queue.enqueue(1)
         queue.enqueue(2)
@@ -215,7 +215,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func onlyVerdictsOfTheServerCount() {
+    @Test func onlyServerVerdictsCountAsAttempts() {
         var queue = MachineUnderTest(maxAttempts: 2)
         let id = queue.enqueue(1)
         let verdicts: [ReplayVerdict] = [
@@ -229,7 +229,7 @@ struct QueueStateMachineTests {
         #expect(queue.machine.entries[id]?.attempts == 0)
     }
 
-    @Test func withoutAConnectionNothingElseIsTried() {
+    @Test func nothingIsSentWithoutAConnection() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, tag: "a")
         for number in 2..<30 { queue.enqueue(number, tag: "t\(number)") }
@@ -240,7 +240,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent().count == 1)
     }
 
-    @Test func aReturnedConnectionEndsAllWaitsThatNoServerAskedFor() {
+    @Test func aReturningConnectionEndsAllWaitsExceptServerWaits() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, tag: "a")
         _ = queue.sent()
@@ -250,7 +250,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
     }
 
-    @Test func anEntryOfAnotherAccountWaitsAndOtherTagsGoOn() {
+    @Test func anEntryOfAnotherAccountBlocksOnlyItsTag() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, tag: "a")
         queue.enqueue(2, tag: "b")
@@ -264,7 +264,7 @@ struct QueueStateMachineTests {
 
     // MARK: Expiry and room
 
-    @Test func anExpiredEntryIsEndedAndNotSent() {
+    @Test func anExpiredEntryIsRemovedUnsent() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, expiry: 1_500_000)
         queue.enqueue(2)
@@ -277,7 +277,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func whatIsOnItsWayDoesNotExpire() {
+    @Test func anEntryInFlightDoesNotExpire() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, expiry: 1_500_000)
         #expect(queue.sent() == [id])
@@ -287,7 +287,7 @@ struct QueueStateMachineTests {
         #expect(queue.machine.isIdle)
     }
 
-    @Test func whatExpiredOnItsWayIsNotSentAgain() {
+    @Test func anEntryThatExpiredInFlightIsNotResent() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, expiry: 1_500_000)
         #expect(queue.sent() == [id])
@@ -298,8 +298,8 @@ struct QueueStateMachineTests {
         #expect(queue.next() == [.end(id, .expired)])
     }
 
-    /// A disk that is full keeps it in the journal, and nothing else.
-    @Test func anExpiredEntryWhoseEndCannotBeWrittenIsNotSent() {
+    /// Simulates a full disk, on which the removal cannot be written.
+    @Test func anExpiredEntryWhoseRemovalCannotBeWrittenIsNotSent() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, expiry: 1_500_000)
         queue.now = 1_500_000
@@ -312,14 +312,14 @@ struct QueueStateMachineTests {
         #expect(queue.machine.isIdle)
     }
 
-    @Test func aClockSetBackDoesNotEndAnything() {
+    @Test func aClockSetBackExpiresNothing() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, expiry: 1_500_000)
         queue.now = 0
         #expect(queue.sent() == [id])
     }
 
-    @Test func aFullQueueRefuses() throws {
+    @Test func aFullQueueRefusesEntries() throws {
         var queue = MachineUnderTest(capacity: 2)
         queue.enqueue(1)
         #expect(try queue.machine.admit(UUID(number: 2)) == nil)
@@ -328,7 +328,7 @@ struct QueueStateMachineTests {
         #expect(try queue.machine.admit(UUID(number: 3)) == nil)
     }
 
-    @Test func dropsTheOldestThatIsNotOnItsWay() throws {
+    @Test func aFullQueueDropsTheOldestEntryNotInFlight() throws {
         var queue = MachineUnderTest(capacity: 2, dropsOldest: true)
         queue.enqueue(1, tag: "a")
         queue.enqueue(2, tag: "a")
@@ -342,7 +342,7 @@ struct QueueStateMachineTests {
 
     // MARK: Editing
 
-    @Test func aRevivedLetterIsLastOfItsTagWithAllItsAttempts() {
+    @Test func aRevivedLetterIsLastOfItsTagWithNoAttemptsCounted() {
         var queue = MachineUnderTest(maxAttempts: 1)
         let id = queue.enqueue(1)
         _ = queue.sent()
@@ -356,7 +356,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
     }
 
-    @Test func anUpdatedEntryKeepsItsPlace() {
+    @Test func anUpdatedEntryKeepsItsPosition() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         queue.enqueue(2)
@@ -365,7 +365,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
     }
 
-    @Test func aRecordOfAnEntryThatIsGoneBringsNothingBack() {
+    @Test func aRecordOfARemovedEntryDoesNotRestoreIt() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         queue.write(OfflineQueue.StateMachine.removal(id, .removed))
@@ -375,16 +375,16 @@ struct QueueStateMachineTests {
         #expect(queue.machine.entries.isEmpty && queue.machine.isIdle)
     }
 
-    /// Another process does not see that it is on its way.
+    /// Another process does not see that the entry is in flight.
     @Test(arguments: [ReplayVerdict.done(status: 200), .rejected], [false, true])
-    func aVerdictOnAnOlderFormDoesNotEndTheEntry(verdict: ReplayVerdict, isCompacted: Bool) {
+    func aVerdictOnAnOlderRevisionDoesNotEndTheEntry(verdict: ReplayVerdict, isCompacted: Bool) {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         queue.enqueue(2)
         #expect(queue.sent() == [id])
         queue.write(LogRecord("U", id, payload: Data("new".utf8)))
         if isCompacted {
-            // By an earlier version: as one that was just queued.
+            // Compacted by an earlier version, without the number of revisions.
             _ = queue.machine.reset([
                 MachineUnderTest.item(LogRecord("E", id), 0),
                 MachineUnderTest.item(LogRecord("E", UUID(number: 2)), 1),
@@ -396,8 +396,8 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    /// Its record was under way to the disk when the entry was handed out.
-    @Test func theVerdictIsOnTheFormThatWasRead() {
+    /// The record of the new revision was being written when the send action was returned.
+    @Test func aVerdictAppliesToTheRevisionThatWasRead() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         #expect(queue.sent() == [id])
@@ -406,8 +406,8 @@ struct QueueStateMachineTests {
         #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: true))
     }
 
-    /// Another process compacts before this one has seen the new form.
-    @Test func aVerdictOnAFormThatACompactionTookOutDoesNotEndTheEntry() {
+    /// Another process compacts before this one has seen the new revision.
+    @Test func aVerdictOnARevisionRemovedByACompactionDoesNotEndTheEntry() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         var other = queue
@@ -420,7 +420,7 @@ struct QueueStateMachineTests {
         #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: true))
     }
 
-    @Test func dropsAllDeadLettersThatAreTooManyInOneLook() {
+    @Test func removesAllSurplusDeadLettersInOneDrainPass() {
         var queue = MachineUnderTest(capacity: 2)
         for number in 1...5 {
             let id = queue.enqueue(number)
@@ -428,14 +428,14 @@ struct QueueStateMachineTests {
         }
         let ends = ids(1, 2, 3).map { OfflineQueue.StateMachine.Action.end($0, .surplus) }
         #expect(queue.next() == ends)
-        // Those are as good as gone.
+        // Entries that are ending no longer count.
         #expect(queue.next() == [])
         for id in ids(1, 2, 3) { queue.write(OfflineQueue.StateMachine.removal(id, .surplus)) }
         #expect(queue.machine.deadCount == 2)
         #expect(queue.next() == [])
     }
 
-    @Test func aDeadLetterTooManyIsEitherGoneOrSentAgain() {
+    @Test func aSurplusDeadLetterIsEitherRemovedOrRevived() {
         var queue = MachineUnderTest(capacity: 1)
         for number in 1...2 {
             let id = queue.enqueue(number)
@@ -445,7 +445,7 @@ struct QueueStateMachineTests {
         #expect(queue.machine.mayRevive(id))
         #expect(queue.next() == [.end(id, .surplus)])
         #expect(!queue.machine.mayRevive(id) && queue.machine.mayEnd(id, .surplus))
-        // Its revival was admitted first, and is written in the same turn.
+        // The revival was admitted first, and is written in the same batch.
         queue.machine.entries[id]?.isChanging = true
         #expect(!queue.machine.mayEnd(id, .surplus))
         queue.write(LogRecord("q", id, expiry: 0))
@@ -454,7 +454,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == [id])
     }
 
-    @Test func whatIsCancelledSinceItIsGoneHoldsNobodyUp() {
+    @Test func aReplayCancelledForARemovedEntryBlocksNoOther() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         #expect(queue.sent() == [id])
@@ -464,7 +464,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func aPauseEndsWithItsDrainerWhichGoesOnlyWhenNothingIsLeft() {
+    @Test func aPauseEndsWithItsDrainerWhichEndsOnlyWhenNothingIsLeft() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, tag: "a")
         for _ in 1...10 {
@@ -484,7 +484,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func aDeadLetterTooManyThatCannotGoIsTriedAgainLater() {
+    @Test func aFailedRemovalOfASurplusDeadLetterIsRetriedLater() {
         var queue = MachineUnderTest(capacity: 1)
         let oldest = queue.enqueue(1)
         _ = queue.sent()
@@ -503,7 +503,7 @@ struct QueueStateMachineTests {
     }
 
     @Test(arguments: ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "many"])
-    func aCountBeyondAllMeasureDoesNotTrap(count: String) {
+    func anAttemptCountOutOfRangeDoesNotTrap(count: String) {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         queue.write(LogRecord("a", id, payload: Data(count.utf8)))
@@ -512,7 +512,7 @@ struct QueueStateMachineTests {
         #expect(queue.machine.entries[id]?.attempts ?? -1 >= 0)
     }
 
-    @Test func whatIsRemovedOnItsWayEndsQuietly() {
+    @Test func anEntryRemovedInFlightEndsWithoutARecord() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         queue.enqueue(2)
@@ -526,9 +526,9 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    // MARK: The journal anew
+    // MARK: Reloading the journal
 
-    @Test func aJournalReadAnewKeepsWhatIsOnItsWayAndWhatWaits() {
+    @Test func reloadingTheJournalKeepsEntriesInFlightAndWaits() {
         var queue = MachineUnderTest()
         let first = queue.enqueue(1, tag: "a")
         queue.enqueue(2, tag: "a")
@@ -542,7 +542,7 @@ struct QueueStateMachineTests {
         #expect(queue.sent() == ids(2))
     }
 
-    @Test func theContentsOfACompactedJournalLeadToTheSameState() {
+    @Test func aCompactedJournalLeadsToTheSameState() {
         var queue = MachineUnderTest(maxAttempts: 2)
         for number in 1...5 { queue.enqueue(number, tag: "t\(number % 2)") }
         _ = queue.sent()
@@ -580,7 +580,7 @@ struct ReplayVerdictTests {
         ReplayVerdict(.failure(error), now: Self.now)
     }
 
-    @Test func statusesAreVerdicts() {
+    @Test func statusesMapToVerdicts() {
         for status in [200, 201, 204, 299] { #expect(verdict(status: status) == .done(status: status)) }
         for status in [300, 304, 400, 403, 404, 409, 410, 413, 422, 451] {
             #expect(verdict(status: status) == .rejected, "\(status)")
@@ -591,8 +591,8 @@ struct ReplayVerdictTests {
         #expect(verdict(status: 503, headers: ["Retry-After": "7"]) == .unavailable(isVerdict: true, retryAfter: 7))
     }
 
-    /// Which may be far from the system's, as in a test.
-    @Test func theServersDateIsCountedFromTheClientsClock() {
+    /// The client's clock may be far from the system's, as in a test.
+    @Test func aRetryAfterDateIsRelativeToTheClientsClock() {
         let headers: HTTPHeaders = ["Retry-After": "Thu, 01 Jan 2026 00:02:00 GMT"]
         #expect(verdict(status: 503, headers: headers) == .unavailable(isVerdict: true, retryAfter: 120))
         for status in [429, 503] {
@@ -602,8 +602,9 @@ struct ReplayVerdictTests {
         }
     }
 
-    /// An endpoint that takes every status judges it itself; the queue must know whether the server took the call.
-    @Test func aStatusThatMeansLaterIsNotDoneThoughItIsAccepted() {
+    /// An endpoint that accepts every status handles it itself, but the queue must know whether the server accepted the
+    /// call.
+    @Test func aTemporaryFailureStatusIsNotDoneEvenIfAccepted() {
         for status in [401, 408, 425, 429, 500, 503] {
             let response = PulseResponse(
                 statusCode: status, headers: ["Retry-After": "7"], data: Data(), request: Self.request)
@@ -617,20 +618,20 @@ struct ReplayVerdictTests {
         }
     }
 
-    @Test func whatWasNeverSentIsNoVerdictThoughItLooksLikeOne() {
+    @Test func anUnsentRequestHasNoServerVerdict() {
         let limited = Result<PulseResponse, PulseError>.failure(.rateLimited(retryAfter: 7))
         #expect(ReplayOutcome(result: limited).verdict(now: Self.now) == .unavailable(isVerdict: true, retryAfter: 7))
         let outcome = ReplayOutcome(result: limited, isUnsent: true)
         #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 7))
-        // What cannot be built now may be built another time.
+        // A request that cannot be built now may be built later.
         #expect(ReplayOutcome(result: .failure(.invalidURL("a")), isUnsent: true).verdict(now: Self.now) == .unsendable)
         #expect(ReplayOutcome(result: .failure(.invalidURL("a"))).verdict(now: Self.now) == .rejected)
         #expect(ReplayOutcome(result: .failure(.noConnection), isUnsent: true).verdict(now: Self.now) == .offline)
     }
 
-    /// A refresh, or a recovery, that another server has refused.
+    /// A refresh or a recovery that another server has refused.
     @Test(arguments: [false, true])
-    func whatOtherWorkFailedWithIsNoVerdictThoughItLooksLikeOne(isUnsent: Bool) {
+    func aFailureOfOtherWorkIsNoServerVerdict(isUnsent: Bool) {
         func verdict(_ error: PulseError) -> ReplayVerdict {
             ReplayOutcome(result: .failure(error), isUnsent: isUnsent, isOfOtherWork: true, hasResponse: !isUnsent)
                 .verdict(now: Self.now)
@@ -649,8 +650,8 @@ struct ReplayVerdictTests {
 
     private struct Fault: Error {}
 
-    /// As a validator does, or a plugin that decodes: else nothing behind it would ever be sent.
-    @Test func whatAPluginMakesOfAnAnswerIsAVerdict() {
+    /// The plugin may be a validator or a decoder. Without a verdict, the entry would block the ones behind it.
+    @Test func aPluginsJudgmentOfAResponseIsAVerdict() {
         let errors: [PulseError] = [
             .custom(Fault()), .emptyBody, .graphQL([]), .retryExhausted(last: .custom(Fault()), attempts: 3),
             .deadlineExceeded(last: .custom(Fault())),
@@ -658,12 +659,12 @@ struct ReplayVerdictTests {
         for error in errors {
             let outcome = ReplayOutcome(result: .failure(error), hasResponse: true)
             #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: true, retryAfter: 0), "\(error)")
-            let unanswered = ReplayOutcome(result: .failure(error))
-            #expect(unanswered.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
+            let withoutResponse = ReplayOutcome(result: .failure(error))
+            #expect(withoutResponse.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
         }
     }
 
-    @Test func aLostTryAfterAnAnsweredOneIsNone() {
+    @Test func aLostAttemptAfterAResponseIsNoVerdict() {
         let network = PulseError.transport(.networkConnectionLost, underlying: CancellationError())
         let errors: [PulseError] = [
             network, .timeout(Self.request), .deadlineExceeded(last: nil), .unauthorized(), .sessionExpired,
@@ -676,7 +677,7 @@ struct ReplayVerdictTests {
         #expect(ReplayOutcome(result: .failure(.noConnection), hasResponse: true).verdict(now: Self.now) == .offline)
     }
 
-    @Test func failuresOnTheWayAreNone() {
+    @Test func networkFailuresAreNoVerdicts() {
         let network = PulseError.transport(.networkConnectionLost, underlying: CancellationError())
         #expect(verdict(.noConnection) == .offline)
         #expect(verdict(.retryExhausted(last: .noConnection, attempts: 3)) == .offline)

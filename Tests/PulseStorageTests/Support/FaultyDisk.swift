@@ -4,7 +4,7 @@ import PulseCore
 
 @testable import PulseStorage
 
-/// A disk that fails when it is told to.
+/// A disk with planned failures.
 final class FaultyDisk: Sendable {
     struct Plan: Sendable {
         /// The error of each write, sync, rename, open or mkdir; 0 for none.
@@ -13,9 +13,9 @@ final class FaultyDisk: Sendable {
         var makeDirectory: Int32 = 0
         var sync: Int32 = 0
         var rename: Int32 = 0
-        /// Bytes that a failing write still writes.
+        /// The number of bytes that a failing write still writes.
         var partial = 0
-        /// Larger writes fail.
+        /// The largest write that succeeds.
         var room = Int.max
         var syncs = 0
     }
@@ -64,7 +64,8 @@ final class FaultyDisk: Sendable {
                 errno = code
                 return -1
             },
-            // It fails in place as it does on the log's queue, which has the first of each log.
-            patience: .infinity)
+            // Later appends run in place, and fail in the same way there. The first append of each log uses the log's
+            // queue.
+            inPlaceLimit: .infinity)
     }
 }

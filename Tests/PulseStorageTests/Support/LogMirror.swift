@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// What a log says it holds.
+/// The contents of a log, according to its changes.
 final class LogMirror: Sendable {
     struct Contents: Sendable {
         var items: [LogItem] = []
@@ -43,7 +43,7 @@ extension AppendLog {
 }
 
 extension UUID {
-    /// The same for the same number.
+    /// Creates the same UUID for the same number.
     init(number: Int) {
         self.init(bits: 0x0102_0304_0506_4708, UInt64(bitPattern: Int64(number)))
     }

@@ -5,26 +5,26 @@ import PulseTesting
 
 @testable import PulseStorage
 
-/// A queue with a server of its own: a closure that answers replays.
+/// A queue whose server is a closure that responds to replays.
 final class QueueUnderTest: Sendable {
-    typealias Answer = @Sendable (Replay) async -> ReplayOutcome
+    typealias Responder = @Sendable (Replay) async -> ReplayOutcome
 
     let queue: OfflineQueue
     let clock: TestClock
     let connectivity: ManualConnectivityMonitor
     let events = RecordingSink()
-    private let answer: Locked<Answer>
+    private let respond: Locked<Responder>
     private let replays = Locked<[Replay]>([])
 
     init(
         _ directory: URL?, policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock(),
         connectivity: ManualConnectivityMonitor = .manual(), seed: UInt64 = nextSeed(), disk: Disk = .system,
         starts: Bool = true,
-        answer: @escaping Answer = { _ in .status(200) }
+        respond: @escaping Responder = { _ in .status(200) }
     ) {
         self.clock = clock
         self.connectivity = connectivity
-        self.answer = Locked(answer)
+        responder = Locked(respond)
         queue = OfflineQueue(
             policy: policy, directory: directory, clock: clock, randomness: SeededRandomness(seed: seed),
             connectivity: connectivity, events: events, disk: disk)
@@ -35,12 +35,12 @@ final class QueueUnderTest: Sendable {
         queue.start { [weak self] replay in
             guard let self else { return .failure(.cancelled) }
             replays.withLock { $0.append(replay) }
-            return await answer.withLock { $0 }(replay)
+            return await responder.withLock { $0 }(replay)
         }
     }
 
-    func answer(_ answer: @escaping Answer) {
-        self.answer.withLock { $0 = answer }
+    func respond(_ respond: @escaping Responder) {
+        responder.withLock { $0 = respond }
     }
 
     /// The paths that were sent, in order.
@@ -59,7 +59,7 @@ final class QueueUnderTest: Sendable {
 
     private static let seeds = Locked<UInt64>(0)
 
-    /// Two processes never make the same identifiers.
+    /// A different seed for each queue, so that two processes never create the same ids.
     static func nextSeed() -> UInt64 {
         seeds.withLock { seed in
             seed += 1000
@@ -67,7 +67,7 @@ final class QueueUnderTest: Sendable {
         }
     }
 
-    /// Moves time, whenever somebody waits for it, until such an event is emitted.
+    /// Advances the clock, whenever a task sleeps, until a matching event is emitted.
     func event(movingBy seconds: TimeInterval, _ isWanted: @escaping @Sendable (NetworkEvent) -> Bool) async {
         let mover = Task { [clock] in
             while !Task.isCancelled {
@@ -80,7 +80,7 @@ final class QueueUnderTest: Sendable {
         await mover.value
     }
 
-    /// Waits until an event is emitted that the closure accepts.
+    /// Waits until a matching event is emitted.
     func event(_ isWanted: @escaping @Sendable (NetworkEvent) -> Bool) async {
         await events.wait(until: isWanted)
     }
@@ -128,7 +128,7 @@ extension ReplayOutcome {
     }
 }
 
-/// Keeps what a queue emits, and lets a test wait for it.
+/// Records the events of a queue, and lets a test wait for one.
 final class RecordingSink: EventSink {
     private struct State {
         var events: [NetworkEvent] = []

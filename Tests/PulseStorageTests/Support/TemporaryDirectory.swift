@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A directory of a test's own, removed with the value.
+/// A temporary directory, removed with the value.
 final class TemporaryDirectory: Sendable {
     let url: URL
 

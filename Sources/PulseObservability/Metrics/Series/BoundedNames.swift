@@ -2,14 +2,13 @@
 
 import PulseCore
 
-/// Names as they may be shown, of which there are never more than a bound: the first to come, and
-/// ``SeriesName/other`` for the rest.
+/// Displayable names, whose number is bounded: the first ones, and ``SeriesName/other`` for the rest.
 struct BoundedNames: Sendable {
     private let maximum: Int
-    /// By the name as it came; as many as the bound, so that names that mask to the same text cannot grow it.
+    /// By the original name. The bound applies to this map, so that names with equal masks cannot grow it.
     private var shown: [String: String] = [:]
 
-    /// - Parameter maximum: a negative one counts as 0.
+    /// - Parameter maximum: a negative number counts as 0.
     init(maximum: Int) {
         self.maximum = max(0, maximum)
     }

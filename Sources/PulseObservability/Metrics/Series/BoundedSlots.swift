@@ -2,51 +2,51 @@
 
 import PulseCore
 
-/// Places for names, of which there are never more than a bound: what comes later has place 0, ``SeriesName/other``.
+/// Slots for names, whose number is bounded: later names get slot 0, ``SeriesName/other``.
 ///
-/// First come, first kept, until a reset: a name that gave way to another would make its counters jump back.
+/// Names keep their slot until a reset. A name that replaced another would make its counters jump back.
 struct BoundedSlots: Sendable {
     private let maximum: Int
-    /// By the name as it came; as many as the bound, so that names that mask to the same text cannot grow it.
-    private var places: [String: Int] = [:]
-    /// Asked for again as a rule: comparing two texts that are one in memory costs nothing, hashing one does.
-    private var last: (name: String, place: Int)?
-    /// As they may be shown, by place.
+    /// By the original name. The bound applies to this map, so that names with equal masks cannot grow it.
+    private var slots: [String: Int] = [:]
+    /// The last lookup, which is usually repeated. Comparing two strings with the same storage is free, hashing is not.
+    private var last: (name: String, slot: Int)?
+    /// The displayable names, by slot.
     private(set) var names: [String] = [SeriesName.other]
 
-    /// - Parameter maximum: besides ``SeriesName/other``; a negative one counts as 0.
+    /// - Parameter maximum: the number besides ``SeriesName/other``; a negative one counts as 0.
     init(maximum: Int) {
         self.maximum = max(0, maximum)
     }
 
-    /// The place of a name, which stays the same until a reset.
-    mutating func place(of name: String) -> Int {
-        if let last, last.name == name { return last.place }
-        let place = lookedUp(SeriesName.bounded(name, to: SeriesName.maximumKeyLength))
-        last = (name, place)
-        return place
+    /// The slot of a name, which stays the same until a reset.
+    mutating func slot(of name: String) -> Int {
+        if let last, last.name == name { return last.slot }
+        let slot = lookUp(SeriesName.bounded(name, to: SeriesName.maximumKeyLength))
+        last = (name, slot)
+        return slot
     }
 
-    private mutating func lookedUp(_ name: String) -> Int {
-        if let place = places[name] { return place }
-        guard places.count < maximum else { return 0 }
+    private mutating func lookUp(_ name: String) -> Int {
+        if let slot = slots[name] { return slot }
+        guard slots.count < maximum else { return 0 }
         let shown = SeriesName.shown(name)
-        let place = names.firstIndex(of: shown) ?? names.count
-        if place == names.count { names.append(shown) }
-        places[name] = place
-        return place
+        let slot = names.firstIndex(of: shown) ?? names.count
+        if slot == names.count { names.append(shown) }
+        slots[name] = slot
+        return slot
     }
 
-    /// Forgets all names but those in some places; gives the new place of each of these.
+    /// Removes all names except those in some slots. Returns the new slot of each of these.
     mutating func reset(keeping kept: Set<Int>) -> [Int: Int] {
         let old = self
         self = BoundedSlots(maximum: maximum)
         var moved = [0: 0]
-        for place in kept.sorted() where place > 0 {
-            moved[place] = names.count
-            names.append(old.names[place])
+        for slot in kept.sorted() where slot > 0 {
+            moved[slot] = names.count
+            names.append(old.names[slot])
         }
-        for (name, place) in old.places where kept.contains(place) { places[name] = moved[place] }
+        for (name, slot) in old.slots where kept.contains(slot) { slots[name] = moved[slot] }
         return moved
     }
 }

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// A phase of an exchange; the cases are in the order in which the phases happen.
+/// A phase of an exchange. The cases are in chronological order.
 public enum CallPhase: String, Sendable, Hashable, CaseIterable {
     /// Waiting for a connection slot.
     case queued
@@ -14,9 +14,9 @@ public enum CallPhase: String, Sendable, Hashable, CaseIterable {
     case securing
     /// Sending the request, up to its last byte.
     case sending
-    /// From the request's last byte to the answer's first.
+    /// From the request's last byte to the response's first.
     case waiting
-    /// From the answer's first byte to its last.
+    /// From the response's first byte to its last.
     case receiving
 }
 
@@ -24,22 +24,22 @@ public enum CallPhase: String, Sendable, Hashable, CaseIterable {
 public struct PhaseTiming: Sendable, Hashable {
     /// The phase that was measured.
     public let phase: CallPhase
-    /// Its begin, in seconds from the exchange's start.
+    /// Its start, in seconds from the exchange's start.
     public let start: TimeInterval
-    /// How long it took, in seconds.
+    /// Its duration in seconds.
     public let duration: TimeInterval
 }
 
 extension TransferTimings {
-    /// The phases that were measured, each from the end of the one before. An end that is NaN or infinite, or lies
-    /// before the previous one, is left out.
+    /// The measured phases, each from the end of the one before. An end that is NaN or infinite, or lies before the
+    /// previous one, is ignored.
     public var phases: [PhaseTiming] {
         var phases: [PhaseTiming] = []
         forEachPhase { phases.append(PhaseTiming(phase: $0, start: $1, duration: $2)) }
         return phases
     }
 
-    /// Calls `body` with each phase, without an array: this runs for every call.
+    /// Calls `body` with each phase, without allocating an array: this runs for every call.
     func forEachPhase(_ body: (CallPhase, _ start: TimeInterval, _ duration: TimeInterval) -> Void) {
         var last: TimeInterval = 0
         func end(_ phase: CallPhase, _ seconds: TimeInterval?) {

@@ -4,7 +4,7 @@ import PulseCore
 
 /// Counts of events by kind.
 struct EventCounts: Sendable {
-    // The four of every call have a field each: looking a kind up costs more than all else about counting it.
+    // The four events of every call have a field each: a dictionary lookup would dominate the cost of counting.
     private var started = 0
     private var attempts = 0
     private var responses = 0
@@ -21,7 +21,7 @@ struct EventCounts: Sendable {
         }
     }
 
-    /// The counts of the kinds that came.
+    /// The counts of the kinds that occurred.
     var dictionary: [NetworkEvent.Kind: Int] {
         others.merging(
             [

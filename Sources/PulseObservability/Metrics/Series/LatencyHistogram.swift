@@ -2,37 +2,37 @@
 
 public import PulseCore
 
-/// A distribution of durations in little memory: a value whose quantiles are right to within 1 %.
+/// A compact distribution of durations. Its quantiles are accurate to within 1 %.
 ///
-/// As in an HDR histogram, each power of two is cut into 64 equal buckets, from 1 µs to 1 h. Memory follows the range
-/// of what was recorded: 64 bytes for each power of two between the shortest and the longest, and up to eight times
-/// that as the counts grow; 16 KiB at most. Times outside the range count in the first and the last bucket; ``sum`` and
-/// ``maximum`` have them as they were.
+/// As in an HDR histogram, each power of two is divided into 64 equal buckets, from 1 µs to 1 h. Memory depends on the
+/// range of recorded durations: 64 bytes for each power of two between the shortest and the longest, and up to eight
+/// times that as the counts grow; 16 KiB at most. Durations outside the range count in the first and the last bucket;
+/// ``sum`` and ``maximum`` include them unchanged.
 public struct LatencyHistogram: Sendable {
-    /// The shortest duration that is told apart, in seconds; a shorter one counts as this.
+    /// The shortest distinguishable duration, in seconds; a shorter one counts as this.
     public static let shortest: TimeInterval = 1e-6
-    /// The longest duration that is told apart, in seconds; a longer one counts as this.
+    /// The longest distinguishable duration, in seconds; a longer one counts as this.
     public static let longest: TimeInterval = 3600
 
     private static let bucketsPerOctave = 64
-    /// The last bucket, which holds 1 h.
+    /// The last bucket, which contains 1 h.
     private static let lastBucket = bucket(of: longest)
 
-    /// The first bucket that is held, the first of its power of two.
+    /// The first allocated bucket, which is the first of its power of two.
     private var start = 0
-    /// The counts of whole powers of two.
+    /// The counts of all allocated buckets, in whole powers of two.
     private var counts = PackedCounts()
 
-    /// The number of durations that were recorded.
+    /// The number of recorded durations.
     public private(set) var count = 0
     /// The sum of all durations, in seconds.
     public private(set) var sum: TimeInterval = 0
-    /// The shortest duration that was recorded, in seconds; 0 if there is none.
+    /// The shortest recorded duration, in seconds; 0 if there is none.
     public private(set) var minimum: TimeInterval = 0
-    /// The longest duration that was recorded, in seconds; 0 if there is none.
+    /// The longest recorded duration, in seconds; 0 if there is none.
     public private(set) var maximum: TimeInterval = 0
 
-    /// A histogram without durations.
+    /// Creates a histogram without durations.
     public init() {}
 
     /// Records one duration, in seconds. A negative one and NaN count as 0, an infinite one as ``longest``: a broken
@@ -48,7 +48,7 @@ public struct LatencyHistogram: Sendable {
         counts.increment(bucket - start)
     }
 
-    /// Adds what another has recorded, as if it had been recorded here.
+    /// Adds the durations of another histogram, as if they had been recorded here.
     public mutating func merge(_ other: LatencyHistogram) {
         guard other.count > 0 else { return }
         guard count > 0 else { return self = other }
@@ -65,30 +65,31 @@ public struct LatencyHistogram: Sendable {
         count == 0 ? 0 : sum / Double(count)
     }
 
-    /// The duration that this share of all did not exceed, in seconds: 0.99 gives the 99th percentile (nearest rank). 0
-    /// if nothing was recorded; a share outside 0...1 counts as the nearer end.
+    /// The duration that this share of all durations did not exceed, in seconds: 0.99 gives the 99th percentile
+    /// (nearest rank). 0 if nothing was recorded. A share outside 0...1 is clamped.
     public func quantile(_ part: Double) -> TimeInterval {
         guard count > 0 else { return 0 }
         // No double below 1 rounds to more than `count`.
         let rank = part > 0 ? max(1, UInt64((min(part, 1) * Double(count)).rounded(.up))) : 1
         var seen: UInt64 = 0
-        for place in 0..<counts.count {
-            seen += counts[place]
-            if seen >= rank { return value(of: start + place) }
+        for index in 0..<counts.count {
+            seen += counts[index]
+            if seen >= rank { return value(of: start + index) }
         }
         return maximum
     }
 
-    /// How many durations were at most that long, to within the width of a bucket. Those beyond ``longest`` share a
-    /// bucket: all of them count or none. Never falls as `seconds` grows, nor as more is recorded.
+    /// The number of durations of at most that many seconds, to within the width of a bucket. Durations beyond
+    /// ``longest`` share a bucket: all of them count or none. The result never falls as `seconds` grows, nor as more is
+    /// recorded.
     public func count(atMost seconds: TimeInterval) -> Int {
         // NaN fails this comparison.
         guard seconds >= 0 else { return 0 }
         var total: UInt64 = 0
-        for place in 0..<counts.count {
-            // By the bucket alone: what a count stands for must not move with the longest of all.
-            if Self.middle(of: start + place) > seconds { break }
-            total += counts[place]
+        for index in 0..<counts.count {
+            // By the bucket alone: the result must not depend on the longest duration.
+            if Self.middle(of: start + index) > seconds { break }
+            total += counts[index]
         }
         return Int(clamping: total)
     }
@@ -98,12 +99,12 @@ public struct LatencyHistogram: Sendable {
     private static func bucket(of seconds: TimeInterval) -> Int {
         let units = seconds / shortest
         guard units >= 1 else { return 0 }
-        // The exponent and the six bits behind it: 64 buckets for each power of two.
+        // The exponent and the six bits after it: 64 buckets for each power of two.
         let bits = Int(truncatingIfNeeded: min(units, longest / shortest).bitPattern >> 46)
         return bits - Int(truncatingIfNeeded: Double(1).bitPattern >> 46)
     }
 
-    /// The middle of a bucket, at most half its width, 0.8 %, from whatever is in it.
+    /// The middle of a bucket. It differs from the bucket's durations by at most half the bucket's width, 0.8 %.
     private func value(of bucket: Int) -> TimeInterval {
         if bucket == Self.lastBucket, maximum > Self.longest { return maximum }
         return min(max(Self.middle(of: bucket), minimum), maximum)

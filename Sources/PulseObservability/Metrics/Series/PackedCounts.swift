@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Counts in a row that each take as many bytes as the largest needs: in a slice of ten seconds most are small, and
-/// each route keeps some thirty slices.
+/// An array of counts that each take as many bytes as the largest needs. In a slice of ten seconds most counts are
+/// small, and each route has some thirty slices.
 struct PackedCounts: Sendable {
     private var bytes: [UInt8] = []
-    /// A count takes 1, 2, 4 or 8 bytes: this power of two.
+    /// The width of a count is 1, 2, 4 or 8 bytes: two to this power.
     private var shift = 0
 
     init(count: Int = 0) {
@@ -13,33 +13,33 @@ struct PackedCounts: Sendable {
 
     var count: Int { bytes.count >> shift }
 
-    subscript(place: Int) -> UInt64 {
+    subscript(index: Int) -> UInt64 {
         bytes.withUnsafeBytes { bytes in
             switch shift {
-            case 0: UInt64(bytes[place])
-            case 1: UInt64(bytes.count(place, of: UInt16.self))
-            case 2: UInt64(bytes.count(place, of: UInt32.self))
-            default: bytes.count(place, of: UInt64.self)
+            case 0: UInt64(bytes[index])
+            case 1: UInt64(bytes.count(index, of: UInt16.self))
+            case 2: UInt64(bytes.count(index, of: UInt32.self))
+            default: bytes.count(index, of: UInt64.self)
             }
         }
     }
 
-    mutating func increment(_ place: Int) {
-        let sum = self[place] + 1
+    mutating func increment(_ index: Int) {
+        let sum = self[index] + 1
         if shift < 3, sum >> UInt64(8 << shift) > 0 { widen(to: shift + 1) }
         bytes.withUnsafeMutableBytes { bytes in
             switch shift {
-            case 0: bytes[place] = UInt8(truncatingIfNeeded: sum)
-            case 1: bytes.setCount(UInt16(truncatingIfNeeded: sum), at: place)
-            case 2: bytes.setCount(UInt32(truncatingIfNeeded: sum), at: place)
-            default: bytes.setCount(sum, at: place)
+            case 0: bytes[index] = UInt8(truncatingIfNeeded: sum)
+            case 1: bytes.setCount(UInt16(truncatingIfNeeded: sum), at: index)
+            case 2: bytes.setCount(UInt32(truncatingIfNeeded: sum), at: index)
+            default: bytes.setCount(sum, at: index)
             }
         }
     }
 
-    /// Adds each count of the other to the one that is `offset` places further here.
+    /// Adds each count of the other to the count at its index plus `offset`.
     ///
-    /// - Parameter total: what no sum of two counts is greater than.
+    /// - Parameter total: an upper bound for every sum.
     mutating func add(_ other: PackedCounts, at offset: Int, total: Int) {
         widen(to: max(shift, total > UInt32.max ? 3 : 2))
         let isWide = shift == 3
@@ -55,9 +55,9 @@ struct PackedCounts: Sendable {
         }
     }
 
-    /// Makes room for more counts before and behind these.
+    /// Adds zero counts before and after these.
     mutating func grow(front: Int, back: Int) {
-        // Anew, of the very size: an array that grows in place takes up to twice what it holds.
+        // A new array of the exact size: an array that grows itself takes up to twice its contents.
         var grown = [UInt8]()
         grown.reserveCapacity((front + back) << shift + bytes.count)
         grown.append(contentsOf: repeatElement(0, count: front << shift))
@@ -72,11 +72,11 @@ struct PackedCounts: Sendable {
         bytes = [UInt8](repeating: 0, count: narrow.count << wider)
         shift = wider
         bytes.withUnsafeMutableBytes { bytes in
-            for place in 0..<narrow.count {
+            for index in 0..<narrow.count {
                 switch wider {
-                case 1: bytes.setCount(UInt16(truncatingIfNeeded: narrow[place]), at: place)
-                case 2: bytes.setCount(UInt32(truncatingIfNeeded: narrow[place]), at: place)
-                default: bytes.setCount(narrow[place], at: place)
+                case 1: bytes.setCount(UInt16(truncatingIfNeeded: narrow[index]), at: index)
+                case 2: bytes.setCount(UInt32(truncatingIfNeeded: narrow[index]), at: index)
+                default: bytes.setCount(narrow[index], at: index)
                 }
             }
         }
@@ -85,17 +85,17 @@ struct PackedCounts: Sendable {
 
 extension UnsafeRawBufferPointer {
     @inline(__always)
-    fileprivate func count<Count: FixedWidthInteger & BitwiseCopyable>(_ place: Int, of type: Count.Type) -> Count {
-        precondition((place + 1) * MemoryLayout<Count>.size <= count)
-        return loadUnaligned(fromByteOffset: place * MemoryLayout<Count>.size, as: type)
+    fileprivate func count<Count: FixedWidthInteger & BitwiseCopyable>(_ index: Int, of type: Count.Type) -> Count {
+        precondition((index + 1) * MemoryLayout<Count>.size <= count)
+        return loadUnaligned(fromByteOffset: index * MemoryLayout<Count>.size, as: type)
     }
 }
 
 extension UnsafeMutableRawBufferPointer {
     @inline(__always)
-    fileprivate func setCount<Count: FixedWidthInteger & BitwiseCopyable>(_ value: Count, at place: Int) {
-        precondition((place + 1) * MemoryLayout<Count>.size <= count)
-        storeBytes(of: value, toByteOffset: place * MemoryLayout<Count>.size, as: Count.self)
+    fileprivate func setCount<Count: FixedWidthInteger & BitwiseCopyable>(_ value: Count, at index: Int) {
+        precondition((index + 1) * MemoryLayout<Count>.size <= count)
+        storeBytes(of: value, toByteOffset: index * MemoryLayout<Count>.size, as: Count.self)
     }
 
     @inline(__always)
@@ -109,7 +109,7 @@ extension UnsafeMutableRawBufferPointer {
         }
     }
 
-    /// One loop without a decision in it: a snapshot adds up a million counts.
+    /// A loop without branches: a snapshot adds up a million counts.
     @inline(__always)
     private func add<
         Count: FixedWidthInteger & UnsignedInteger & BitwiseCopyable,
@@ -120,9 +120,9 @@ extension UnsafeMutableRawBufferPointer {
         let number = counts.count / MemoryLayout<Count>.size
         precondition(offset >= 0 && (offset + number) * MemoryLayout<Sum>.size <= count)
         guard let counts = counts.baseAddress, let sums = baseAddress else { return }
-        for place in 0..<number {
-            let count = counts.loadUnaligned(fromByteOffset: place * MemoryLayout<Count>.size, as: Count.self)
-            let at = (offset + place) * MemoryLayout<Sum>.size
+        for index in 0..<number {
+            let count = counts.loadUnaligned(fromByteOffset: index * MemoryLayout<Count>.size, as: Count.self)
+            let at = (offset + index) * MemoryLayout<Sum>.size
             let sum = sums.loadUnaligned(fromByteOffset: at, as: Sum.self)
             sums.storeBytes(of: sum &+ Sum(truncatingIfNeeded: count), toByteOffset: at, as: Sum.self)
         }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// Counts by route and by host, each event once: each pair of the two has a series, since a route usually has one host.
-/// What a snapshot shows of either is a sum.
+/// Counts by route and by host. Each pair of the two has one series, so that an event is counted once: a route usually
+/// has one host. A snapshot adds up the pairs of each route and host.
 ///
-/// Pairs are bounded as well, by the routes and hosts that may have names. What belongs to a further one is counted
+/// The number of pairs is bounded by the maximum of routes plus hosts. Calls of further pairs are counted twice, once
+/// for their route and once for their host.
 /// twice, for its route and for its host.
 struct PairedSeries: Sendable {
-    /// The place where a call is counted.
-    struct Place: Sendable {
+    /// The slot where a call is counted.
+    struct Slot: Sendable {
         fileprivate var series: Int32
-        /// The series of the host, if the first is of the route alone; else -1.
+        /// The series of the host, if the first one is of the route alone; otherwise -1.
         fileprivate var second: Int32 = -1
     }
 
     private struct Pair: Hashable, Sendable {
-        /// The index; -1 if it is not counted by that.
+        /// The index of the name; -1 if the series does not distinguish it.
         let route: Int
         let host: Int
     }
@@ -28,13 +29,13 @@ struct PairedSeries: Sendable {
     private var routes: BoundedSlots
     private var hosts: BoundedSlots
     private var entries: [Entry] = []
-    private var places: [Pair: Int] = [:]
+    private var slots: [Pair: Int] = [:]
     private var pairCount = 0
-    /// The last place, which is usually asked for again.
-    private var last: (pair: Pair, place: Place)?
+    /// The last lookup, which is usually repeated.
+    private var last: (pair: Pair, slot: Slot)?
 
-    /// - Parameter maximumRoutes: with a name, besides those that share one; negative ones count as 0, here and for
-    ///   hosts.
+    /// - Parameter maximumRoutes: routes with a name of their own, besides those that share one. A negative number
+    ///   counts as 0, here and for hosts.
     init(maximumRoutes: Int, maximumHosts: Int) {
         routes = BoundedSlots(maximum: maximumRoutes)
         hosts = BoundedSlots(maximum: maximumHosts)
@@ -42,67 +43,67 @@ struct PairedSeries: Sendable {
         maximumPairs = overflows ? .max : max(1, sum)
     }
 
-    /// Stays the same until a reset.
-    mutating func place(route: String, host: String) -> Place {
-        let pair = Pair(route: routes.place(of: route), host: hosts.place(of: host))
-        if let last, last.pair == pair { return last.place }
-        let place = lookedUp(pair)
-        last = (pair, place)
-        return place
+    /// The slot of a route and host, which stays the same until a reset.
+    mutating func slot(route: String, host: String) -> Slot {
+        let pair = Pair(route: routes.slot(of: route), host: hosts.slot(of: host))
+        if let last, last.pair == pair { return last.slot }
+        let slot = lookUp(pair)
+        last = (pair, slot)
+        return slot
     }
 
-    private mutating func lookedUp(_ pair: Pair) -> Place {
-        if let known = places[pair] { return Place(series: Int32(known)) }
+    private mutating func lookUp(_ pair: Pair) -> Slot {
+        if let known = slots[pair] { return Slot(series: Int32(known)) }
         if pairCount < maximumPairs {
             pairCount += 1
-            return Place(series: Int32(series(of: pair)))
+            return Slot(series: Int32(series(of: pair)))
         }
-        return Place(
+        return Slot(
             series: Int32(series(of: Pair(route: pair.route, host: -1))),
             second: Int32(series(of: Pair(route: -1, host: pair.host))))
     }
 
     private mutating func series(of pair: Pair) -> Int {
-        if let known = places[pair] { return known }
+        if let known = slots[pair] { return known }
         entries.append(Entry(pair: pair))
-        places[pair] = entries.count - 1
+        slots[pair] = entries.count - 1
         return entries.count - 1
     }
 
-    mutating func update(_ place: Place, at tick: Int, _ body: (inout CallMetrics) -> Void) {
-        entries[Int(place.series)].series.update(at: tick, body)
-        if place.second >= 0 { entries[Int(place.second)].series.update(at: tick, body) }
+    mutating func update(_ slot: Slot, at tick: Int, _ body: (inout CallMetrics) -> Void) {
+        entries[Int(slot.series)].series.update(at: tick, body)
+        if slot.second >= 0 { entries[Int(slot.second)].series.update(at: tick, body) }
     }
 
-    mutating func changeInFlight(_ place: Place, by change: Int) {
-        entries[Int(place.series)].series.inFlight += change
-        if place.second >= 0 { entries[Int(place.second)].series.inFlight += change }
+    mutating func changeInFlight(_ slot: Slot, by change: Int) {
+        entries[Int(slot.series)].series.inFlight += change
+        if slot.second >= 0 { entries[Int(slot.second)].series.inFlight += change }
     }
 
-    /// Forgets all counts. Series with calls in flight stay; gives what a place of such a call becomes.
-    mutating func reset() -> (Place) -> Place {
+    /// Clears all counts. Series with calls in flight stay. Returns a map from old to new slots of such calls.
+    mutating func reset() -> (Slot) -> Slot {
         let old = entries.enumerated().filter { $0.element.series.inFlight > 0 }
-        let routePlaces = routes.reset(keeping: Set(old.map(\.element.pair.route)))
-        let hostPlaces = hosts.reset(keeping: Set(old.map(\.element.pair.host)))
-        (entries, places, pairCount, last) = ([], [:], 0, nil)
+        let routeSlots = routes.reset(keeping: Set(old.map(\.element.pair.route)))
+        let hostSlots = hosts.reset(keeping: Set(old.map(\.element.pair.host)))
+        (entries, slots, pairCount, last) = ([], [:], 0, nil)
         var moved: [Int32: Int32] = [:]
-        for (place, entry) in old {
-            let pair = Pair(route: routePlaces[entry.pair.route] ?? -1, host: hostPlaces[entry.pair.host] ?? -1)
+        for (index, entry) in old {
+            let pair = Pair(route: routeSlots[entry.pair.route] ?? -1, host: hostSlots[entry.pair.host] ?? -1)
             if pair.route >= 0, pair.host >= 0 { pairCount += 1 }
             let new = series(of: pair)
             entries[new].series.inFlight = entry.series.inFlight
-            moved[Int32(place)] = Int32(new)
+            moved[Int32(index)] = Int32(new)
         }
-        return { [moved] place in
-            Place(series: moved[place.series] ?? 0, second: moved[place.second] ?? -1)
+        return { [moved] slot in
+            Slot(series: moved[slot.series] ?? 0, second: moved[slot.second] ?? -1)
         }
     }
 
     mutating func forgetInFlight() {
-        for place in entries.indices { entries[place].series.inFlight = 0 }
+        for index in entries.indices { entries[index].series.inFlight = 0 }
     }
 
-    /// The series in which something was counted, by route and by host.
+    /// The non-empty series, by route and by host.
     func summaries(at tick: Int) -> (routes: [String: SeriesMetrics], hosts: [String: SeriesMetrics]) {
         var (byRoute, byHost): ([Int: SeriesMetrics], [Int: SeriesMetrics]) = ([:], [:])
         for entry in entries {

@@ -2,11 +2,11 @@
 
 public import PulseCore
 
-/// Totals of where the time of exchanges went: for each phase, how often it was measured and the sum of its seconds.
+/// The total time of exchanges by phase: for each phase, the number of measurements and the sum of their seconds.
 public struct PhaseTotals: Sendable {
     /// The total of one phase.
     public struct Total: Sendable, Hashable {
-        /// How often the phase was measured.
+        /// The number of measurements of the phase.
         public internal(set) var count = 0
         /// The sum of all measurements, in seconds.
         public internal(set) var sum: TimeInterval = 0
@@ -25,7 +25,7 @@ public struct PhaseTotals: Sendable {
         }
     }
 
-    // One field each: an array would be a block of memory for each slice of time and route.
+    // One field each: an array would need an allocation for each slice of time and route.
     private var queued = Total()
     private var nameResolution = Total()
     private var connecting = Total()

@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// The names under which things are counted, as they may be shown and exported.
+/// The displayable names of counters, for snapshots and exports.
 enum SeriesName {
-    /// The name of everything beyond the bound.
+    /// The shared name of everything beyond a maximum.
     static let other = "other"
     static let maximumLength = 120
-    /// The bytes of a name that are compared: names that differ only behind them are one.
+    /// The number of bytes of a name that are compared: names that differ only after them are the same.
     static let maximumKeyLength = 1000
 
-    /// One line, without secrets, of a bounded length; never empty.
+    /// The name on one line, without secrets, of a bounded length; never empty.
     static func shown(_ name: String) -> String {
         let masked = Redaction.standard.text(bounded(name, to: maximumKeyLength)).onOneLine
         return masked.isEmpty ? "unknown" : bounded(masked, to: maximumLength)
     }
 
-    /// Text cut at a character, to that many bytes of UTF-8.
+    /// The text, truncated at a character boundary to at most that many bytes of UTF-8.
     static func bounded(_ text: String, to length: Int) -> String {
         guard text.utf8.count > length else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: length)

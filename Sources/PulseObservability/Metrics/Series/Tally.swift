@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Counts of a few things in the order in which they came: a dictionary would cost more for the usual one or two.
+/// Counts of a few keys in the order of their first use. A dictionary would cost more for the usual one or two.
 struct Tally<Key: Hashable & Sendable>: Sendable {
     private var entries: [(key: Key, count: Int)] = []
 
@@ -11,8 +11,8 @@ struct Tally<Key: Hashable & Sendable>: Sendable {
     }
 
     mutating func add(_ key: Key, _ count: Int = 1) {
-        for place in entries.indices where entries[place].key == key {
-            entries[place].count += count
+        for index in entries.indices where entries[index].key == key {
+            entries[index].count += count
             return
         }
         entries.append((key, count))

@@ -2,13 +2,13 @@
 
 public import PulseCore
 
-/// Counts of what became of calls: those of a route, of a host or all, in a span of time.
+/// Counts of calls and their results: of a route, of a host or of all calls, in a span of time.
 ///
 /// Every call that has ended is in one of ``succeeded``, ``failed``, ``cancelled`` and ``queuedOffline``.
 public struct CallMetrics: Sendable {
     // MARK: Calls
 
-    /// Calls that ended with a decoded answer.
+    /// Calls that ended with a decoded response.
     public internal(set) var succeeded = 0
     /// Calls that ended with an error, apart from ``cancelled`` and ``queuedOffline``.
     public internal(set) var failed = 0
@@ -17,10 +17,10 @@ public struct CallMetrics: Sendable {
     /// Calls put into the offline queue: neither success nor failure yet.
     public internal(set) var queuedOffline = 0
 
-    /// Calls that have ended, however they did.
+    /// Calls that have ended, with any result.
     public var completed: Int { succeeded + failed + cancelled + queuedOffline }
 
-    /// The share of successes among the calls that succeeded or failed, from 0 to 1; 1 if there was none.
+    /// The share of successes among the calls that succeeded or failed, from 0 to 1; 1 if there were none.
     public var successRate: Double { part(succeeded, of: succeeded + failed, ifNone: 1) }
 
     /// The failed calls by the kind of their error.
@@ -28,7 +28,7 @@ public struct CallMetrics: Sendable {
 
     // MARK: Latency
 
-    /// The durations of calls that succeeded or failed, from start to end: retries, waits and decoding included.
+    /// The durations of calls that succeeded or failed, from start to end, including retries, waits and decoding.
     public internal(set) var latency = LatencyHistogram()
 
     /// The median of ``latency``, in seconds; 0 if there was no call.
@@ -42,39 +42,40 @@ public struct CallMetrics: Sendable {
     /// The mean of ``latency``, in seconds; 0 if there was no call.
     public var meanLatency: TimeInterval { latency.mean }
 
-    /// Where the time went in the exchange that gave each successful call its answer, as far as the transport measures.
+    /// The time by phase, of the exchange that returned the response of each successful call, as far as the transport
+    /// measures it.
     public internal(set) var phases = PhaseTotals()
 
     // MARK: On the wire
 
-    /// Requests that went to the wire, redirects, retries and hedges included.
+    /// Requests sent to the network, including redirects, retries and hedges.
     public internal(set) var attempts = 0
     /// Attempts after the first that a retry loop made.
     public internal(set) var retries = 0
-    /// Failures that would have been retried, had attempts, deadline, budget or server allowed it.
+    /// Failures that were not retried only because attempts, deadline, budget or server did not allow it.
     public internal(set) var retriesGivenUp = 0
     /// Redirects that were followed.
     public internal(set) var redirects = 0
-    /// Calls that a limit held back, the client's own or the server's.
+    /// Calls that a rate limit delayed or rejected, the client's own or the server's.
     public internal(set) var rateLimited = 0
-    /// Answers of servers by status, those of retried attempts included; a status outside 100...599 counts as 0.
+    /// Server responses by status, including those of retried attempts; a status outside 100...599 counts as 0.
     public var statuses: [Int: Int] { statusTally.dictionary }
-    /// Bytes of bodies that came over the wire, after decompression, of every attempt.
+    /// Bytes of bodies received from the network, after decompression, over all attempts.
     public internal(set) var bytesReceived: Int64 = 0
-    /// Bytes of bodies that calls ended with, from the network or from the cache.
+    /// Bytes of bodies that calls returned, from the network or from the cache.
     public internal(set) var bytesDelivered: Int64 = 0
 
     // MARK: Cache
 
-    /// Answers from the cache without a request to the server.
+    /// Responses from the cache without a request to the server.
     public internal(set) var cacheHits = 0
-    /// Calls that asked the cache and found no usable answer.
+    /// Calls that looked into the cache and found no usable response.
     public internal(set) var cacheMisses = 0
-    /// Answers from the cache that the server confirmed first.
+    /// Responses from the cache that the server validated first.
     public internal(set) var cacheRevalidations = 0
 
-    /// The share of answers that came from the cache's store, confirmed ones included, from 0 to 1; 0 if no call asked
-    /// it.
+    /// The share of responses that came from the cache's store, including validated ones, from 0 to 1; 0 if no call
+    /// used the cache.
     public var cacheHitRatio: Double {
         part(cacheHits + cacheRevalidations, of: cacheHits + cacheMisses + cacheRevalidations, ifNone: 0)
     }
@@ -82,7 +83,7 @@ public struct CallMetrics: Sendable {
     var failureTally = Tally<PulseError.Kind>()
     var statusTally = Tally<Int>()
 
-    /// Counts that are all 0.
+    /// Creates counts that are all 0.
     public init() {}
 
     /// Adds the counts of another, as if its calls had been counted here.
@@ -119,7 +120,7 @@ public struct CallMetrics: Sendable {
 }
 
 extension Int64 {
-    /// A count that somebody else's transport gives may be anything; a negative one counts as none.
+    /// Adds a count of a custom transport, which may be any number. A negative one counts as 0.
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflows) = addingReportingOverflow(Swift.max(0, other))
         return overflows ? .max : sum

@@ -2,29 +2,30 @@
 
 public import PulseCore
 
-/// A promise of what share of calls succeeds, and how fast.
+/// A target for the share of calls that succeed, and for their latency.
 ///
 /// ```swift
 /// ServiceLevelObjective("checkout", route: "PlaceOrder", latency: 0.8, target: 0.999)
 /// ```
 ///
-/// A call is **good** if it succeeds within the latency. It does not count at all if it was cancelled or queued
-/// offline, or if it failed because of what the caller asked for: a request that could not be built, an answer from the
-/// cache alone that is not there, a session that is over, or a status from 400 to 499 other than 408, 425 and 429.
+/// A call is **good** if it succeeds within the latency. It does not count if it was cancelled or queued offline. It
+/// does not count either if it failed because of what the caller asked for: a request that could not be built, a
+/// cache-only request without a cached response, a session that is over, or a status from 400 to 499 other than 408,
+/// 425 and 429.
 public struct ServiceLevelObjective: Sendable, Hashable {
-    /// The name in snapshots and exports; of two objectives with one name the first counts.
+    /// The name in snapshots and exports. Of two objectives with the same name, the first counts.
     public let name: String
     /// The route whose calls count; nil for all.
     public let route: String?
-    /// The longest time of a good call from start to end, in seconds; infinite for no bound.
+    /// The maximum duration of a good call from start to end, in seconds; infinite for no limit.
     public let latency: TimeInterval
-    /// The share of good calls that is promised, from 0 to 1.
+    /// The target share of good calls, from 0 to 1.
     public let target: Double
 
-    /// An objective for the calls of a route, or of all by default.
+    /// Creates an objective for the calls of a route, or of all by default.
     ///
-    /// - Parameter latency: seconds, without bound by default; NaN counts as no bound.
-    /// - Parameter target: outside 0...1 it counts as the nearer end, NaN as 1.
+    /// - Parameter latency: seconds, without a limit by default; NaN counts as no limit.
+    /// - Parameter target: clamped to 0...1; NaN counts as 1.
     public init(_ name: String, route: String? = nil, latency: TimeInterval = .infinity, target: Double) {
         self.name = name
         self.route = route
@@ -53,19 +54,19 @@ public struct ServiceLevelObjective: Sendable, Hashable {
 
 /// The counts of an objective in a span of time.
 public struct ObjectiveCounts: Sendable, Hashable {
-    /// Calls that were good.
+    /// Good calls.
     public internal(set) var good = 0
-    /// Calls that count, the good ones included.
+    /// Calls that count, including the good ones.
     public internal(set) var valid = 0
 
-    /// Counts that are 0.
+    /// Creates counts that are 0.
     public init() {}
 
     /// The share of good calls among those that count; 1 if none counted.
     public var ratio: Double { valid == 0 ? 1 : Double(good) / Double(valid) }
 
-    /// How fast the calls use up the share that the target allows to be bad: 1 is exactly as fast as allowed, 10 ten
-    /// times that. 0 if all were good; infinite if some were bad and none is allowed to be.
+    /// How fast the calls use up the error budget: 1 is exactly as fast as allowed, 10 ten times that. 0 if all were
+    /// good; infinite if some were bad and none is allowed to be.
     public func burnRate(target: Double) -> Double {
         guard valid > good else { return 0 }
         let allowed = 1 - target

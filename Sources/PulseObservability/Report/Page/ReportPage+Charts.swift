@@ -37,7 +37,7 @@ extension ReportPage {
           add(card, "div", { class: "empty" }, "Nothing recorded.");
         }
 
-        // Steps of 1, 2 and 5, so that a bar is a range that people can read.
+        // Steps of 1, 2 and 5, so that the range of a bar is readable.
         function steps(low, high) {
           const edges = [];
           let power = Math.floor(Math.log10(low));
@@ -86,7 +86,7 @@ extension ReportPage {
           });
         }
 
-        // The highest first, so that of equal ones the lowest is on top.
+        // The highest first, so that of equal values the lowest is drawn on top.
         const QUANTILES = [["p99", 0.99, "bad"], ["p95", 0.95, "warn"], ["p50", 0.5, "good"]];
 
         function percentiles(report) {
@@ -177,8 +177,8 @@ extension ReportPage {
           queueDeadLettered: "bad", connectivity: "note", pinningFailed: "bad", warning: "warn",
         };
 
-        // One for the queue and one for the rest, which many breakers must not push out, and a lane for each breaker,
-        // in the color of its state.
+        // The queue and the connection come first, so that many breakers cannot displace them. Each breaker has
+        // a lane in the color of its state.
         function lanes(report) {
           const names = new Map([["offline queue", []], ["connection, warnings", []]]);
           for (const event of report.events) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension ReportPage {
-    /// One call: its waterfall, its requests and answers.
+    /// One call: its waterfall, its requests and responses.
     static let details = #"""
         const PHASES = [
           ["queued", "queued"], ["nameResolution", "name resolution"], ["connecting", "connecting"], ["securing", "TLS"],
@@ -47,7 +47,7 @@ extension ReportPage {
           retrying: "waits for a retry", retryGivenUp: "retry given up", redirected: "redirected", rateLimited: "rate limit",
           authRefreshStarted: "refreshing the token", authRefreshSucceeded: "token refreshed",
           authRefreshFailed: "refresh failed", sessionExpired: "session expired", cacheHit: "from the cache",
-          cacheMiss: "not in the cache", cacheRevalidated: "confirmed by the server", cacheStored: "stored in the cache",
+          cacheMiss: "not in the cache", cacheRevalidated: "revalidated by the server", cacheStored: "stored in the cache",
         };
 
         function waterfall(parent, call) {
@@ -101,7 +101,7 @@ extension ReportPage {
           if (text) add(parent, "pre", {}, pretty(text));
         }
 
-        // Only to be read: the numbers of a very long JSON would lose digits, so they are left as they are.
+        // For display only. Large numbers in JSON would lose digits, so such texts are left unchanged.
         function pretty(text) {
           if (text.length > 100000 || !/^\s*[[{]/.test(text) || /\d{16}/.test(text)) return text;
           try {
@@ -116,7 +116,7 @@ extension ReportPage {
           if (isOpen) box.open = true;
           const summary = add(box, "summary");
           add(summary, "b", {}, (index + 1) + ". ");
-          const status = exchange.status || (exchange.error ? exchange.error.kind : "no answer yet");
+          const status = exchange.status || (exchange.error ? exchange.error.kind : "no response yet");
           add(summary, "span", { class: "status " + (exchange.status ? toneOf(exchange.status) : "bad") }, String(status));
           summary.appendChild(document.createTextNode(" " + exchange.method + " " + short(exchange.url, 300)));
           pairs(box, [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension ReportPage {
-    /// The list of calls with its filters, the events, and what starts it all.
+    /// The list of calls with its filters, the list of events, and the entry point.
     static let list = #"""
         const PAGE = 200;
 
@@ -73,7 +73,7 @@ extension ReportPage {
             shown = 0;
             showMore();
             document.getElementById("shown").textContent = found.length + " of " + count(report.calls.length, "call");
-            if (found.length === 0) add(box, "div", { class: "empty" }, "No call is like that.");
+            if (found.length === 0) add(box, "div", { class: "empty" }, "No matching calls.");
           }
           search.addEventListener("input", update);
           selects.forEach((select) => select.addEventListener("change", update));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension ReportPage {
-    /// What all parts of the script use. Every node is built here, and every text set as text.
+    /// The functions that all parts of the script share. Only they create nodes; texts are set as text, never as HTML.
     static let tools = #"""
         const SVG = "http://www.w3.org/2000/svg";
 
@@ -62,21 +62,21 @@ extension ReportPage {
           return call.latency !== null && call.latency !== undefined;
         }
 
-        // As the metrics count: of these no latency, and they are no failure.
+        // As in the metrics: these calls count neither as failures nor in latencies.
         const NO_VERDICT = ["cancelled", "queuedOffline"];
 
         function hasVerdict(call) {
           return isDone(call) && !(call.error && NO_VERDICT.includes(call.error.kind));
         }
 
-        // What is cut is not cut without a word.
+        // Reports how many items are not shown.
         function rest(parent, number, noun, what) {
           if (number > 0) add(parent, "p", { class: "dim rest" }, count(number, noun) + (what || ""));
         }
 
         function tone(call) {
           if (!hasVerdict(call)) return "idle";
-          // An error because of a status is as bad as that.
+          // The color of an error with a status is that of the status.
           if (call.error && !(call.status >= 400)) return "bad";
           return toneOf(call.status);
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The parts of the page that are the same for every report, in their order.
+/// The static parts of the page, in their order.
 enum ReportPage {
-    /// Nothing may be loaded: what is shown came from strangers.
+    /// The page may not load anything: its content is untrusted.
     static func head(title: String) -> String {
         """
         <!DOCTYPE html>
@@ -31,7 +31,7 @@ enum ReportPage {
         <h1>\(title)</h1>
         <p id="about"></p>
         </header>
-        <noscript><p>This page needs JavaScript to show what it holds.</p></noscript>
+        <noscript><p>This page needs JavaScript to show its content.</p></noscript>
         <main>
         <section id="tiles" aria-label="Totals"></section>
         <section id="charts" aria-label="Charts"></section>
@@ -62,7 +62,7 @@ enum ReportPage {
 
     static let end = "</script>\n</body>\n</html>\n"
 
-    /// Text as HTML shows it.
+    /// Escapes text for HTML.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { output, scalar in
             switch scalar {

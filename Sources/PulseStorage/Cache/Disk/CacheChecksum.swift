@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// Tells a body that was damaged from the one that was stored, at several bytes a cycle. Not for secrets.
+/// A checksum that detects damaged bodies, at several bytes per cycle. Not for secrets.
 ///
-/// Every step is a bijection of what is added and of what was before: a change within one group of eight bytes always
-/// changes the value. Any other does so unless it was made to measure.
+/// Every step is a bijection of both its input and the previous state. So a change within one group of eight bytes
+/// always changes the value. Any other change does so unless it was crafted.
 struct CacheChecksum: Sendable {
     private static let multiplier: UInt64 = 0xD6E8_FEB8_6659_FD93
     private static let blockSize = 32
@@ -25,7 +25,7 @@ struct CacheChecksum: Sendable {
         return checksum.value
     }
 
-    /// The checksum: the same for the same bytes, however they are cut.
+    /// Adds bytes. The value does not depend on how they are split.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         count &+= UInt64(bytes.count)
         var start = 0

@@ -3,30 +3,30 @@
 import PulseCore
 import PulsePlatform
 
-/// A body that stays in its file until somebody reads it.
+/// A body that stays in its file until it is read.
 final class DiskBody: CachedBodySource {
     static let chunkSize = 256 << 10
 
     let file: DiskFile
     let count: Int
     private let checksum: UInt64
-    private let lanes: BlockingThreadPool
+    private let pool: BlockingThreadPool
 
-    init(_ file: DiskFile, count: Int, checksum: UInt64, lanes: BlockingThreadPool) {
+    init(_ file: DiskFile, count: Int, checksum: UInt64, pool: BlockingThreadPool) {
         self.file = file
         self.count = count
         self.checksum = checksum
-        self.lanes = lanes
+        self.pool = pool
     }
 
     func data() async throws -> Data {
-        try await lanes.result { [self] in
+        try await pool.result { [self] in
             guard let data = Self.read(file, count: count, checksum: checksum) else { throw DiskDamage() }
             return data
         }
     }
 
-    /// The whole body; nil unless it is what was stored.
+    /// The whole body; nil if it is damaged.
     static func read(_ file: DiskFile, count: Int, checksum: UInt64) -> Data? {
         guard count > 0 else { return CacheChecksum().value == checksum ? Data() : nil }
         var data = Data(count: count)
@@ -36,16 +36,16 @@ final class DiskBody: CachedBodySource {
         return isWhole ? data : nil
     }
 
-    /// Reads the body twice: once to see that it is whole, before the first piece goes out, and once for the pieces.
-    /// The second reading is checked before the last piece goes out: a reader that gets to the end has what was stored.
+    /// Reads the body twice: once to check it before the first chunk is passed on, and once for the chunks. The second
+    /// read is checked before the last chunk is passed on: a reader that reaches the end has an intact body.
     func stream() async throws -> ByteStream {
-        try await lanes.result { [self] in
+        try await pool.result { [self] in
             try forEachChunk { _ in }
         }
         let progress = Locked((offset: 0, checksum: CacheChecksum()))
         return ByteStream(next: { [self] in
-            try await lanes.result { [self] in
-                // Not shared: a stream is asked for one piece after the other.
+            try await pool.result { [self] in
+                // Not concurrent: a stream is asked for one chunk at a time.
                 var (start, checksum) = progress.withLock { $0 }
                 guard start < count else { return nil }
                 let chunk = try chunk(at: start)
@@ -58,7 +58,7 @@ final class DiskBody: CachedBodySource {
         })
     }
 
-    /// Gives the whole body piece by piece, and throws at the end if it is not what was stored.
+    /// Passes on the whole body chunk by chunk, and throws at the end if it is damaged.
     func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         var checksum = CacheChecksum()
         var start = 0
@@ -81,5 +81,5 @@ final class DiskBody: CachedBodySource {
     }
 }
 
-/// The failure of a file that is not what was written.
+/// The error for a file whose content is not what was written.
 struct DiskDamage: Error {}

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// The record of how much lies on disk, as far as this process knows, and of what goes first for want of room. A value;
-/// every step takes constant time, apart from ``successor(of:)``, which needs no lock.
+/// The index of the files on disk, as far as this process knows, in the order of their last use. A value; every step
+/// takes constant time, except ``successor(of:)``, which needs no lock.
 struct DiskCacheIndex: Sendable {
-    /// The answers of one key, which are used and let go together.
+    /// The responses of one key, which are used and evicted together.
     struct Entry: Sendable {
-        /// Whether its file already tells that this process uses it.
-        var isMarked = false
-        /// The bytes of the slots. Most keys have only one: an array for each would cost more than all else.
+        /// Whether this process has already updated the file's time of last use.
+        var isTouched = false
+        /// The bytes of the slots. Most keys have only one: an array for each would cost more than everything else.
         private var first: Int?
         private var others: [Int] = []
 
@@ -24,7 +24,7 @@ struct DiskCacheIndex: Sendable {
         }
     }
 
-    /// A file that lies in the folder.
+    /// A file that a scan has found in the folder.
     struct Found: Sendable {
         let name: DiskName
         let slot: Int
@@ -33,24 +33,24 @@ struct DiskCacheIndex: Sendable {
         let used: TimeInterval
     }
 
-    /// What has happened since a look through the folder began, which may have passed by there before.
-    struct Meanwhile: Sendable {
-        /// True for what was written last, false for what was removed.
+    /// The changes since a scan of the folder began, which the scan may have missed.
+    struct ScanChanges: Sendable {
+        /// True for an entry that was written last, false for one that was removed.
         fileprivate(set) var changed: [DiskName: Bool] = [:]
         fileprivate var used = LRUCache<DiskName, Bool>(capacity: .max)
     }
 
     let maximumBytes: Int
     let maximumEntries: Int
-    private(set) var meanwhile: Meanwhile?
+    private(set) var changesDuringScan: ScanChanges?
     private var entries = LRUCache<DiskName, Entry>(capacity: .max)
     private(set) var bytes = 0
     private(set) var count = 0
-    /// The bytes written since the folder was last looked through.
+    /// The bytes written since the last scan.
     private var writtenBytes = 0
     private var writtenCount = 0
     private(set) var isKnown = false
-    /// Whether the last look has failed: the next one waits until more was written.
+    /// Whether the last scan has failed: the next one waits until more was written.
     private var hasFailed = false
 
     init(maximumBytes: Int, maximumEntries: Int) {
@@ -60,71 +60,71 @@ struct DiskCacheIndex: Sendable {
 
     var usage: CacheUsage { CacheUsage(entries: count, bytes: bytes) }
 
-    /// Whether it is time to look through the folder: other processes may have written as much as this one. Rare enough
-    /// that each written file pays for a few others at most.
+    /// Whether a scan is due: other processes may have written as much as this one. Scans are rare enough that each
+    /// written file pays for a few others at most.
     var isOutdated: Bool {
         !isKnown && !hasFailed || writtenCount >= max(1_000, count) || writtenBytes >= max(1 << 20, maximumBytes / 4)
     }
 
-    /// Notes a use. True if the file should tell of it, for the processes to come.
+    /// Records a use. Returns true if the file's time of last use needs an update, for later processes.
     mutating func use(_ name: DiskName) -> Bool {
-        meanwhile?.used.withValue(for: name, default: true) { _ in }
+        changesDuringScan?.used.withValue(for: name, default: true) { _ in }
         return entries.withValue(for: name) { entry in
-            defer { entry.isMarked = true }
-            return !entry.isMarked
+            defer { entry.isTouched = true }
+            return !entry.isTouched
         } ?? true
     }
 
-    /// Notes a file that was written, and returns the names of those to remove for it.
+    /// Records a file that was written, and returns the names to evict for it.
     mutating func add(_ name: DiskName, slot: Int, size: Int) -> [DiskName] {
         writtenBytes += size
         writtenCount += 1
-        meanwhile?.changed[name] = true
+        changesDuringScan?.changed[name] = true
         put(name, slot: slot, size: size)
-        return makeRoom()
+        return evict()
     }
 
     mutating func remove(_ name: DiskName) {
-        meanwhile?.changed[name] = false
+        changesDuringScan?.changed[name] = false
         guard let entry = entries.removeValue(for: name) else { return }
         bytes -= entry.bytes
         count -= entry.count
     }
 
-    func holds(_ name: DiskName) -> Bool { entries.peek(name) != nil }
+    func contains(_ name: DiskName) -> Bool { entries.peek(name) != nil }
 
-    // MARK: Looking through the folder
+    // MARK: Scanning the folder
 
-    /// Begins a look: from here on changes are noted, until the ledger is replaced.
-    mutating func beginLook() {
-        meanwhile = Meanwhile()
+    /// Begins a scan. From here on changes are recorded, until the index is replaced.
+    mutating func beginScan() {
+        changesDuringScan = ScanChanges()
         (writtenBytes, writtenCount) = (0, 0)
     }
 
-    /// Ends a look that has failed: what is known stays.
-    mutating func endLook() {
-        meanwhile = nil
+    /// Ends a scan that has failed. The known entries stay.
+    mutating func failScan() {
+        changesDuringScan = nil
         hasFailed = true
     }
 
-    /// A ledger of what was found on disk, the least recently used first.
+    /// An index of the files found on disk, the least recently used first.
     func successor(of found: [Found]) -> DiskCacheIndex {
         var next = DiskCacheIndex(maximumBytes: maximumBytes, maximumEntries: maximumEntries)
         for file in found { next.put(file.name, slot: file.slot, size: file.size) }
-        // What this process has used comes last, in its own order, which is more exact than that of the files.
+        // Entries that this process has used come last, in its own order, which is more exact than that of the files.
         var known = entries
         while let oldest = known.removeLeastRecentlyUsed() {
-            next.keepUse(of: oldest.key, isMarked: oldest.value.isMarked)
+            next.recordUse(of: oldest.key, isTouched: oldest.value.isTouched)
         }
         next.isKnown = true
         return next
     }
 
-    /// Applies what happened while the folder was looked through, and returns what must go.
+    /// Applies the changes that were made during the scan, and returns the names to evict.
     ///
-    /// - Parameter slots: sizes of the files of a name that was written, by slot.
-    mutating func catchUp(with meanwhile: Meanwhile, slots: (DiskName) -> [Int]) -> [DiskName] {
-        for (name, isThere) in meanwhile.changed {
+    /// - Parameter slots: returns the sizes of a name's files, by slot.
+    mutating func apply(_ changes: ScanChanges, slots: (DiskName) -> [Int]) -> [DiskName] {
+        for (name, isThere) in changes.changed {
             remove(name)
             guard isThere else { continue }
             for (slot, size) in slots(name).enumerated() {
@@ -133,20 +133,20 @@ struct DiskCacheIndex: Sendable {
             }
             writtenCount += 1
         }
-        var used = meanwhile.used
-        while let oldest = used.removeLeastRecentlyUsed() { keepUse(of: oldest.key, isMarked: true) }
-        return makeRoom()
+        var used = changes.used
+        while let oldest = used.removeLeastRecentlyUsed() { recordUse(of: oldest.key, isTouched: true) }
+        return evict()
     }
 
-    private mutating func keepUse(of name: DiskName, isMarked: Bool) {
-        _ = entries.withValue(for: name) { $0.isMarked = isMarked }
+    private mutating func recordUse(of name: DiskName, isTouched: Bool) {
+        _ = entries.withValue(for: name) { $0.isTouched = isTouched }
     }
 
     private mutating func put(_ name: DiskName, slot: Int, size: Int) {
         var change = (bytes: 0, count: 0)
         entries.withValue(for: name, default: Entry()) { entry in
             let before = (entry.bytes, entry.count)
-            // What another process wrote in between is counted when the folder is looked through.
+            // Files that another process wrote in between are counted by the next scan.
             entry.set(slot, to: size)
             change = (entry.bytes - before.0, entry.count - before.1)
         }
@@ -154,14 +154,14 @@ struct DiskCacheIndex: Sendable {
         count += change.count
     }
 
-    private mutating func makeRoom() -> [DiskName] {
-        var leaving: [DiskName] = []
+    private mutating func evict() -> [DiskName] {
+        var evicted: [DiskName] = []
         while bytes > maximumBytes || count > maximumEntries, let oldest = entries.removeLeastRecentlyUsed() {
-            meanwhile?.changed[oldest.key] = false
+            changesDuringScan?.changed[oldest.key] = false
             bytes -= oldest.value.bytes
             count -= oldest.value.count
-            leaving.append(oldest.key)
+            evicted.append(oldest.key)
         }
-        return leaving
+        return evicted
     }
 }

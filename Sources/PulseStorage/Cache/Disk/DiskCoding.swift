@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Writes the parts of a record one after the other: numbers little-endian, texts and lists after their length.
+/// Encodes the fields of a record in sequence: numbers little-endian, texts and lists after their length.
 struct DiskWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -51,12 +51,12 @@ struct DiskWriter {
             append(UInt64(range.lowerBound))
             append(UInt64(range.upperBound))
         }
-        // The length of what has parts is never 0.
+        // A representation with parts never has the length 0, so 0 means unknown.
         if let parts = head.parts { append(UInt64(parts.length ?? 0)) }
     }
 }
 
-/// Reads what a ``DiskWriter`` wrote. Nil where the bytes are something else: no input traps.
+/// Decodes the output of a ``DiskWriter``. Returns nil for any other bytes: no input traps.
 struct DiskReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -82,7 +82,7 @@ struct DiskReader {
         return String(decoding: bytes[position..<(position + length)], as: UTF8.self)
     }
 
-    /// Nil if it is damaged, else a text or none.
+    /// Nil if the field is damaged; otherwise a text, or none.
     mutating func optionalText() -> String?? {
         switch number(UInt8.self) {
         case 0: return .some(nil)
@@ -127,7 +127,7 @@ struct DiskReader {
             responseTime: responseTime, selectingFields: selecting, tags: Set(tags), parts: parts)
     }
 
-    /// Nil if they are damaged, else the parts, or none for a whole response.
+    /// Nil if the parts are damaged; otherwise the parts, or none for a whole response.
     private mutating func parts() -> CachedParts?? {
         let ranges = list { reader -> Range<Int>? in
             guard let start = reader.offset(), let end = reader.offset(), start < end else { return nil }

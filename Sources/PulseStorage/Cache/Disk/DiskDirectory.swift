@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// A folder that is looked through.
+/// An open directory.
 struct DiskDirectory {
-    /// The handle for the system's functions, while the folder is open.
+    /// The descriptor for system calls, while the directory is open.
     private let descriptor: Int32
 
-    /// A name in a folder; valid only during the call that is given it.
+    /// A name in a directory, valid only during the call that receives it.
     struct Entry {
-        /// Ends with a zero that does not count.
+        /// Zero-terminated.
         private let text: UnsafePointer<CChar>
         let bytes: UnsafeRawBufferPointer
 
@@ -18,7 +18,7 @@ struct DiskDirectory {
             bytes = UnsafeRawBufferPointer(start: text, count: strlen(text))
         }
 
-        /// Size in bytes and time of last use; nil if it is gone, or larger than an `Int` can tell.
+        /// Size in bytes and time of last use; nil if the file is gone, or larger than an `Int` can represent.
         func status(in directory: DiskDirectory) -> (size: Int, used: TimeInterval)? {
             var status = stat()
             guard fstatat(directory.descriptor, text, &status, AT_SYMLINK_NOFOLLOW) == 0,
@@ -33,7 +33,7 @@ struct DiskDirectory {
         }
     }
 
-    /// Calls a closure with each name in a folder; with none if there is no such folder. Throws ``DiskFailure`` for one
+    /// Calls a closure with each name in a folder. A missing folder has no names. Throws ``DiskFailure`` for a folder
     /// that cannot be read, which must not be taken for empty.
     static func forEachName(in path: String, _ body: (Entry, DiskDirectory) throws -> Void) throws {
         guard let stream = opendir(path) else {
@@ -48,7 +48,7 @@ struct DiskDirectory {
                 guard errno == 0 else { throw DiskFailure() }
                 return
             }
-            // From the beginning of the whole: the system's structure may be longer than its declaration.
+            // Computed from the start of the structure: the system's structure may be longer than its declaration.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
             let text = UnsafeRawPointer(found).advanced(by: offset).assumingMemoryBound(to: CChar.self)
             let entry = Entry(text)

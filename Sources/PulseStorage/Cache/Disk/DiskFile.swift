@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// An open file. It is closed when it is dropped; until then it stays readable, whatever becomes of its name.
+/// An open file, closed on release. Until then it stays readable, even if it is renamed or deleted.
 final class DiskFile: Sendable {
     let descriptor: Int32
 
@@ -14,14 +14,14 @@ final class DiskFile: Sendable {
         close(descriptor)
     }
 
-    /// Opens a file; nil if there is none, or none that can be read.
+    /// Opens a file; nil if it does not exist or cannot be opened.
     static func reading(_ path: String) -> DiskFile? {
-        // Non-blocking: somebody may have put a pipe there, which would wait for a writer.
+        // Non-blocking: the file may be a pipe, which would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         return descriptor < 0 ? nil : DiskFile(descriptor)
     }
 
-    /// Makes a new file that only its owner may read.
+    /// Creates a file that only its owner may read.
     static func creating(_ path: String) throws -> DiskFile {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw DiskFailure() }
@@ -35,7 +35,7 @@ final class DiskFile: Sendable {
         return Int(exactly: status.st_size)
     }
 
-    /// Fills all of `buffer` from that place on; false if there is less, or it cannot be read.
+    /// Fills `buffer` from that offset on; returns false if there are fewer bytes, or they cannot be read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Bool {
         var done = 0
         while done < buffer.count {
@@ -62,13 +62,13 @@ final class DiskFile: Sendable {
         }
     }
 
-    /// Sets the time of last use, by which processes to come tell what is old.
-    func mark() {
+    /// Updates the time of last use, which later processes sort the files by.
+    func touch() {
         futimens(descriptor, nil)
     }
 }
 
-/// The failure of a system call on a file.
+/// The error of a system call on a file.
 struct DiskFailure: Error, CustomStringConvertible {
     let code: Int32
 

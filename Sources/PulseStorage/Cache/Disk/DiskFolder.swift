@@ -2,16 +2,16 @@
 
 import PulseCore
 
-/// The files of a disk cache: found, read, put in place and removed. Every step is safe beside other processes that do
-/// the same, since a file gets its name when it is whole, and never changes.
+/// The files of a disk cache. Every step is safe while other processes use the folder, since a file gets its name when
+/// it is complete, and never changes afterwards.
 struct DiskFolder: Sendable {
     /// The folder of this version of the format.
     private static let version = "v2"
-    /// Those of earlier versions, which nothing reads any more.
+    /// The folders of earlier versions, which are no longer read.
     private static let earlierVersions = ["v1"]
-    /// The bytes of head and footer that are read at once.
+    /// The number of bytes at the end of a file that one read covers: head and footer of most files.
     private static let tailSize = 4 << 10
-    /// The bytes of a body up to which it is read at once.
+    /// The largest body in bytes that is read together with its head.
     static let smallBody = 256 << 10
 
     let path: String
@@ -19,8 +19,8 @@ struct DiskFolder: Sendable {
     private let refusesToOpen: (@Sendable () -> Int32?)?
     private let protect: @Sendable (String) -> Void
 
-    /// - Parameter refusesToOpen: for tests: what the system says where it should not open a file.
-    /// - Parameter protect: gives the folder its protection.
+    /// - Parameter refusesToOpen: for tests: the error code of a file that must not be opened.
+    /// - Parameter protect: applies file protection to the folder.
     init(
         _ directory: URL, refusesToOpen: (@Sendable () -> Int32?)? = nil,
         protect: @escaping @Sendable (String) -> Void = { FileProtection.apply(to: $0) }
@@ -35,10 +35,10 @@ struct DiskFolder: Sendable {
 
     // MARK: Reading
 
-    /// An answer as it lies in a slot.
+    /// The content of a slot.
     enum Slot: Sendable {
         case empty
-        /// The file is not what was stored.
+        /// The file's content is not what was stored.
         case damaged
         /// The system refuses to open the file at the moment; the file itself may be intact.
         case unreadable(DiskFailure)
@@ -55,7 +55,7 @@ struct DiskFolder: Sendable {
             let code = refusal ?? errno
             switch code {
             case ENOENT: return .empty
-            // A link, a socket, a file where a folder should be.
+            // A link, a socket, or a file in place of a folder.
             case ELOOP, ENXIO, ENOTDIR: return .damaged
             default: return .unreadable(DiskFailure(code: code))
             }
@@ -84,15 +84,15 @@ struct DiskFolder: Sendable {
         }
     }
 
-    // MARK: Putting in place
+    // MARK: Moving into place
 
-    /// Gives a whole file its name. Missing folders are made.
+    /// Renames a complete file to its final name. Missing folders are created.
     func place(_ temporary: String, as name: DiskName, _ slot: Int) throws {
         let target = path(of: name, slot)
-        // Others may remove an empty folder in between: this one, or its parent.
+        // Other processes may remove an empty folder in between: this one, or its parent.
         for _ in 0..<10_000 {
             if rename(temporary, target) == 0 { return }
-            // The written file itself may be gone, with the whole cache: then no folder helps.
+            // The written file itself may be gone, with the whole cache: then a new folder does not help.
             guard errno == ENOENT, access(temporary, F_OK) == 0 else { throw DiskFailure() }
             do {
                 try makeFolders(path + "/" + name.folder)
@@ -106,7 +106,7 @@ struct DiskFolder: Sendable {
     func makeFolders(_ path: String) throws {
         if access(self.path, F_OK) != 0 {
             try makeFolder(self.path)
-            // Before anything is in it: what is made in it later is protected in the same way.
+            // Protected before anything is in it: files created in it later inherit the protection.
             protect(self.path)
         }
         try makeFolder(path)
@@ -121,8 +121,8 @@ struct DiskFolder: Sendable {
 
     // MARK: Removing
 
-    /// Removes every slot of a name, the last first, so that those that are left never have a gap. Returns how many
-    /// there were. Throws if one is left.
+    /// Removes every slot of a name, the last first, so that the remaining slots never have a gap. Returns their
+    /// number. Throws if one is left.
     @discardableResult
     func remove(_ name: DiskName) throws -> Int {
         var count = 0
@@ -130,34 +130,34 @@ struct DiskFolder: Sendable {
         return count
     }
 
-    /// Removes what earlier versions of the format have left: it takes room that is not counted, and tells of users.
+    /// Removes the files of earlier format versions: they take uncounted space, and may reveal user data.
     func removeEarlierVersions() throws {
         for path in earlierPaths where access(path, F_OK) == 0 { try FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Removes a file; false if there was none.
+    /// Removes a file; returns false if it did not exist.
     func remove(_ path: String) throws -> Bool {
         if unlink(path) == 0 { return true }
         guard errno == ENOENT || errno == ENOTDIR else { throw DiskFailure() }
         return false
     }
 
-    /// Removes the empty folders of a partition, which would tell how many users there were.
+    /// Removes the empty folders of a partition, which would reveal the number of users.
     func removeEmptyFolders(of partition: DiskName.Half) {
         let partitionPath = path + "/" + partition.text
         for shard in (try? DiskDirectory.names(in: partitionPath)) ?? [] { rmdir(partitionPath + "/" + shard) }
         rmdir(partitionPath)
     }
 
-    /// Removes one of them, and with the last the partition's own.
+    /// Removes an empty shard folder, and the partition's folder if that was its last shard.
     func removeEmptyFolder(_ shard: String, of partition: DiskName.Half) {
         let partitionPath = path + "/" + partition.text
         if rmdir(partitionPath + "/" + shard) == 0 { rmdir(partitionPath) }
     }
 
-    // MARK: Looking through
+    // MARK: Scanning
 
-    /// All shards of all partitions, but of those that belong to another user.
+    /// All shards of all partitions, except those of another user.
     func shards() throws -> [(partition: DiskName.Half, shard: String)] {
         try partitions().flatMap { partition -> [(partition: DiskName.Half, shard: String)] in
             let names: [String]
@@ -166,13 +166,13 @@ struct DiskFolder: Sendable {
             } catch let failure as DiskFailure where failure.isRefusal {
                 return []
             }
-            // Another process may just be making it.
+            // Only if it is still empty: another process may be creating its first shard.
             if names.isEmpty { rmdir(path + "/" + partition.text) }
             return names.map { (partition, $0) }
         }
     }
 
-    /// The sizes of a name's files, from slot 0 to the last before a gap.
+    /// The sizes of a name's files, from slot 0 to the last one before a gap.
     func sizes(of name: DiskName) -> [Int] {
         var sizes: [Int] = []
         for slot in 0..<DiskName.slotCount {
@@ -187,7 +187,7 @@ struct DiskFolder: Sendable {
         try DiskDirectory.names(in: path).compactMap { DiskName.Half(hex: $0.utf8) }
     }
 
-    /// Every file of a partition, or of one of its shards, that bears a name of the cache.
+    /// Every cache file of a partition, or of one of its shards.
     func forEachFile(
         of partition: DiskName.Half, inShard only: String? = nil,
         _ body: (DiskName, _ slot: Int, DiskDirectory.Entry, DiskDirectory) throws -> Void

@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// The name of the files of a key, which tells nothing of URL, account or credentials.
+/// The name of the files of a key, which reveals neither URL, account nor credentials.
 ///
-/// `PARTITION/UU/URL-BODY-SLOT`, each part the beginning of a SHA-256 in hexadecimal digits; `UU` are the first two of
-/// the URL's, so that no folder grows large. So all answers for a URL are found without knowing who asked with what
-/// body.
+/// `PARTITION/UU/URL-BODY-SLOT`: each part is the beginning of a SHA-256 in hexadecimal digits. `UU` are the first two
+/// digits of the URL's hash, so that no folder grows large. So all responses for a URL can be found without knowing
+/// their partitions and request bodies.
 struct DiskName: Sendable, Hashable {
-    /// The most answers of one key, in slots from 0 without a gap.
+    /// The largest number of responses of one key, in slots from 0 without a gap.
     static let slotCount = 8
 
     let partition: Half
@@ -59,10 +59,10 @@ struct DiskName: Sendable, Hashable {
         body = max(1, half.high)
     }
 
-    /// Reads the name of a file and that of its partition's folder.
+    /// Parses the name of a file, given its partition.
     init?<Name: RandomAccessCollection<UInt8>>(partition: Half, file: Name, slot: inout Int) where Name.Index == Int {
         let dash = UInt8(ascii: "-")
-        // By position: this is done for every file when the folder is looked through.
+        // By position, for speed: a scan does this for every file.
         guard file.count == 51, file[32] == dash, file[49] == dash, let url = Half(hex: file[..<32]),
             let body = UInt64(hex: file[33..<49]), file[50].isASCIIDigit, Int(file[50]) - 48 < Self.slotCount
         else { return nil }
@@ -72,12 +72,12 @@ struct DiskName: Sendable, Hashable {
         self.body = body
     }
 
-    /// A key as it stands in a file, which tells nothing of an account.
+    /// The key as stored in a file, which does not reveal the account.
     func onDisk(_ key: CacheKey) -> CacheKey {
         CacheKey(partition: partition.text, url: key.url, bodyDigest: key.bodyDigest)
     }
 
-    /// Whether a file is where that key's belongs: of two with the same beginning of a hash only one is.
+    /// Whether a stored key is this key, and not another one with the same beginning of a hash.
     func isName(of stored: CacheKey, _ key: CacheKey) -> Bool {
         stored.url == key.url && stored.bodyDigest == key.bodyDigest && stored.partition == partition.text
     }
@@ -94,14 +94,14 @@ extension UInt64 {
         guard hex.count == 16 else { return nil }
         var value: UInt64 = 0
         for byte in hex {
-            // Capitals are not accepted: of two spellings one would never be found.
+            // Upper case is not accepted: a file with another spelling would never be found.
             guard let digit = byte.hexDigitValue, byte == byte.asciiLowercased else { return nil }
             value = value << 4 | UInt64(digit)
         }
         self = value
     }
 
-    /// The value in 16 hexadecimal digits of lower case.
+    /// The value in 16 lower-case hexadecimal digits.
     var hex: String {
         String(unsafeUninitializedCapacity: 16) { text in
             for index in 0..<16 {

@@ -2,24 +2,24 @@
 
 import PulseCore
 
-/// The part of a file behind the body: the head of the answer, and what tells whether the file is whole.
+/// The part of a file after the body: the head of the response, and a footer that shows whether the file is intact.
 ///
 /// ```text
 /// body | head | length of the head: 4 | length of the body: 8 | checksum of the body: 8
 ///      | checksum of head and lengths: 8 | magic: 8
 /// ```
-/// It stands behind the body, so that a body can be written before its length is known. Numbers are little-endian.
+/// It follows the body, so that a body can be written before its length is known. Numbers are little-endian.
 struct DiskRecord: Sendable, Equatable {
     static let footerSize = 36
     private static let magic: [UInt8] = Array("PULSE\u{2}C\n".utf8)
 
-    /// The key under which the answer is stored, to detect a file that lies in the wrong place.
+    /// The key of the response, to detect a file in the wrong place.
     let key: CacheKey
     let head: CachedHead
     let bodyLength: Int
     let bodyChecksum: UInt64
 
-    /// The lengths in a footer; nil if it is none, or if they do not make a file of that size.
+    /// The lengths in a footer; nil if it is not a footer, or if the lengths do not match the file's size.
     struct Lengths: Equatable {
         let head: Int
         let body: Int
@@ -28,7 +28,7 @@ struct DiskRecord: Sendable, Equatable {
             guard footer.count == DiskRecord.footerSize, footer[28...].elementsEqual(DiskRecord.magic) else {
                 return nil
             }
-            // Compared before they become an Int, which may have 32 bits: nothing vouches for them yet.
+            // Compared before the conversion to Int, which may have 32 bits: the values are not verified yet.
             let head = UInt64(footer.loadUnaligned(fromByteOffset: 0, as: UInt32.self).littleEndian)
             let body = footer.loadUnaligned(fromByteOffset: 4, as: UInt64.self).littleEndian
             let size = UInt64(fileSize)
@@ -44,7 +44,7 @@ struct DiskRecord: Sendable, Equatable {
         self.bodyChecksum = bodyChecksum
     }
 
-    /// Reads head and footer. Nil for anything but what ``encoded()`` makes.
+    /// Decodes head and footer. Nil for anything but the output of ``encoded()``.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.footerSize else { return nil }
         let footer = UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - Self.footerSize)...])
@@ -63,7 +63,7 @@ struct DiskRecord: Sendable, Equatable {
         self.head = head
     }
 
-    /// The bytes of head and footer.
+    /// The encoded head and footer.
     func encoded() -> [UInt8] {
         var writer = DiskWriter()
         writer.append(key)

@@ -3,11 +3,11 @@
 import PulseCore
 import PulsePlatform
 
-/// One look at every file of a cache's folder: free threads share it, and none waits for another.
+/// One scan of every file in a cache's folder. Two threads share the work.
 final class DiskScan: Sendable {
-    /// The threads of the look, besides those for the files of calls.
-    private static let lanes = BlockingThreadPool(count: laneCount)
-    private static let laneCount = 2
+    /// The threads of scans, separate from those for the files of calls.
+    private static let pool = BlockingThreadPool(count: threadCount)
+    private static let threadCount = 2
 
     private struct State {
         var next = 0
@@ -30,15 +30,15 @@ final class DiskScan: Sendable {
         self.end = end
     }
 
-    /// Removes what killed processes have left and empty folders, and hands over all files, the least recently used
-    /// first, on a thread of its own. Fails if the folder cannot be read.
+    /// Starts a scan on threads of its own. It removes leftovers of killed processes and empty folders, and passes on
+    /// all files, the least recently used first. Fails if the folder cannot be read.
     static func begin(
         _ folder: DiskFolder, end: @escaping @Sendable (Result<[DiskCacheIndex.Found], any Error>) -> Void
     ) {
-        lanes.begin {
+        pool.begin {
             let scan: DiskScan
             do {
-                // One that another user has left there is no reason to leave the bounds unkept.
+                // Another user's leftovers must not prevent the scan.
                 try? folder.removeEarlierVersions()
                 try DiskWriting.removeLeftovers(in: folder)
                 scan = DiskScan(folder, try folder.shards(), end)
@@ -46,7 +46,7 @@ final class DiskScan: Sendable {
                 return end(.failure(error))
             }
             guard !scan.shards.isEmpty else { return end(.success([])) }
-            for _ in 1..<min(laneCount, scan.shards.count) { lanes.begin { scan.work() } }
+            for _ in 1..<min(threadCount, scan.shards.count) { pool.begin { scan.work() } }
             scan.work()
         }
     }
@@ -63,7 +63,7 @@ final class DiskScan: Sendable {
                 }
                 if found.isEmpty { folder.removeEmptyFolder(shard, of: partition) }
             } catch let refusal as DiskFailure where refusal.isRefusal {
-                // Another user's: what this process can neither read nor remove counts for nothing.
+                // Another user's folder: files that this process can neither read nor remove do not count.
             } catch let error {
                 failure = error
             }

@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// A file that is being written, under a name that nobody looks for until it is whole. If it is dropped before, nothing
-/// is left.
+/// A file that is being written under a temporary name until it is complete. If it is released before, the file is
+/// deleted.
 final class DiskWriting: Sendable {
-    /// The names of files that this process is writing, which a look through the folder must leave alone.
-    private static let underWay = Locked<Set<String>>([])
+    /// The names of files that this process is writing, which a scan must not remove.
+    private static let inProgress = Locked<Set<String>>([])
 
     let path: String
     private let name: String
@@ -14,16 +14,16 @@ final class DiskWriting: Sendable {
     private let state = Locked((checksum: CacheChecksum(), count: 0, isPlaced: false))
     private let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
 
-    /// - Parameter refuses: for tests: what the system says at that number of bytes, where it should refuse.
+    /// - Parameter refuses: for tests: the error code to fail with at that number of bytes.
     init(in folder: DiskFolder, refuses: (@Sendable (_ bytes: Int) -> Int32?)? = nil) throws {
         self.refuses = refuses
         name = "\(getpid())-\(SystemRandomness().next().hex)"
         path = folder.temporaryPath + "/" + name
-        Self.underWay.withLock { [name] in _ = $0.insert(name) }
+        Self.inProgress.withLock { [name] in _ = $0.insert(name) }
         do {
             file = try Self.create(path, in: folder)
         } catch {
-            Self.underWay.withLock { [name] in _ = $0.remove(name) }
+            Self.inProgress.withLock { [name] in _ = $0.remove(name) }
             throw error
         }
     }
@@ -39,10 +39,10 @@ final class DiskWriting: Sendable {
 
     deinit {
         if !state.withLock({ $0.isPlaced }) { unlink(path) }
-        Self.underWay.withLock { _ = $0.remove(name) }
+        Self.inProgress.withLock { _ = $0.remove(name) }
     }
 
-    /// The bytes of the body so far.
+    /// The number of body bytes so far.
     var count: Int { state.withLock { $0.count } }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
@@ -54,7 +54,7 @@ final class DiskWriting: Sendable {
         }
     }
 
-    /// Writes head and footer behind the body, and returns the size of the file.
+    /// Writes head and footer after the body, and returns the size of the file.
     func finish(_ key: CacheKey, _ head: CachedHead) throws -> Int {
         let (checksum, count) = state.withLock { ($0.checksum.value, $0.count) }
         let record = DiskRecord(key: key, head: head, bodyLength: count, bodyChecksum: checksum).encoded()
@@ -63,17 +63,17 @@ final class DiskWriting: Sendable {
         return count + record.count
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     func place(as name: DiskName, _ slot: Int, in folder: DiskFolder) throws {
         try folder.place(path, as: name, slot)
         state.withLock { $0.isPlaced = true }
     }
 
-    /// Removes what killed processes have left.
+    /// Removes the temporary files of killed processes.
     static func removeLeftovers(in folder: DiskFolder) throws {
-        // Listed before the own names are asked for: a file that comes in between is not among them.
+        // Listed before the own names are read: a file that is created in between is not among the listed names.
         let names = try DiskDirectory.names(in: folder.temporaryPath)
-        let own = underWay.withLock { $0 }
+        let own = inProgress.withLock { $0 }
         for name in names {
             let owner = name.split(separator: "-").first.flatMap { Int32($0) } ?? 0
             let isAlive = owner == getpid() ? own.contains(name) : owner > 0 && (kill(owner, 0) == 0 || errno == EPERM)

@@ -3,10 +3,10 @@
 import Dispatch
 import PulseCore
 
-/// A queue for work on files, one piece after the other in order: beside Swift's few threads, where it would hold up
-/// every call of the process.
+/// A serial queue for work on files, outside of Swift's cooperative thread pool, where it would delay every call of the
+/// process.
 ///
-/// A piece that was handed over is done, even if its caller is cancelled: a removal must not be left out.
+/// A job always runs, even if its caller is cancelled: a removal must not be dropped.
 struct SerialDiskQueue: Sendable {
     private let queue: DispatchQueue
 

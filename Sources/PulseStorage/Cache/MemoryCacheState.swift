@@ -2,23 +2,23 @@
 
 import PulseCore
 
-/// The content of a ``MemoryCacheStorage``. A value: finding, storing and removing take constant time.
-struct MemoryShelf: Sendable {
-    /// The answers of one key, which are used and removed together.
+/// The content of a ``MemoryCacheStorage``. A value; lookup, storing and removal take constant time.
+struct MemoryCacheState: Sendable {
+    /// The responses of one key, which are used and evicted together.
     private struct Slot: Sendable {
         var responses: [CachedResponse] = []
         var bytes = 0
     }
 
-    /// The number of variants of a key, such as languages of one URL. The oldest gives way to a further one.
+    /// The largest number of variants of a key, such as languages of one URL. A further variant replaces the oldest.
     private static let maximumVariants = 8
 
     let maximumBytes: Int
     let maximumEntries: Int
     private var slots = LRUCache<CacheKey, Slot>(capacity: .max)
-    /// The keys of each URL: the answer to an unsafe request invalidates those of all partitions.
+    /// The keys of each URL: the response to an unsafe request invalidates those of all partitions.
     private var keys: [String: Set<CacheKey>] = [:]
-    private var leaving: [CachedResponse] = []
+    private var evicted: [CachedResponse] = []
     private(set) var bytes = 0
     private(set) var entries = 0
 
@@ -35,7 +35,7 @@ struct MemoryShelf: Sendable {
         slots.withValue(for: key) { $0.responses } ?? []
     }
 
-    /// Stores an answer; false if it is too large.
+    /// Stores a response; returns false if it is too large.
     mutating func put(_ response: CachedResponse, for key: CacheKey) -> Bool {
         let size = Self.size(of: response, for: key)
         guard size <= maximumEntrySize, maximumEntries > 0 else {
@@ -56,8 +56,8 @@ struct MemoryShelf: Sendable {
             for response in replaced { slot.bytes -= Self.size(of: response, for: key) }
             slot.responses.append(response)
             slot.bytes += size
-            // Together the variants of one key are no larger than a single answer may be, and no more than all answers
-            // may be: else they push out all others, or each other.
+            // The variants of one key share the limits of a single response and of the whole cache: otherwise they
+            // would evict all other entries, or each other.
             while slot.bytes > limit || slot.responses.count > most, slot.responses.count > 1 {
                 let oldest = slot.responses.removeFirst()
                 slot.bytes -= Self.size(of: oldest, for: key)
@@ -66,17 +66,17 @@ struct MemoryShelf: Sendable {
             change = (slot.bytes - before.0, slot.responses.count - before.1)
         }
         keys[key.url, default: []].insert(key)
-        leaving += replaced
+        evicted += replaced
         bytes += change.bytes
         entries += change.entries
-        makeRoom()
+        evictIfNeeded()
         return slots.peek(key) != nil
     }
 
-    /// Returns what has been removed since the last call, for the caller to free.
-    mutating func takeLeaving() -> [CachedResponse] {
-        defer { leaving = [] }
-        return leaving
+    /// Returns the responses removed since the last call, for the caller to free.
+    mutating func takeEvicted() -> [CachedResponse] {
+        defer { evicted = [] }
+        return evicted
     }
 
     mutating func remove(_ selection: CacheSelection) -> [CachedResponse] {
@@ -89,19 +89,19 @@ struct MemoryShelf: Sendable {
         case .tag(let tag):
             removeAll { _, slot in slot.responses.contains { $0.head.tags.contains(tag) } }
         }
-        return takeLeaving()
+        return takeEvicted()
     }
 
-    // MARK: Letting go
+    // MARK: Eviction
 
-    private mutating func makeRoom() {
+    private mutating func evictIfNeeded() {
         while bytes > maximumBytes || entries > maximumEntries, let oldest = slots.removeLeastRecentlyUsed() {
-            forget(oldest.key, oldest.value)
+            discard(oldest.key, oldest.value)
         }
     }
 
     private mutating func remove(_ key: CacheKey) {
-        if let slot = slots.removeValue(for: key) { forget(key, slot) }
+        if let slot = slots.removeValue(for: key) { discard(key, slot) }
     }
 
     private mutating func removeAll(where isUnwanted: (CacheKey, Slot) -> Bool) {
@@ -116,15 +116,15 @@ struct MemoryShelf: Sendable {
         for response in rest { _ = put(response, for: key) }
     }
 
-    private mutating func forget(_ key: CacheKey, _ slot: Slot) {
+    private mutating func discard(_ key: CacheKey, _ slot: Slot) {
         bytes -= slot.bytes
         entries -= slot.responses.count
-        leaving += slot.responses
+        evicted += slot.responses
         keys[key.url]?.remove(key)
         if keys[key.url]?.isEmpty == true { keys[key.url] = nil }
     }
 
-    /// The bytes of body and head, and an allowance for what Swift needs to keep them.
+    /// The bytes of body and head, and an allowance for Swift's overhead.
     private static func size(of response: CachedResponse, for key: CacheKey) -> Int {
         let allowance = 256
         let keyBytes = key.url.utf8.count + key.partition.utf8.count + (key.bodyDigest?.utf8.count ?? 0)
