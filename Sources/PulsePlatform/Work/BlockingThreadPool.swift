@@ -61,7 +61,7 @@ package struct BlockingThreadPool: Sendable {
     // MARK: Awaiting results
 
     /// Runs a job, even if its caller is cancelled.
-    func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             begin { continuation.resume(returning: body()) }
         }

@@ -5,7 +5,7 @@ import PulseCore
 extension OfflineQueue {
     /// Seconds between drain passes while another process drains the journal.
     private static let pollPeriod: TimeInterval = 5
-    /// The longest time in seconds between drain passes, and so between reads of what other processes append.
+    /// The longest time in seconds between drain passes, and so between reads of records from other processes.
     private static let tailPeriod: TimeInterval = 30
 
     private enum LockAttempt {
@@ -25,12 +25,12 @@ extension OfflineQueue {
         work.withLock { work in
             guard !work.isClosed, work.drainer == nil else { return }
             // Detached: the trace, permit or refresh of the calling task does not belong to the entries.
-            work.drainer = Task.detached { await self.drainWhileLocked() }
+            work.drainer = Task.detached { await self.runDrainer() }
         }
     }
 
     /// Acquires the drain lock and drains the queue, until nothing is left. Polls while another process has the lock.
-    private func drainWhileLocked() async {
+    private func runDrainer() async {
         var failures = 0
         var isUnread = false
         repeat {
@@ -58,7 +58,7 @@ extension OfflineQueue {
                 let delay = StateMachine.backoff.delay(beforeRetry: failures, randomness: randomness)
                 if isUnread || !core.read(\.isIdle) { await sleep(max(1, delay), for: .backoff, ticks) }
             }
-        } while !hasEnded(butUnread: isUnread)
+        } while !endDrainer(isUnread: isUnread)
     }
 
     /// Sleeps for that many seconds, or until the next tick.
@@ -71,8 +71,9 @@ extension OfflineQueue {
         alarm.cancel()
     }
 
-    /// Whether the drainer may end: the queue is closed, or the journal is read and has nothing left to send.
-    private func hasEnded(butUnread isUnread: Bool) -> Bool {
+    /// Ends the drainer if the queue is closed, or if the journal could be read and has nothing left to send. Returns
+    /// whether it ended.
+    private func endDrainer(isUnread: Bool) -> Bool {
         let pass = work.withLock { work -> Int? in
             let mayEnd = work.isClosed || Task.isCancelled || !isUnread && core.decide { $0.endIfIdle() }
             guard mayEnd else { return nil }

@@ -24,11 +24,11 @@ struct EventLogSinkTests {
     @Test(arguments: [
         (PulseConfiguration.LogLevel.none, 0), (.error, 3), (.warning, 10), (.info, 16), (.debug, 21),
     ])
-    func writesWhatItsLevelAsksFor(level: PulseConfiguration.LogLevel, count: Int) {
+    func writesTheEventsOfItsLevel(level: PulseConfiguration.LogLevel, count: Int) {
         #expect(Self.records(level, NetworkEvent.all(of: .sample())).count == count)
     }
 
-    @Test func aRecordSaysWhichCall() {
+    @Test func aRecordNamesItsCall() {
         let trace = "0af7651916cd43dd8448eb211c80319c"
         let call = CallSummary.sample(traceID: trace)
         let record = Self.records(.info, [.requestCompleted(.ok(), call, latency: 0.012)]).first

@@ -30,7 +30,7 @@ struct MetricsOutputSinkTests {
         return output.lines
     }
 
-    @Test func handsOnWhatHappens() {
+    @Test func eventsBecomeMeasurements() {
         let lines = Self.lines({ MetricsOutputSink(output: $0) }, NetworkEvent.all(of: .sample()))
         let call = "route=GetUser host=api.example.com"
         #expect(
@@ -52,7 +52,7 @@ struct MetricsOutputSinkTests {
         #expect(lines.allSatisfy { $0.utf8.count < 300 })
     }
 
-    /// A breaker of one's own may be kept for each path, or for each user.
+    /// A custom breaker may use a circuit for each path, or for each user.
     @Test func circuitsAreBounded() {
         let lines = Self.lines(
             { MetricsOutputSink(output: $0) }, (0..<1000).map { .circuitBreakerOpened(endpoint: "circuit \($0)") })
@@ -62,7 +62,7 @@ struct MetricsOutputSinkTests {
     }
 
     @Test(arguments: [TimeInterval.nan, -1, .infinity, -.infinity, 1e300])
-    func noTimeIsOneThatAMetricsSystemTrapsOn(latency: TimeInterval) {
+    func everyDurationIsSafeForMetricsSystems(latency: TimeInterval) {
         let lines = Self.lines(
             { MetricsOutputSink(output: $0) }, [.requestCompleted(.error(.timeout), .sample(), latency: latency)])
         let seconds = lines.last?.split(separator: " ").dropFirst().first.flatMap { Double($0) }
@@ -76,7 +76,7 @@ struct MetricsOutputSinkTests {
     }
 
     @Test(arguments: [Int.min, Int.max])
-    func anyByteCountIsHandedOn(bytes: Int) {
+    func anyByteCountIsReported(bytes: Int) {
         let lines = Self.lines(
             { MetricsOutputSink(output: $0) }, [.responseReceived(.sample(), status: 9999, byteCount: bytes)])
         #expect(lines.first?.hasSuffix("status=invalid") == true)

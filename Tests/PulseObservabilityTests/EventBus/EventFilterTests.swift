@@ -29,7 +29,7 @@ struct EventFilterTests {
         }
     }
 
-    @Test func chooses() {
+    @Test func filtersSelectEvents() {
         #expect(Self.kinds(.all).count == NetworkEvent.Kind.allCases.count)
         #expect(Self.kinds(.kinds(.warning, .cacheHit)) == [.warning, .cacheHit])
         #expect(Self.kinds(.route("GetUser")).count == 18)
@@ -40,14 +40,14 @@ struct EventFilterTests {
         #expect(Self.kinds(EventFilter { $0.call == nil }).count == 12)
     }
 
-    @Test func combines() {
+    @Test func filtersCanBeCombined() {
         #expect(Self.kinds(.kinds(.warning).or(.kinds(.cacheHit))) == [.warning, .cacheHit])
         #expect(Self.kinds(.kinds(.warning, .cacheHit).and(.route("GetUser"))) == [.cacheHit])
         #expect(Self.kinds(.kinds(.warning).inverted).count == NetworkEvent.Kind.allCases.count - 1)
         #expect(Self.kinds(.all.inverted).isEmpty)
     }
 
-    @Test func aFailureIsAnEndInAnErrorAndNoCancellation() {
+    @Test func aCancellationIsNotAFailure() {
         func matches(_ result: Result<ResponseSummary, ErrorSummary>) -> Bool {
             EventFilter.failures.matches(.requestCompleted(result, Self.call, latency: 1))
         }
@@ -56,12 +56,12 @@ struct EventFilterTests {
         #expect(!matches(.ok()))
     }
 
-    @Test func aHostsFailedPinsAreItsOwn() {
+    @Test func aHostFilterMatchesPinningFailuresOfThatHostOnly() {
         #expect(EventFilter.host("a.example").matches(.pinningFailed(host: "A.example", seen: [])))
         #expect(!EventFilter.host("a.example").matches(.pinningFailed(host: "b.example", seen: [])))
     }
 
-    @Test func whatAFilterRefusesTakesNoRoomInTheBuffer() async {
+    @Test func filteredEventsTakeNoSpaceInTheBuffer() async {
         let bus = PulseEventBus()
         let subscription = bus.subscribe(matching: .kinds(.warning), bufferingNewest: 1)
         bus.emit(.warning("kept"))
@@ -69,7 +69,7 @@ struct EventFilterTests {
         #expect(subscription.droppedEventCount == 0)
         var iterator = subscription.makeAsyncIterator()
         guard case .warning("kept") = await iterator.next() else {
-            Issue.record("the event is gone")
+            Issue.record("the event was dropped")
             return
         }
     }

@@ -13,14 +13,14 @@ struct EventRingTests {
     }
 
     @Test(arguments: [1, 2, 15, 16, 17, 100])
-    func agreesWithAnArrayInARandomSchedule(capacity: Int) {
+    func behavesLikeAnArrayInARandomSchedule(capacity: Int) {
         let random = SplitMix(seed: 7)
         var (ring, model) = (EventRing(capacity: capacity), [String]())
         for step in 0..<5000 {
-            // Now filling, now emptying, so that it wraps around at every size.
+            // Phases of filling and emptying, so that the ring wraps around at every size.
             if random.below(10) < (step / 500 % 2 == 0 ? 6 : 4) {
-                let hasRoom = ring.append(.warning("\(step)"))
-                #expect(hasRoom == (model.count < capacity))
+                let fits = ring.append(.warning("\(step)"))
+                #expect(fits == (model.count < capacity))
                 if model.count == capacity { model.removeFirst() }
                 model.append("\(step)")
             } else {
@@ -31,12 +31,12 @@ struct EventRingTests {
         }
     }
 
-    @Test func anyCapacityIsTaken() {
+    @Test func aRingAcceptsAnyCapacity() {
         for capacity in [Int.min, -1, 0, .max] {
             var ring = EventRing(capacity: capacity)
-            let hasRoom = ring.append(.warning("1"))
+            let fits = ring.append(.warning("1"))
             let texts = [Self.text(ring.popFirst()), Self.text(ring.popFirst())]
-            #expect(hasRoom && texts == ["1", nil])
+            #expect(fits && texts == ["1", nil])
         }
     }
 }

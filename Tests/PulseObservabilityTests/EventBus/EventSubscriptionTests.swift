@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct EventSubscriptionTests {
-    @Test func aStuckReaderLosesItsOwnEventsAndNobodyElses() async {
+    @Test func aStuckReaderLosesOnlyItsOwnEvents() async {
         let bus = PulseEventBus()
         let stuck = bus.subscribe(bufferingNewest: 10)
         let reader = bus.subscribe(bufferingNewest: 100)
@@ -22,7 +22,7 @@ struct EventSubscriptionTests {
         #expect(texts == (0..<100).map(String.init))
     }
 
-    @Test func whatAnEndedSubscriptionHasLostStaysCounted() async {
+    @Test func droppedEventsOfAnEndedSubscriptionStayCounted() async {
         let bus = PulseEventBus()
         do {
             let subscription = bus.subscribe(bufferingNewest: 1)
@@ -34,7 +34,7 @@ struct EventSubscriptionTests {
         #expect(bus.droppedEventCount == 1)
     }
 
-    @Test func itEndsWhenItsReaderLeavesAlsoWhileItIsKept() async {
+    @Test func aSubscriptionEndsWithItsIteratorEvenIfItIsRetained() async {
         let bus = PulseEventBus()
         let subscription = bus.subscribe(bufferingNewest: 1)
         bus.emit(.warning("1"))
@@ -45,7 +45,7 @@ struct EventSubscriptionTests {
         #expect(subscription.droppedEventCount == 0)
     }
 
-    @Test func cancellingEndsItAfterWhatIsInTheBuffer() async {
+    @Test func aCancelledSubscriptionEndsAfterItsBufferedEvents() async {
         let bus = PulseEventBus()
         let subscription = bus.subscribe()
         bus.emit(.warning("1"))
@@ -57,7 +57,7 @@ struct EventSubscriptionTests {
         #expect(count == 1)
     }
 
-    @Test func aCapacityThatIsNoneHoldsOneEvent() async {
+    @Test func aNegativeCapacityHoldsOneEvent() async {
         let bus = PulseEventBus()
         let subscription = bus.subscribe(bufferingNewest: -5)
         bus.emit(.warning("1"))
@@ -66,7 +66,7 @@ struct EventSubscriptionTests {
         #expect(subscription.droppedEventCount == 1)
     }
 
-    /// The bus asks filters outside its lock.
+    /// The bus calls filters outside its lock.
     @Test func aFilterMayUseTheBus() async {
         let bus = PulseEventBus()
         let subscription = bus.subscribe(matching: EventFilter { [weak bus] _ in bus?.droppedEventCount == 0 })

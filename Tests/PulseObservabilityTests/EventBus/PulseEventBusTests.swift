@@ -33,11 +33,11 @@ struct PulseEventBusTests {
         return texts
     }
 
-    @Test func isActiveOnlyWhileSomebodyListens() {
+    @Test func isActiveOnlyWithAnActiveListener() {
         let bus = PulseEventBus()
         #expect(!bus.isActive)
-        let deaf = Sink(listens: false)
-        bus.addSink(deaf)
+        let inactive = Sink(listens: false)
+        bus.addSink(inactive)
         #expect(!bus.isActive)
         let sink = Sink()
         bus.addSink(sink)
@@ -52,7 +52,7 @@ struct PulseEventBusTests {
         #expect(!bus.isActive)
     }
 
-    @Test func everyReadIsASubscriptionOfItsOwn() async {
+    @Test func everyReadOfEventsIsANewSubscription() async {
         let bus = PulseEventBus()
         let first = bus.events
         bus.emit(.warning("1"))
@@ -62,7 +62,7 @@ struct PulseEventBusTests {
         #expect(await Self.texts(second, count: 1) == ["2"])
     }
 
-    @Test func aReaderThatFallsBehindLosesTheOldestAndNobodyElseDoes() async {
+    @Test func aSlowReaderLosesTheOldestEventsWithoutAffectingOthers() async {
         let bus = PulseEventBus()
         let slow = bus.events
         let sink = Sink()
@@ -73,7 +73,7 @@ struct PulseEventBusTests {
         #expect(await Self.texts(slow, count: 512) == (88..<600).map(String.init))
     }
 
-    @Test func aSinkIsKeptOnceAndCalledInPlaceUntilItIsRemoved() {
+    @Test func aSinkIsCalledOnceInPlaceUntilItIsRemoved() {
         let bus = PulseEventBus()
         let sink = Sink()
         bus.addSink(sink)
@@ -85,7 +85,7 @@ struct PulseEventBusTests {
         #expect(sink.all == ["1"])
     }
 
-    @Test func aSinkMayUseTheBusFromWithin() {
+    @Test func aSinkMayUseTheBusReentrantly() {
         final class Reentrant: EventSink {
             let bus: PulseEventBus
             let count = Locked(0)
@@ -107,7 +107,7 @@ struct PulseEventBusTests {
         #expect(!bus.isActive)
     }
 
-    @Test func anEventIsBuiltOnceAndOnlyForWhoListens() async {
+    @Test func anEventIsBuiltOnceAndOnlyForActiveListeners() async {
         let (bus, built) = (PulseEventBus(), Locked(0))
         func emit() {
             bus.emit(lazily: {
@@ -127,7 +127,7 @@ struct PulseEventBusTests {
         #expect(await Self.texts(stream, count: 1) == ["1"])
     }
 
-    @Test func aReaderWhoseTaskIsCancelledLeaves() async {
+    @Test func cancellingAReadersTaskEndsItsSubscription() async {
         let bus = PulseEventBus()
         let stream = bus.events
         let reader = Task.startingNow {
@@ -139,7 +139,7 @@ struct PulseEventBusTests {
         #expect(!bus.isActive)
     }
 
-    @Test func theStreamsOfADroppedBusEnd() async {
+    @Test func theStreamsOfAReleasedBusEnd() async {
         var bus: PulseEventBus? = PulseEventBus()
         let stream = bus?.events
         bus?.emit(.warning("1"))
@@ -175,8 +175,8 @@ struct PulseEventBusStressTests {
         #expect(bus.droppedEventCount == 0)
     }
 
-    /// Whoever listens is heard of at once, whoever leaves at that moment.
-    @Test func whoeverSubscribesAmongOthersThatLeaveHears() async {
+    /// A new listener receives events at once, even while others unsubscribe.
+    @Test func aNewSubscriberReceivesEventsWhileOthersUnsubscribe() async {
         let bus = PulseEventBus()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -5,7 +5,7 @@ import PulseObservability
 import PulseTesting
 import Testing
 
-/// The JSON's form; that OpenTelemetry's own definitions read it is shown in IntegrationTests.
+/// Checks the JSON's form. IntegrationTests check that OpenTelemetry's own definitions can read it.
 @Suite(.timeLimit(.minutes(5)))
 struct OTLPTests {
     private let resource = TelemetryResource(
@@ -42,14 +42,14 @@ struct OTLPTests {
         #expect(Self.attributes(point["attributes"]) == ["url.template": ["stringValue": "GetUser"]])
     }
 
-    /// As in its traces, and in OpenTelemetry's conventions.
-    @Test func theStatusOfAnAnswerIsANumber() async throws {
+    /// As in the traces, and in OpenTelemetry's conventions.
+    @Test func theStatusOfAResponseIsANumber() async throws {
         let metrics = try await metrics { $0.emitCall(.sample()) }
         let point = try #require(metrics["pulse.responses"]?["sum"]?["dataPoints"]?[0])
         #expect(Self.attributes(point["attributes"])["http.response.status_code"] == ["intValue": "200"])
     }
 
-    @Test func theBucketsOfAHistogramHaveABoundLessThanCountsAndAreNotCumulative() async throws {
+    @Test func histogramBucketsAreNotCumulativeAndHaveOneCountMoreThanBounds() async throws {
         let metrics = try await metrics { bus in
             for latency in [0.05, 0.5, 0.5, 5] { bus.emitCall(.sample(), latency: latency) }
         }
@@ -84,7 +84,7 @@ struct OTLPTests {
         return spans
     }
 
-    @Test func aCallIsASpanWithItsAttemptsBelow() throws {
+    @Test func aCallIsASpanWithItsAttemptsAsChildren() throws {
         let (trace, parent, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7")
         let spans = try spans([.ok()], call: .sample(traceID: trace, parentSpanID: parent, spanID: span))
         #expect(spans.count == 2)
@@ -99,7 +99,7 @@ struct OTLPTests {
         #expect(attributes["http.request.method"] == ["stringValue": "GET"])
     }
 
-    @Test func aFailureHasAStatusAndATypeAndNoSecret() throws {
+    @Test func theSpanOfAFailureHasAStatusAndATypeAndNoSecret() throws {
         let spans = try spans([.error(.http, status: 503, "HTTP status 503 token=hunter2")])
         #expect(spans[0]["status"]?["code"] == 2)
         let attributes = Self.attributes(spans[0]["attributes"])
@@ -108,7 +108,7 @@ struct OTLPTests {
         #expect(!"\(spans)".contains("hunter2") && "\(spans)".contains("REDACTED"))
     }
 
-    /// A POST that a 303 has sent elsewhere goes on as a GET.
+    /// After a 303, a POST is redirected as a GET.
     @Test func theSpanOfAnAttemptHasItsOwnMethod() throws {
         let call = CallSummary.sample(method: .post)
         let buffer = CallTraceBuffer()
@@ -125,12 +125,12 @@ struct OTLPTests {
                 == ["POST", "POST", "GET"])
     }
 
-    @Test func aPathIsInNoSpan() throws {
+    @Test func noSpanContainsThePath() throws {
         #expect(!"\(try spans([.ok()]))".contains("/users/42"))
     }
 
     @Test(arguments: [Date.distantPast, .distantFuture, Date(timeIntervalSince1970: 1e300)])
-    func anyWallClockIsWritten(now: Date) async throws {
+    func anyWallClockCanBeExported(now: Date) async throws {
         let clock = TestClock(now: now)
         let collector = PulseMetricsCollector(clock: clock)
         let bus = PulseEventBus()
@@ -146,7 +146,7 @@ struct OTLPTests {
         #expect(try !OTLPTraces(resource: resource).json(of: buffer.takeAll()).isEmpty)
     }
 
-    @Test func nothingIsAValidExportToo() async throws {
+    @Test func anEmptyExportIsValid() async throws {
         #expect(try spans([]).isEmpty)
         #expect(try await metrics { _ in }.isEmpty)
     }

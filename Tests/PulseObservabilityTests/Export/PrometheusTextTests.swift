@@ -23,7 +23,7 @@ struct PrometheusTextTests {
             String.init)
     }
 
-    @Test func countsHaveTheirNamesTypesAndLabels() async {
+    @Test func countersHaveNamesTypesAndLabels() async {
         let lines = await Self.lines { bus in
             bus.emitCall(.sample())
             bus.emitCall(.sample(), .error(.http, status: 503))
@@ -45,7 +45,7 @@ struct PrometheusTextTests {
         #expect(lines.last == "" && !lines.dropLast().contains(""))
     }
 
-    @Test func theBucketsOfAHistogramAreCumulativeAndEndInAll() async {
+    @Test func histogramBucketsAreCumulativeAndEndWithAllCalls() async {
         let lines = await Self.lines(PrometheusText(buckets: [1, .nan, 0.1, -1, .infinity, 0.01, 0.1])) { bus in
             for latency in [0.005, 0.05, 0.05, 0.5, 5] { bus.emitCall(.sample(), latency: latency) }
         }
@@ -62,18 +62,18 @@ struct PrometheusTextTests {
         #expect(lines.contains("# TYPE pulse_request_duration_seconds histogram"))
     }
 
-    @Test func valuesOfLabelsAreEscaped() async {
+    @Test func labelValuesAreEscaped() async {
         let lines = await Self.lines { $0.emitCall(.sample(#"a"b\c"#, host: "h")) }
         #expect(lines.contains(#"pulse_attempts_total{route="a\"b\\c"} 1"#))
     }
 
-    @Test func noNameOfOthersForgesALine() async {
+    @Test func aForeignNameCannotForgeALine() async {
         let lines = await Self.lines { $0.emitCall(.sample("a\"} 1\nforged_total 7\r\u{2028}")) }
         #expect(lines.dropLast().allSatisfy { $0.hasPrefix("# ") || $0.hasPrefix("pulse_") })
         #expect(!lines.contains { $0.hasPrefix("forged") })
     }
 
-    @Test func ownLabelsStandBesideAndNeverInPlaceOfThoseOfASample() async {
+    @Test func customLabelsNeverReplaceLabelsOfASample() async {
         let exporter = PrometheusText(
             prefix: "my app", labels: ["instance": "a\nb", "route": "x", "le": "y", "0-x": "z", "0_x": "w"])
         let lines = await Self.lines(exporter) { $0.emitCall(.sample()) }
@@ -107,12 +107,12 @@ struct PrometheusTextTests {
         }
     }
 
-    @Test func nothingIsAnEmptyPageButForTheObjectives() async {
+    @Test func withoutCallsThePageHasOnlyObjectives() async {
         let lines = await Self.lines { _ in }
         #expect(lines.dropLast().allSatisfy { $0.contains("pulse_objective_") })
     }
 
-    @Test func noFamilyComesTwice() async {
+    @Test func noFamilyIsWrittenTwice() async {
         let lines = await Self.lines { bus in
             for event in NetworkEvent.all(of: .sample()) { bus.emit(event) }
         }

@@ -20,7 +20,7 @@ struct HARTests {
         return entries
     }
 
-    @Test func anEntryHasAllThatTheFormatAsksFor() throws {
+    @Test func anEntryHasAllFieldsThatTheFormatRequires() throws {
         var timings = TransferTimings()
         timings.queued = 0
         timings.connected = 0.010
@@ -62,7 +62,7 @@ struct HARTests {
         #expect(entry["time"] == 131.5)
     }
 
-    @Test func aRequestWithoutAnAnswerHasStatusZeroAndSaysWhy() throws {
+    @Test func aRequestWithoutAResponseHasStatusZeroAndAnError() throws {
         let failure = ErrorSummary(kind: .timeout, message: "timed out")
         let entry = try #require(
             try entries(PulseRecording(calls: [.sample(response: nil, failure: failure)])).first)
@@ -89,7 +89,7 @@ struct HARTests {
         await stage.client.shutdown()
     }
 
-    @Test func whatIsNotKeptSaysSo() throws {
+    @Test func anOmittedBodyHasACommentWithTheReason() throws {
         let call = RecordedCall.sample(
             requestBody: RecordedBody(.omitted(.file), contentType: "image/png"),
             response: .init(statusCode: 200, body: RecordedBody(.bytes(Data([1, 2])), byteCount: 2)))
@@ -101,7 +101,7 @@ struct HARTests {
     }
 
     @Test(arguments: [0, -1, TimeInterval.nan, .infinity, -.infinity, .greatestFiniteMagnitude])
-    func anyNumberMakesAFileThatCanBeRead(value: TimeInterval) throws {
+    func anyNumberResultsInAReadableFile(value: TimeInterval) throws {
         var timings = TransferTimings()
         timings.firstByte = value
         timings.remoteAddress = "not an address"
@@ -126,11 +126,11 @@ struct HARTests {
         ("https://***REDACTED***@h.example?q=%zz", "https://***REDACTED***@h.example?q=%25zz"), ("", ""),
         ("/a b", "/a%20b"),
     ])
-    func aURLIsWrittenAsTheFormatAsks(text: String, written: String) {
+    func aURLIsEncodedAsTheFormatRequires(text: String, written: String) {
         #expect(HARDocument.url(text) == written)
     }
 
-    @Test func whatIsNoHARIsADecodingError() {
+    @Test func anInvalidHARFileIsADecodingError() {
         for text in ["", "{}", "[]", #"{"log":{}}"#, #"{"log":{"entries":{}}}"#, #"{"log":{"entries":null}}"#] {
             #expect(throws: PulseError.self) { try HARDocument(json: Data(text.utf8)) }
         }

@@ -30,7 +30,7 @@ struct CallTableTests {
     }
 
     @Test(arguments: Ids.allCases)
-    @HeavyWork func agreesWithADictionaryInARandomSchedule(ids: Ids) {
+    @HeavyWork func behavesLikeADictionaryInARandomSchedule(ids: Ids) {
         let random = SplitMix(seed: 11)
         var (table, model) = (CallTable<Int>(), [UUID: Int]())
         for step in 0..<20_000 {
@@ -54,7 +54,7 @@ struct CallTableTests {
         #expect(gone == nil)
     }
 
-    @Test @HeavyWork func aRushOfCallsComesAndGoes() {
+    @Test @HeavyWork func aBurstOfCallsIsInsertedAndRemoved() {
         var table = CallTable<Int>()
         let ids = (0..<5000).map { _ in UUID() }
         for _ in 0..<2 {

@@ -11,8 +11,8 @@ struct MetricsCollectorStressTests {
     private static let writers = 8
     private static let callsOfEach = 2000
 
-    /// Each reader takes fifteen while the writers write: these stop when the readers are done.
-    @Test func aSnapshotTakenUnderLoadAddsUp() async {
+    /// Each reader takes fifteen snapshots. The writers stop when the readers are done.
+    @Test func aSnapshotUnderLoadIsConsistent() async {
         let bus = PulseEventBus()
         let collector = PulseMetricsCollector(
             objectives: [ServiceLevelObjective("all", target: 0.9)], maximumRoutes: 5, maximumHosts: 2)
@@ -75,7 +75,7 @@ struct MetricsCollectorStressTests {
         }
     }
 
-    /// Coming and going while events flow neither loses the collector nor leaves anything in flight.
+    /// Attaching and detaching during a load neither loses the collector nor leaves a call in flight.
     @Test func attachingAndDetachingUnderLoadLeavesNothingInFlight() async {
         let bus = PulseEventBus()
         let collector = PulseMetricsCollector()
@@ -97,7 +97,7 @@ struct MetricsCollectorStressTests {
         #expect(!bus.isActive)
     }
 
-    @Test func tracesOfManyThreadsAreNotMixedUp() async {
+    @Test func concurrentTracesAreKeptSeparate() async {
         let bus = PulseEventBus()
         let buffer = CallTraceBuffer(capacity: Self.writers * Self.callsOfEach)
         let tracer = CallTracer(output: buffer)

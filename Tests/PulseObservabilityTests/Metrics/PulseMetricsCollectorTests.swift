@@ -35,7 +35,7 @@ struct PulseMetricsCollectorTests {
         #expect(await collector.snapshot().total.completed == 2)
     }
 
-    @Test func attachedTwiceCountsOnceAndToSeveralCountsAll() async {
+    @Test func attachingTwiceCountsOnceAndSeveralBusesAddUp() async {
         let collector = collector()
         collector.attach(to: bus)
         let other = PulseEventBus()
@@ -47,17 +47,17 @@ struct PulseMetricsCollectorTests {
         #expect(!bus.isActive && !other.isActive)
     }
 
-    @Test func theBusDoesNotKeepIt() {
+    @Test func theBusDoesNotRetainTheCollector() {
         var collector: PulseMetricsCollector? = collector()
         #expect(bus.isActive && collector != nil)
         collector = nil
-        // It leaves the bus when it goes, which it does with this one reference.
+        // The collector detaches when its only reference is released.
         #expect(!bus.isActive)
     }
 
-    // MARK: What calls come to
+    // MARK: Outcomes
 
-    @Test func everyEndIsCountedOnce() async {
+    @Test func everyCompletionIsCountedOnce() async {
         let collector = collector()
         for _ in 0..<6 { bus.emitCall(.sample()) }
         bus.emitCall(.sample(), .error(.timeout))
@@ -71,7 +71,7 @@ struct PulseMetricsCollectorTests {
         #expect(total.successRate == 0.75)
     }
 
-    @Test func neitherACancelledNorAQueuedCallCountsInTheLatency() async {
+    @Test func cancelledAndQueuedCallsDoNotCountInTheLatency() async {
         let collector = collector()
         bus.emitCall(.sample(), latency: 0.1)
         bus.emitCall(.sample(), .error(.timeout), latency: 30)
@@ -83,7 +83,7 @@ struct PulseMetricsCollectorTests {
         #expect(abs(snapshot.p50Latency - 0.1) < 0.001)
     }
 
-    @Test func nothingIsPerfectAndTakesNoTime() async {
+    @Test func aSnapshotWithoutCallsHasDefaultValues() async {
         let snapshot = await collector().snapshot()
         #expect(snapshot.successRate == 1 && snapshot.cacheHitRatio == 0 && snapshot.inFlight == 0)
         #expect([snapshot.p50Latency, snapshot.p90Latency, snapshot.p95Latency, snapshot.p99Latency] == [0, 0, 0, 0])
@@ -102,7 +102,7 @@ struct PulseMetricsCollectorTests {
         }
     }
 
-    @Test func whatHappensOnTheWayIsCounted() async {
+    @Test func theEventsOfACallAreCounted() async {
         let collector = collector()
         let call = CallSummary.sample()
         let error = ErrorSummary(kind: .http, statusCode: 503, message: "")
@@ -128,7 +128,7 @@ struct PulseMetricsCollectorTests {
         #expect(total.cacheMisses == 1)
     }
 
-    @Test func anyByteCountIsSurvived() async {
+    @Test func anyByteCountIsAccepted() async {
         let collector = collector()
         for bytes in [Int.max, Int.max, .min] {
             bus.emitCall(.sample(), .ok(bytes: bytes))
@@ -137,7 +137,7 @@ struct PulseMetricsCollectorTests {
         #expect(total.bytesReceived == .max && total.bytesDelivered == .max)
     }
 
-    @Test func confirmedAnswersAreHitsInTheRatio() async {
+    @Test func revalidatedResponsesCountAsHits() async {
         let collector = collector()
         let call = CallSummary.sample()
         for _ in 0..<2 { bus.emit(.cacheHit(call)) }
@@ -146,7 +146,7 @@ struct PulseMetricsCollectorTests {
         #expect(await collector.snapshot().cacheHitRatio == 0.75)
     }
 
-    @Test func phasesAreThoseOfAnswersFromTheNetwork() async {
+    @Test func onlyNetworkResponsesCountInThePhases() async {
         let collector = collector()
         var timings = TransferTimings()
         (timings.queued, timings.connected, timings.firstByte, timings.lastByte) = (0.5, 0.75, 1, 0.9)
@@ -155,13 +155,13 @@ struct PulseMetricsCollectorTests {
         bus.emitCall(.sample(), .success(hit))
         let phases = await collector.snapshot().total.phases
         #expect(phases[.queued].sum == 0.5 && phases[.connecting].sum == 0.25 && phases[.waiting].sum == 0.25)
-        // It cannot have ended before the first byte came.
+        // The response cannot end before its first byte.
         #expect(phases[.receiving].count == 0)
         #expect(phases[.queued].count == 1 && phases[.queued].mean == 0.5)
         #expect(phases[.securing].count == 0 && phases[.securing].mean == 0)
     }
 
-    @Test func theClockIsReadForWhatIsCountedByTimeAlone() {
+    @Test func theClockIsReadOnlyForEventsCountedByTime() {
         let (clock, call) = (CountingClock(), CallSummary.sample())
         let collector = PulseMetricsCollector(clock: clock)
         collector.attach(to: bus)
@@ -175,7 +175,7 @@ struct PulseMetricsCollectorTests {
 
     // MARK: In flight
 
-    @Test func theGaugeFollowsBeginningsAndEnds() async {
+    @Test func theInFlightGaugeFollowsStartsAndCompletions() async {
         let collector = collector()
         let calls = (0..<5).map { _ in CallSummary.sample() }
         for call in calls { bus.emit(.requestStarted(call)) }
@@ -186,7 +186,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.routes["GetUser"]?.inFlight == 2 && snapshot.hosts["api.example.com"]?.inFlight == 2)
     }
 
-    @Test func aCallThatBeganBeforeTheCollectorCameIsNeverMinusOneInFlight() async {
+    @Test func aCallStartedBeforeAttachingDoesNotMakeTheGaugeNegative() async {
         let collector = collector()
         let ours = CallSummary.sample()
         bus.emit(.requestStarted(ours))
@@ -195,7 +195,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.inFlight == 1 && snapshot.total.completed == 1)
     }
 
-    @Test func whatWasInFlightAtDetachingIsForgotten() async {
+    @Test func callsInFlightAreDiscardedOnDetach() async {
         let collector = collector()
         bus.emit(.requestStarted(.sample()))
         collector.detach()
@@ -204,7 +204,7 @@ struct PulseMetricsCollectorTests {
 
     // MARK: Routes and hosts
 
-    @Test func aCallCountsWhereItBegan() async {
+    @Test func aCallCountsUnderItsInitialRouteAndHost() async {
         let collector = collector()
         let id = UUID()
         bus.emit(.requestStarted(.sample("A", host: "a.example", id: id)))
@@ -216,7 +216,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.routes["A"]?.attempts == 1)
     }
 
-    @Test func namesBeyondTheBoundShareOneSeries() async {
+    @Test func namesBeyondTheMaximumShareOneSeries() async {
         let collector = collector(maximumRoutes: 3, maximumHosts: 0)
         for number in 0..<1000 { bus.emitCall(.sample("route \(number)", host: "h\(number).example")) }
         let snapshot = await collector.snapshot()
@@ -226,7 +226,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.total.completed == 1000)
     }
 
-    @Test func routesOnManyHostsAreCountedWhetherOrNotThePairsHaveRoom() async {
+    @Test func routesOnManyHostsAreCountedEvenIfThereAreTooManyPairs() async {
         let collector = collector(maximumRoutes: 3, maximumHosts: 3)
         for number in 0..<100 { bus.emitCall(.sample("r\(number % 5)", host: "h\(number / 5 % 5)")) }
         for _ in 0..<2 {
@@ -239,14 +239,14 @@ struct PulseMetricsCollectorTests {
         }
     }
 
-    @Test func aRouteThatIsCalledOtherSharesTheSeriesOfTheRest() async {
+    @Test func aRouteNamedOtherSharesTheSeriesOfFurtherRoutes() async {
         let collector = collector(maximumRoutes: 1)
         bus.emitCall(.sample("other"))
         bus.emitCall(.sample("second"))
         #expect(await collector.snapshot().routes.mapValues(\.completed) == ["other": 2])
     }
 
-    @Test func namesAreBoundedInLengthAndHoldNoSecret() async {
+    @Test func namesAreBoundedInLengthAndContainNoSecret() async {
         let collector = collector()
         bus.emitCall(.sample(String(repeating: "ä", count: 5000)))
         bus.emitCall(.sample("/a?access_token=hunter2"))
@@ -258,7 +258,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.routes["unknown"] != nil && snapshot.hosts["unknown"] != nil)
     }
 
-    @Test func namesThatMaskToTheSameTextAreOneSeriesAndStayBounded() async {
+    @Test func namesWithEqualMasksShareASeriesAndStayBounded() async {
         let collector = collector(maximumRoutes: 10)
         for number in 0..<1000 { bus.emitCall(.sample("/a?access_token=\(number)hunter")) }
         let routes = await collector.snapshot().routes
@@ -268,7 +268,7 @@ struct PulseMetricsCollectorTests {
 
     // MARK: Windows
 
-    @Test func aWindowForgetsWhatIsOlder() async {
+    @Test func aWindowExcludesOlderCalls() async {
         let collector = collector()
         bus.emitCall(.sample(), latency: 1)
         await clock.advance(by: 59)
@@ -284,7 +284,7 @@ struct PulseMetricsCollectorTests {
         #expect(total.lastMinute.successRate == 1 && total.lastMinute.p99Latency == 0)
     }
 
-    @Test func slicesAreFoldedAndNothingIsLost() async {
+    @Test func mergingOldSlicesLosesNoCall() async {
         let collector = collector()
         for _ in 0..<200 {
             bus.emitCall(.sample(), latency: 1)
@@ -296,9 +296,9 @@ struct PulseMetricsCollectorTests {
         #expect((8...11).contains(total.lastMinute.completed))
     }
 
-    /// Against the contract of a clock, and nevertheless no reason to trap or to lose a call.
+    /// Such a clock violates its contract. It must not cause a trap or lose a call.
     @Test(arguments: [-5, -1e300, .nan, .infinity, -.infinity, 1e300, 9.2e18, -9.3e18])
-    func aClockThatIsBrokenLosesNothing(uptime: TimeInterval) async {
+    func aBrokenClockLosesNoCall(uptime: TimeInterval) async {
         let clock = BrokenClock()
         let collector = PulseMetricsCollector(clock: clock)
         collector.attach(to: bus)
@@ -313,7 +313,7 @@ struct PulseMetricsCollectorTests {
 
     // MARK: Reset
 
-    @Test func aResetForgetsCountsAndKeepsStates() async {
+    @Test func aResetClearsCountsAndKeepsStates() async {
         let collector = collector(objectives: [ServiceLevelObjective("all", target: 0.9)])
         let open = CallSummary.sample("open")
         bus.emit(.requestStarted(open))
@@ -334,7 +334,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.inFlight == 0 && snapshot.routes["open"]?.completed == 1)
     }
 
-    @Test func afterAResetNewNamesHaveRoomAgain() async {
+    @Test func aResetFreesTheNamesOfSeries() async {
         let collector = collector(maximumRoutes: 1)
         bus.emitCall(.sample("first"))
         collector.reset()
@@ -342,9 +342,9 @@ struct PulseMetricsCollectorTests {
         #expect(await collector.snapshot().routes.keys.sorted() == ["second"])
     }
 
-    // MARK: What belongs to no call
+    // MARK: Events without a call
 
-    @Test func circuitsHaveTheStateThatWasHeardLast() async {
+    @Test func circuitsHaveTheLastReportedState() async {
         let collector = collector()
         for _ in 0..<2 {
             bus.emit(.circuitBreakerOpened(endpoint: "a"))
@@ -369,14 +369,14 @@ struct PulseMetricsCollectorTests {
         for event in NetworkEvent.all(of: .sample()) { bus.emit(event) }
         let snapshot = await collector.snapshot()
         #expect(snapshot.eventCounts == Dictionary(uniqueKeysWithValues: NetworkEvent.Kind.allCases.map { ($0, 1) }))
-        // The one that has expired.
+        // The expired entry.
         #expect(snapshot.offlineDelivered == 1 && snapshot.offlineFailed == 1)
         #expect(snapshot.connectivity?.path == .satisfied)
     }
 
     // MARK: Merging
 
-    @Test func mergedMetricsAreThoseOfAllCalls() async {
+    @Test func mergedMetricsCoverAllCalls() async {
         let one = collector()
         bus.emitCall(.sample(), latency: 1)
         bus.emitCall(.sample(), .error(.timeout), latency: 3)
@@ -390,7 +390,7 @@ struct PulseMetricsCollectorTests {
     }
 }
 
-/// A clock that knows how often its uptime was asked for.
+/// A clock that counts how often its uptime is read.
 final class CountingClock: PulseClock {
     private let count = Locked(0)
 
@@ -404,7 +404,7 @@ final class CountingClock: PulseClock {
     func sleep(_ seconds: TimeInterval) async throws {}
 }
 
-/// A clock that says what it is told.
+/// A clock whose uptime the test sets.
 final class BrokenClock: PulseClock {
     private let time = Locked(100.0)
 

@@ -7,12 +7,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DroppedCallsTests {
-    @Test func theNewestAreKnownAndOlderOnesForgotten() {
+    @Test func onlyTheNewestIdsAreRemembered() {
         var dropped = DroppedCalls()
         let ids = (0..<DroppedCalls.maximumCount * 2 + 1).map { _ in UUID() }
         for id in ids {
             dropped.insert(id)
-            // Once more changes nothing.
+            // A second insertion changes nothing.
             dropped.insert(id)
         }
         let known = ids.filter { dropped.contains($0) }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct PulseRecorderStressTests {
-    @Test func everySnapshotOfManyCallsAddsUp() async throws {
+    @Test func everyRecordingOfConcurrentCallsIsConsistent() async throws {
         let recorder = PulseRecorder(options: .init(maximumCalls: 50, byteBudget: 200_000, maximumEvents: 20))
         let bus = PulseEventBus()
         recorder.attach(to: bus)
@@ -47,7 +47,7 @@ struct PulseRecorderStressTests {
         #expect(recording.recordedCallCount == recording.calls.count + recording.droppedCallCount)
         #expect(Set(recording.calls.map(\.id)).count == recording.calls.count)
         for exchange in recording.calls.flatMap(\.exchanges) {
-            // An answer and its duration come together.
+            // A response and its duration are recorded together.
             #expect((exchange.response == nil) == (exchange.duration == nil))
         }
     }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PulseRecorderTests {
-    @Test func keepsRequestAndAnswerWithWhatTheyCarried() async throws {
+    @Test func recordsRequestAndResponseWithTheirBodies() async throws {
         let stage = RecorderStage { request in
             PulseResponse(
                 statusCode: 201, headers: ["Content-Type": "application/json"], data: Data(#"{"id":7}"#.utf8),
@@ -34,7 +34,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func tellsAttemptsAndRedirectsApart() async throws {
+    @Test func recordsAttemptsAndRedirectsSeparately() async throws {
         let count = Locked(0)
         let stage = RecorderStage { request in
             let number = count.withLock { count in
@@ -61,7 +61,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func masksSecretsBeforeTheyAreKept() async throws {
+    @Test func masksSecretsBeforeTheyAreStored() async throws {
         let stage = RecorderStage(
             options: .init(sensitiveHeaders: ["X-Own"]), plugins: [Marking()], secretHeaders: ["X-Tenant"]
         ) { request in
@@ -86,7 +86,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func masksItsOwnNamesInTheOutcomeThatAnEventTells() async throws {
+    @Test func masksItsOwnSensitiveHeadersInAnEventsOutcome() async throws {
         let stage = RecorderStage(options: .init(sensitiveHeaders: ["X-Own"]), plugins: [Refusing()]) { request in
             PulseResponse(statusCode: 200, request: request)
         }
@@ -103,7 +103,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func keepsOfAnOutcomeThatAnEventTellsNoMoreThanOfAnyText() {
+    @Test func boundsTheTextOfAnEventsOutcome() {
         let (bus, recorder) = (PulseEventBus(), PulseRecorder(clock: TestClock()))
         recorder.attach(to: bus)
         bus.emitCall(.sample(), .error(.custom, String(repeating: "word ", count: 100_000)))
@@ -114,7 +114,7 @@ struct PulseRecorderTests {
         #expect(error.message.utf8.count < 5000)
     }
 
-    @Test func aCallThatHasGoneDoesNotComeBackWithItsNextAttempt() async throws {
+    @Test func aDroppedCallIsNotRecordedAgainByItsNextAttempt() async throws {
         let bus = PulseEventBus()
         let recorder = PulseRecorder(options: .init(maximumCalls: 1), clock: TestClock())
         recorder.attach(to: bus)
@@ -132,7 +132,7 @@ struct PulseRecorderTests {
         #expect(recording.recordedCallCount == 2)
     }
 
-    @Test func keepsHowTheWireFailed() async throws {
+    @Test func recordsNetworkFailures() async throws {
         let stage = RecorderStage { _ in throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent) }
         await #expect(throws: PulseError.self) {
             try await stage.client.rawRequest(Request<EmptyResponse>(.post, "/a"))
@@ -167,7 +167,7 @@ struct PulseRecorderTests {
         #expect(exchange.failure == nil)
     }
 
-    @Test func aStreamThatBreaksOffSaysWhy() async throws {
+    @Test func aFailedStreamIsRecordedWithItsError() async throws {
         let recorder = PulseRecorder()
         let response = try await recorder.run(in: .mock(delivery: .streamed)) { request in
             var response = PulseResponse(statusCode: 200, request: request)
@@ -181,7 +181,7 @@ struct PulseRecorderTests {
         #expect(exchange.response?.statusCode == 200)
     }
 
-    @Test func aCallThatTheCacheAnswersIsRecordedByItsEvents() async throws {
+    @Test func aCallServedByTheCacheIsRecordedFromItsEvents() async throws {
         let stage = RecorderStage(plugins: [.cache(ttl: 60)]) { request in
             PulseResponse(statusCode: 200, data: Data("1".utf8), request: request)
         }
@@ -197,7 +197,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func whatAPluginSendsInTheBackgroundBelongsToTheCallItIsSentFor() async throws {
+    @Test func aPluginsBackgroundRequestBelongsToItsCall() async throws {
         let count = Locked(0)
         let stage = RecorderStage(plugins: [.cache(policy: .rfc9111, storage: .memory())]) { request in
             let number = count.withLock { count in
@@ -218,7 +218,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func aCallThatFailsBeforeTheWireAndOneThatDoesNotDecodeAreFailures() async throws {
+    @Test func callsThatAreNotSentOrNotDecodedAreFailures() async throws {
         let stage = RecorderStage { PulseResponse(statusCode: 200, data: Data("x".utf8), request: $0) }
         _ = await stage.client.result(of: Request<Int>(.get, "/a"))
         _ = await stage.client.result(of: Request<EmptyResponse>(.get, "/../b"))
@@ -231,7 +231,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func withoutEventsACallEndsAsItsLastRequest() async throws {
+    @Test func withoutEventsACallHasTheOutcomeOfItsLastRequest() async throws {
         let stage = RecorderStage(isAttached: false) { PulseResponse(statusCode: 404, request: $0) }
         _ = await stage.client.result(of: Request<EmptyResponse>(.get, "/a"))
         #expect(stage.calls.first?.statusCode == 404)
@@ -239,7 +239,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func aCallUnderWayHasNoOutcomeYet() async throws {
+    @Test func aCallInProgressHasNoOutcome() async throws {
         let seen = Locked<[RecordedCall]>([])
         let holder = Locked<PulseRecorder?>(nil)
         let stage = RecorderStage { request in
@@ -257,7 +257,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func bodiesAreCutMaskedAndBinaryOnesLeftOut() async throws {
+    @Test func bodiesAreTruncatedAndBinaryOnesOmitted() async throws {
         let bytes = Data([0, 1, 2, 0xFF])
         let stage = RecorderStage(options: .init(maximumBodyLength: 10)) { request in
             let isText = request.url?.path == "/text"
@@ -275,7 +275,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func binaryBodiesAreKeptWhereThatWasAskedForButNoCodedOnes() async throws {
+    @Test func binaryBodiesAreStoredIfEnabledExceptEncodedOnes() async throws {
         let bytes = Data([0x1F, 0x8B, 8, 0])
         let stage = RecorderStage(options: .init(keepsBinaryBodies: true)) { request in
             let headers: HTTPHeaders = request.url?.path == "/coded" ? ["Content-Encoding": "gzip"] : [:]
@@ -288,7 +288,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func whatIsTooLongIsCutAndSaysSo() async throws {
+    @Test func longURLsAndHeadersAreTruncatedWithANotice() async throws {
         let stage = RecorderStage { request in
             let many = (0..<300).map { HTTPHeaders.Field(name: "X-\($0)", value: "1") }
             let long = [HTTPHeaders.Field(name: "X-Long", value: String(repeating: "y ", count: 1 << 20))]
@@ -305,7 +305,7 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
-    @Test func whatBelongsToNoCallIsAnEventOfItsOwn() {
+    @Test func eventsWithoutACallAreRecordedSeparately() {
         let clock = TestClock()
         let bus = PulseEventBus()
         let recorder = PulseRecorder(clock: clock)
@@ -325,7 +325,7 @@ struct PulseRecorderTests {
         #expect(!bus.isActive)
     }
 
-    @Test func theBusDoesNotKeepTheRecorder() {
+    @Test func theBusDoesNotRetainTheRecorder() {
         let bus = PulseEventBus()
         weak var kept: PulseRecorder?
         do {
@@ -338,7 +338,7 @@ struct PulseRecorderTests {
         #expect(!bus.isActive)
     }
 
-    @Test func forgetsAllWhenAsked() async throws {
+    @Test func removeAllRemovesCallsAndEvents() async throws {
         let stage = RecorderStage { PulseResponse(statusCode: 200, request: $0) }
         _ = try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"))
         stage.recorder.removeAll()

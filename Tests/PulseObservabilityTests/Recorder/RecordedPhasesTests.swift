@@ -29,12 +29,12 @@ struct RecordedPhasesTests {
         #expect(phases.map(\.start) == [0, 0.125, 0.25, 0.5, 0.75, 1, 2])
     }
 
-    @Test func whatWasNotMeasuredIsOneWait() {
+    @Test func anUnmeasuredExchangeIsOneWait() {
         #expect(exchange(duration: 2, nil).phases == [PhaseTiming(phase: .waiting, start: 0, duration: 2)])
         #expect(exchange(duration: nil, nil).phases.isEmpty)
     }
 
-    @Test func numbersThatAreNoneOrRunBackwardsAreNoTime() {
+    @Test func invalidOrDecreasingTimingsAreIgnored() {
         var timings = TransferTimings()
         timings.queued = .nan
         timings.connected = 1
@@ -46,7 +46,7 @@ struct RecordedPhasesTests {
         #expect(phases.allSatisfy { $0.duration.isFinite })
     }
 
-    @Test func theWaterfallOfAnyNumbersIsText() {
+    @Test func anyTimingsCanBeDrawnAsAWaterfall() {
         let values: [TimeInterval] = [
             0, 1, -1, .nan, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude,
         ]
@@ -62,7 +62,7 @@ struct RecordedPhasesTests {
         }
     }
 
-    @Test func theWaterfallShowsWhereTheTimeWent() {
+    @Test func theWaterfallShowsRequestsAndMarksOnATimeline() {
         var call = RecordedCall.sample(response: .init(statusCode: 503), latency: 1)
         call.latency = 4
         call.exchanges.append(

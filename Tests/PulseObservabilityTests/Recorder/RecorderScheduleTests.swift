@@ -12,18 +12,18 @@ import Testing
 struct RecorderScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    /// A call as the model keeps it: bodies by their length.
+    /// A call in the model, with the lengths of its bodies.
     private struct Model {
         let id: UUID
         var bodies: [(exchange: UInt64, length: Int)] = []
         var hasEnded = false
     }
 
-    @Test @HeavyWork func agreesWithAPlainModelOverARandomSchedule() {
+    @Test @HeavyWork func behavesLikeAPlainModelOverARandomSchedule() {
         let random = SeededRandomness(seed: 8)
         var machine = PulseRecorder.StateMachine(maximumCalls: 20, byteBudget: 40_000, maximumEvents: 5)
         var known: [Model] = []
-        var gone: [UUID] = []
+        var dropped: [UUID] = []
         var begun = 0
         for step in 0..<Self.steps {
             let index = known.isEmpty ? 0 : Int(random.next() % UInt64(known.count))
@@ -47,9 +47,9 @@ struct RecorderScheduleTests {
             case 7 where !known.isEmpty:
                 machine.end(known[index].id, latency: 1, outcome: nil, traceID: nil)
                 known[index].hasEnded = true
-            case 8 where !gone.isEmpty:
-                // An attempt of a call that went.
-                let late = gone[Int(random.next() % UInt64(gone.count))]
+            case 8 where !dropped.isEmpty:
+                // A late attempt of a dropped call.
+                let late = dropped[Int(random.next() % UInt64(dropped.count))]
                 machine.begin(Self.call(late), id: late, at: 0)
                 _ = machine.beginExchange(late, attempt: 2, hop: 0, offset: 0, request: Self.request(10))
             case 9:
@@ -60,9 +60,9 @@ struct RecorderScheduleTests {
             }
             let recording = machine.recording
             let calls = recording.calls
-            // What is left is always the newest of all.
+            // The remaining calls are always the newest.
             let left = max(0, known.count - calls.count)
-            gone = Array((gone + known.prefix(left).map(\.id)).suffix(100))
+            dropped = Array((dropped + known.prefix(left).map(\.id)).suffix(100))
             known.removeFirst(left)
             let cost = calls.reduce(0) { $0 + $1.cost } + recording.events.reduce(0) { $0 + $1.cost }
             #expect(machine.byteCount == cost, "seed \(random.seed), step \(step)")
@@ -75,18 +75,18 @@ struct RecorderScheduleTests {
         }
     }
 
-    private func check(_ calls: [RecordedCall], _ known: [Model], _ place: String) {
+    private func check(_ calls: [RecordedCall], _ known: [Model], _ comment: String) {
         var wereDropped = true
         for (call, model) in zip(calls, known) {
             #expect(
                 call.exchanges.map(\.id) == model.bodies.suffix(100).map(\.exchange) || model.bodies.count > 100,
-                "\(place)")
+                "\(comment)")
             let bodies = call.exchanges.map(\.request.body).filter { $0.byteCount ?? 0 > 0 }
             let isDropped = bodies.contains { $0.text == nil }
-            // Bodies go from the oldest call on, so none that has all stands before one that has not.
-            if isDropped { #expect(wereDropped, "\(place)") }
+            // Bodies are dropped from the oldest call on, so a call with all its bodies is never before one without.
+            if isDropped { #expect(wereDropped, "\(comment)") }
             if !bodies.isEmpty, !isDropped { wereDropped = false }
-            #expect(bodies.allSatisfy { ($0.text == nil) == isDropped }, "\(place)")
+            #expect(bodies.allSatisfy { ($0.text == nil) == isDropped }, "\(comment)")
         }
     }
 

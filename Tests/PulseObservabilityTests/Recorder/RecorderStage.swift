@@ -6,7 +6,7 @@ import PulseTesting
 
 @testable import PulseObservability
 
-/// A client whose calls are recorded, on a clock that moves by itself.
+/// A client whose calls are recorded, with a clock that advances automatically.
 struct RecorderStage {
     let clock = TestClock(autoAdvances: true)
     let bus = PulseEventBus()
@@ -18,7 +18,7 @@ struct RecorderStage {
     init(
         options: PulseRecorder.Options = .init(), plugins: [any PulsePlugin] = [], isAttached: Bool = true,
         secretHeaders: Set<String> = [],
-        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+        respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) {
         recorder = PulseRecorder(options: options, clock: clock)
         if isAttached { recorder.attach(to: bus) }

@@ -28,7 +28,7 @@ struct RecorderStateMachineTests {
         )
     }
 
-    @Test func theOldestCallGoesWhenThereAreTooMany() {
+    @Test func theOldestCallIsDroppedAboveTheMaximum() {
         var machine = machine(calls: 2)
         let ids = (0..<5).map { _ in UUID() }
         for id in ids { begin(id, in: &machine) }
@@ -38,7 +38,7 @@ struct RecorderStateMachineTests {
         #expect(recording.droppedCallCount == 3)
     }
 
-    @Test func overTheBudgetTheOldestBodiesGoBeforeAnyCall() {
+    @Test func theOldestBodiesAreDroppedBeforeAnyCall() {
         let body = String(repeating: "x", count: 10_000)
         var machine = machine(bytes: 25_000)
         let ids = (0..<3).map { _ in UUID() }
@@ -51,14 +51,14 @@ struct RecorderStateMachineTests {
         #expect(machine.byteCount <= 25_000)
     }
 
-    @Test func aBodyThatAloneIsOverTheBudgetIsNotKept() {
+    @Test func aBodyLargerThanTheBudgetIsOmitted() {
         var machine = machine(bytes: 5000)
         let number = send(UUID(), body: String(repeating: "x", count: 10_000), in: &machine)
         #expect(machine.recording.calls.first?.exchanges.first?.request.body.content == .omitted(.overBudget))
         #expect(machine.recording.calls.first?.exchanges.first?.id == number)
     }
 
-    @Test func aBudgetOfNothingKeepsNothing() {
+    @Test func aNegativeBudgetStoresNothing() {
         var machine = machine(bytes: -1)
         _ = send(UUID(), body: "x", in: &machine)
         #expect(machine.recording.calls.isEmpty)
@@ -66,33 +66,33 @@ struct RecorderStateMachineTests {
         #expect(machine.byteCount == 0)
     }
 
-    @Test func aLateAnswerToACallThatHasGoneChangesNothing() {
+    @Test func aLateResponseToADroppedCallChangesNothing() {
         var machine = machine(calls: 1)
-        let (gone, kept) = (UUID(), UUID())
-        let number = send(gone, body: "x", in: &machine)
+        let (dropped, kept) = (UUID(), UUID())
+        let number = send(dropped, body: "x", in: &machine)
         _ = send(kept, body: "y", in: &machine)
         let bytes = machine.byteCount
-        machine.update(gone, exchange: number) { $0.duration = 1 }
-        machine.end(gone, latency: 1, outcome: nil, traceID: nil)
-        machine.mark(gone, .retrying, at: 1)
+        machine.update(dropped, exchange: number) { $0.duration = 1 }
+        machine.end(dropped, latency: 1, outcome: nil, traceID: nil)
+        machine.mark(dropped, .retrying, at: 1)
         #expect(machine.recording.calls.map(\.id) == [kept])
         #expect(machine.byteCount == bytes)
     }
 
-    @Test func aLateRequestOfACallThatHasGoneDoesNotBringItBack() {
+    @Test func aLateRequestOfADroppedCallDoesNotRestoreIt() {
         var machine = machine(calls: 1)
-        let (gone, kept) = (UUID(), UUID())
-        _ = send(gone, body: "x", in: &machine)
+        let (dropped, kept) = (UUID(), UUID())
+        _ = send(dropped, body: "x", in: &machine)
         _ = send(kept, body: "y", in: &machine)
         let bytes = machine.byteCount
-        // As its second attempt begins.
-        _ = send(gone, body: "x", in: &machine)
+        // The second attempt of the dropped call begins.
+        _ = send(dropped, body: "x", in: &machine)
         #expect(machine.recording.calls.map(\.id) == [kept])
         #expect(machine.recordedCallCount == 2)
         #expect(machine.byteCount == bytes)
     }
 
-    @Test func theBudgetIsForHostAndOutcomeToo() {
+    @Test func theBudgetIncludesHostAndOutcome() {
         var machine = machine()
         let id = UUID()
         let host = String(repeating: "h", count: 3000)
@@ -108,7 +108,7 @@ struct RecorderStateMachineTests {
         #expect(machine.byteCount < 5000)
     }
 
-    @Test func aLateAnswerToACallWhoseBodiesWentHasNone() {
+    @Test func aLateResponseToACallWithDroppedBodiesHasNoBody() {
         let body = String(repeating: "x", count: 4000)
         var machine = machine(bytes: 8000)
         let (old, new) = (UUID(), UUID())
@@ -123,7 +123,7 @@ struct RecorderStateMachineTests {
         #expect(machine.recording.calls.count == 2)
     }
 
-    @Test func ofTooManyRequestsTheFirstAndTheLastStay() {
+    @Test func theFirstAndTheLastOfTooManyRequestsAreKept() {
         var machine = machine()
         let id = UUID()
         for _ in 0..<150 { _ = send(id, body: "", in: &machine) }
@@ -134,7 +134,7 @@ struct RecorderStateMachineTests {
         #expect(call?.omittedExchangeCount == 50)
     }
 
-    @Test func whatTheEventSaysBeatsWhatTheLastRequestSays() {
+    @Test func theEventsOutcomeOverridesThatOfTheLastRequest() {
         var machine = machine()
         let id = UUID()
         let number = send(id, body: "", in: &machine)
@@ -151,7 +151,7 @@ struct RecorderStateMachineTests {
         }
     }
 
-    @Test func theOldestEventGoesWhenThereAreTooMany() {
+    @Test func theOldestEventIsDroppedAboveTheMaximum() {
         var machine = machine(events: 3)
         for number in 0..<500 {
             machine.add(RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: "\(number)"))
@@ -160,7 +160,7 @@ struct RecorderStateMachineTests {
         #expect(machine.recording.recordedEventCount == 500)
     }
 
-    @Test func eventsHaveAQuarterOfTheBudgetAndBodiesTheRest() {
+    @Test func eventsTakeAtMostAQuarterOfTheBudget() {
         var machine = machine(calls: 100, bytes: 40_000, events: 1000)
         let body = String(repeating: "x", count: 10_000)
         let id = UUID()
@@ -181,7 +181,7 @@ struct RecorderStateMachineTests {
         #expect(machine.byteCount <= 40_000)
     }
 
-    @Test func anEventThatAloneIsOverItsShareIsNotKept() {
+    @Test func anEventLargerThanTheEventShareIsNotStored() {
         var machine = machine(bytes: 4000)
         let subject = String(repeating: "x", count: 1000)
         machine.add(RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: subject))

@@ -7,13 +7,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PulseReportTests {
-    /// What breaks out of a page that is not careful.
+    /// Texts that break out of a page without escaping.
     static let hostile = [
         "</script><script>document.title='pwned'</script>", "<!--<script>", "]]>", "\"'`${1}", "\u{2028}\u{2029}",
         "<img src=x onerror=alert(1)>", "&lt;&amp;", "\u{0}\u{1}\r\n\t\u{7F}", "\\u003c\\", "\u{FEFF}\u{202E}",
     ]
 
-    /// The text between the data's tags.
+    /// The text between the tags of the data element.
     private func data(of html: String) throws -> Substring {
         let open = try #require(html.range(of: #"<script id="data" type="application/json">"#))
         let close = try #require(html.range(of: "</script>", range: open.upperBound..<html.endIndex))
@@ -21,7 +21,7 @@ struct PulseReportTests {
     }
 
     @Test(arguments: hostile)
-    func hostileTextStaysTextWhereverItIs(text: String) throws {
+    func hostileTextIsAlwaysShownAsText(text: String) throws {
         let headers: HTTPHeaders = [HTTPHeaders.Field(name: text, value: text)]
         let body = RecordedBody(.text(text), byteCount: 1, contentType: text)
         var call = RecordedCall.sample(
@@ -55,12 +55,12 @@ struct PulseReportTests {
         ] {
             #expect(!html.contains(name), "\(name)")
         }
-        // A name of XML, which nobody asks for.
+        // The name of an XML namespace, which is never loaded.
         #expect(html.components(separatedBy: "http://").count == 2)
     }
 
     @Test(arguments: [0, -1, TimeInterval.nan, .infinity, -.infinity, .greatestFiniteMagnitude])
-    func anyNumberMakesAPage(value: TimeInterval) throws {
+    func anyNumberResultsInAValidPage(value: TimeInterval) throws {
         var call = RecordedCall.sample(latency: value)
         call.marks = [RecordedCall.Mark(kind: .retrying, offset: value, wait: value)]
         let event = RecordedEvent(date: Date(timeIntervalSince1970: value), kind: .warning, subject: "")
@@ -69,7 +69,7 @@ struct PulseReportTests {
         #expect(read["calls"]?[0]?["latency"]?.numberValue?.isFinite == true)
     }
 
-    @Test func whatCannotBeWrittenIsAnError() {
+    @Test func aReportThatCannotBeWrittenIsAnError() {
         let file = URL(fileURLWithPath: "/dev/null/report.html")
         #expect(throws: PulseError.self) { try PulseReport(PulseRecording(calls: [])).write(to: file) }
     }

@@ -26,7 +26,7 @@ extension Result<ResponseSummary, ErrorSummary> {
 }
 
 extension NetworkEvent {
-    /// One of each kind.
+    /// One event of each kind.
     static func all(of call: CallSummary, text: String = "text") -> [NetworkEvent] {
         let error = ErrorSummary(kind: .http, statusCode: 503, message: text)
         let id = UUID()
@@ -49,7 +49,7 @@ extension NetworkEvent {
 }
 
 extension EventSink {
-    /// All that one call tells as a rule.
+    /// Emits the usual events of one call.
     func emitCall(
         _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary> = .ok(), latency: TimeInterval = 0.012
     ) {

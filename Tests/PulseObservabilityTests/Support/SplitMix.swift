@@ -13,7 +13,7 @@ final class SplitMix: Sendable {
 
     func below(_ bound: Int) -> Int { Int(bits.next() % UInt64(max(1, bound))) }
 
-    /// From 0 up to, and without, 1.
+    /// From 0 up to, but not including, 1.
     func unit() -> Double { Double(bits.next() >> 11) / Double(1 << 53) }
 
     func exponential(_ mean: Double) -> Double { -mean * log(1 - unit()) }

@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// Threads of their own: tasks share as many as there are cores, and one that does not suspend keeps its thread.
+/// Dedicated threads: tasks share as many threads as there are cores, and a task that does not suspend occupies its
+/// thread.
 enum Threads {
     /// Runs the body on that many threads at once, and suspends until all are done.
     static func run(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) async {

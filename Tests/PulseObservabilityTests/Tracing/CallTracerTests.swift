@@ -15,7 +15,7 @@ struct CallTracerTests {
         CallTracer(output: buffer, maximumOpenCalls: maximumOpenCalls, clock: clock)
     }
 
-    @Test func aTraceHasTheCallsAttemptsInTheirTime() async {
+    @Test func aTraceHasTheAttemptsWithTheirTimes() async {
         let (tracer, id, start) = (tracer(), UUID(), clock.now)
         tracer.emit(.requestStarted(.sample(id: id)))
         await clock.advance(by: 0.5)
@@ -54,7 +54,7 @@ struct CallTracerTests {
         #expect(buffer.takeAll().first?.spanName == name)
     }
 
-    @Test func anAttemptThatFailsWithTheCallHasItsError() async {
+    @Test func anAttemptThatFailsWithItsCallHasTheError() async {
         let (tracer, call) = (tracer(), CallSummary.sample())
         tracer.emit(.requestStarted(call))
         tracer.emit(.attemptStarted(call))
@@ -64,7 +64,7 @@ struct CallTracerTests {
         #expect(attempts?.map(\.duration) == [3] && attempts?.first?.error == error)
     }
 
-    @Test func ofTwoHedgesTheOneThatAnswersHasTheStatus() {
+    @Test func theHedgeWithTheResponseHasTheStatus() {
         let (tracer, id) = (tracer(), UUID())
         let spans = ["00000000000000a1", "00000000000000a2"]
         tracer.emit(.requestStarted(.sample(id: id)))
@@ -77,7 +77,7 @@ struct CallTracerTests {
         #expect(attempts?.map(\.error) == [nil, nil])
     }
 
-    @Test func identifiersAreThoseOfTheTracingPluginIfTheyAreValid() {
+    @Test func validIdentifiersOfTheTracingPluginAreUsed() {
         let tracer = tracer()
         let (trace, parent, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7")
         for (traceID, parentID, spanID) in [(trace, parent, span), ("0", "", "ABCDEF0123456789")] {
@@ -100,7 +100,7 @@ struct CallTracerTests {
         #expect(ids.allSatisfy { $0.allSatisfy { "0123456789abcdef".contains($0) } })
     }
 
-    @Test func madeIdentifiersAreTheSameForTheSameCallAndDifferForOthers() {
+    @Test func derivedIdentifiersDependOnlyOnTheCall() {
         let tracer = tracer()
         let id = UUID()
         for call in [id, id, UUID()] { tracer.emitCall(.sample(id: call)) }
@@ -109,7 +109,7 @@ struct CallTracerTests {
         #expect(ids[0] == ids[1] && Set(ids).count == 3)
     }
 
-    @Test func callsUnderWayAreBounded() {
+    @Test func openCallsAreBounded() {
         let tracer = tracer(maximumOpenCalls: 2)
         let calls = (0..<5).map { _ in CallSummary.sample() }
         for call in calls { tracer.emit(.requestStarted(call)) }
@@ -118,8 +118,8 @@ struct CallTracerTests {
         #expect(tracer.untracedCallCount == 3)
     }
 
-    /// A tracer that was off its bus meanwhile never hears how these end.
-    @Test func callsWhoseEndIsNotHeardMakeRoomForThoseThatAreHeardOf() {
+    /// A tracer that is detached for some time misses the ends of calls.
+    @Test func inactiveCallsAreEvictedBeforeActiveOnes() {
         let tracer = tracer(maximumOpenCalls: 2)
         let busy = CallSummary.sample()
         for _ in 0..<2 { tracer.emit(.requestStarted(.sample())) }
@@ -134,7 +134,7 @@ struct CallTracerTests {
         #expect(buffer.takeAll().count == 1)
     }
 
-    @Test func whatACallDoesIsBounded() {
+    @Test func attemptsAndMarksOfATraceAreBounded() {
         let (tracer, call) = (tracer(), CallSummary.sample())
         tracer.emit(.requestStarted(call))
         for _ in 0..<1000 {
@@ -148,7 +148,7 @@ struct CallTracerTests {
         #expect(trace?.attempts.count == 50 && trace?.marks.count == 50 && trace?.omittedCount == 1900)
     }
 
-    @Test func aCallWhoseStartWasNotHeardHasNoTrace() {
+    @Test func aCallWhoseStartWasMissedHasNoTrace() {
         tracer().emit(.requestCompleted(.ok(), .sample(), latency: 1))
         tracer().emit(.attemptStarted(.sample()))
         tracer().emit(.warning("w"))
@@ -156,7 +156,7 @@ struct CallTracerTests {
     }
 
     @Test(arguments: [TimeInterval.nan, .infinity, -.infinity, -1000, 1e300])
-    func aClockThatIsBrokenMakesNoNegativeTime(uptime: TimeInterval) {
+    func aBrokenClockCausesNoNegativeTimes(uptime: TimeInterval) {
         let clock = BrokenClock()
         let tracer = CallTracer(output: buffer, clock: clock)
         let call = CallSummary.sample()
@@ -171,7 +171,7 @@ struct CallTracerTests {
         #expect(trace?.waterfall().isEmpty == false)
     }
 
-    @Test func aBufferKeepsTheNewestAndCountsTheRest() {
+    @Test func aBufferKeepsTheNewestTracesAndCountsTheDroppedOnes() {
         let buffer = CallTraceBuffer(capacity: 3)
         let tracer = CallTracer(output: buffer, clock: clock)
         let calls = (0..<8).map { _ in CallSummary.sample() }

@@ -7,7 +7,7 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// Traces of calls whose requests are sent apart from them, for them and others.
+/// Traces of calls whose requests are sent separately from them, for them and others.
 @Suite(.timeLimit(.minutes(5)))
 struct SharedRequestTracesTests {
     enum Sharing: CaseIterable, Sendable {
@@ -22,7 +22,7 @@ struct SharedRequestTracesTests {
         }
     }
 
-    /// Answers with a redirect, a failure and a success.
+    /// Responds with a redirect, a failure and a success.
     private static func transport() -> MockTransport {
         let statuses = Locked([302, 503, 200][...])
         return MockTransport { request in
@@ -43,7 +43,7 @@ struct SharedRequestTracesTests {
     }
 
     @Test(arguments: Sharing.allCases)
-    func hasTheSpansThatTheServerWasToldOfInOneTrace(sharing: Sharing) async throws {
+    func aTraceHasTheSpansThatWereSentToTheServer(sharing: Sharing) async throws {
         let (bus, buffer, transport) = (PulseEventBus(), CallTraceBuffer(), Self.transport())
         bus.addSink(CallTracer(output: buffer))
         let client = Self.client(sharing, transport, bus)
@@ -54,31 +54,31 @@ struct SharedRequestTracesTests {
         }
         await client.shutdown()
         let trace = try #require(buffer.takeAll().first)
-        let told = transport.requests.compactMap {
+        let sent = transport.requests.compactMap {
             $0.value(forHTTPHeaderField: "traceparent").flatMap { TraceContext(traceparent: $0) }
         }
-        #expect(told.count == 3 && told.allSatisfy { $0.traceID == parent.traceID })
+        #expect(sent.count == 3 && sent.allSatisfy { $0.traceID == parent.traceID })
         #expect(trace.traceID == parent.traceID && trace.parentSpanID == parent.spanID)
-        #expect(trace.attempts.map(\.spanID) == told.map(\.spanID))
+        #expect(trace.attempts.map(\.spanID) == sent.map(\.spanID))
         #expect(trace.attempts.map(\.statusCode) == [302, 503, 200])
         #expect(trace.marks.map(\.kind).contains(.requestRetrying))
     }
 
     @Test(arguments: Sharing.allCases)
-    func aTraceThatBeginsWithTheCallIsOneForAllItsRequests(sharing: Sharing) async throws {
+    func allRequestsOfACallShareItsTrace(sharing: Sharing) async throws {
         let (bus, buffer, transport) = (PulseEventBus(), CallTraceBuffer(), Self.transport())
         bus.addSink(CallTracer(output: buffer))
         let client = Self.client(sharing, transport, bus)
         _ = try await client.request(Request<String>(.get, "/old"))
         await client.shutdown()
-        let told = transport.requests.compactMap {
+        let sent = transport.requests.compactMap {
             $0.value(forHTTPHeaderField: "traceparent").flatMap { TraceContext(traceparent: $0)?.traceID }
         }
-        #expect(told.count == 3 && Set(told) == Set(buffer.takeAll().map(\.traceID)))
+        #expect(sent.count == 3 && Set(sent) == Set(buffer.takeAll().map(\.traceID)))
     }
 
     @Test(arguments: Sharing.allCases)
-    func aFilterForTheCallLetsItsRequestsThrough(sharing: Sharing) async throws {
+    func aCallFilterMatchesTheEventsOfItsRequests(sharing: Sharing) async throws {
         let bus = PulseEventBus()
         let starts = bus.subscribe(matching: .kinds(.requestStarted))
         let all = bus.subscribe()

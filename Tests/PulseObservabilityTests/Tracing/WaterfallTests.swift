@@ -18,7 +18,7 @@ struct WaterfallTests {
         return buffer.takeAll().first
     }
 
-    @Test func showsAttemptsPhasesAndWhatHappenedInTheirTime() async {
+    @Test func aWaterfallShowsAttemptsPhasesAndMarks() async {
         var timings = TransferTimings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 0.5, 1)
         let trace = await Self.trace(
@@ -44,14 +44,14 @@ struct WaterfallTests {
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, 39, 100_000, Int.max])
-    func anyWidthIsDrawn(width: Int) async {
+    func aWaterfallCanHaveAnyWidth(width: Int) async {
         let trace = await Self.trace({ _, clock, _ in await clock.advance(by: 1) }, ending: .ok())
         let lines = trace?.waterfall(width: width).split(separator: "\n") ?? []
         #expect(lines.count == 1)
         #expect(lines.allSatisfy { $0.utf8.count < 600 })
     }
 
-    @Test func aCallThatTookNoTimeIsDrawn() async {
+    @Test func aCallWithoutADurationCanBeDrawn() async {
         let trace = await Self.trace(
             { tracer, _, id in
                 tracer.emit(.attemptStarted(.sample(id: id)))
@@ -61,7 +61,7 @@ struct WaterfallTests {
         #expect(trace?.waterfall().contains("0.00 µs") == true)
     }
 
-    @Test func textOfOthersForgesNoLineAndShowsNoSecret() async {
+    @Test func foreignTextCannotForgeALineOrShowASecret() async {
         let text = "one\nGET bank.example: 200 \u{1B}[2J token=hunter2 \u{202E}"
         let trace = await Self.trace(
             { tracer, _, id in

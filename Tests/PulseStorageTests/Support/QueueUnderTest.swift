@@ -13,7 +13,7 @@ final class QueueUnderTest: Sendable {
     let clock: TestClock
     let connectivity: ManualConnectivityMonitor
     let events = RecordingSink()
-    private let respond: Locked<Responder>
+    private let responder: Locked<Responder>
     private let replays = Locked<[Replay]>([])
 
     init(

@@ -8,10 +8,12 @@ public import PulseCore
 /// ServiceLevelObjective("checkout", route: "PlaceOrder", latency: 0.8, target: 0.999)
 /// ```
 ///
-/// A call is **good** if it succeeds within the latency. It does not count if it was cancelled or queued offline. It
-/// does not count either if it failed because of what the caller asked for: a request that could not be built, a
-/// cache-only request without a cached response, a session that is over, or a status from 400 to 499 other than 408,
-/// 425 and 429.
+/// A call is **good** if it succeeds within the latency. A call that was cancelled or queued offline does not count.
+/// Neither does a call that failed because of what the caller asked for:
+/// - a request that could not be built,
+/// - a cache-only request without a cached response,
+/// - a session that is over,
+/// - a status from 400 to 499 other than 408, 425 and 429.
 public struct ServiceLevelObjective: Sendable, Hashable {
     /// The name in snapshots and exports. Of two objectives with the same name, the first counts.
     public let name: String

@@ -32,7 +32,7 @@ struct LatencyHistogramScheduleTests {
     }
 
     @Test(arguments: Distribution.allCases)
-    @HeavyWork func quantilesAreThoseOfSortingToWithinOnePercent(distribution: Distribution) {
+    @HeavyWork func quantilesMatchSortedValuesToWithinOnePercent(distribution: Distribution) {
         let random = SplitMix(seed: 20_26)
         var histogram = LatencyHistogram()
         var values: [TimeInterval] = []

@@ -11,7 +11,7 @@ struct LatencyHistogramTests {
         seconds.reduce(into: LatencyHistogram()) { $0.record($1) }
     }
 
-    @Test @HeavyWork func anEmptyOneGivesZeros() {
+    @Test @HeavyWork func anEmptyHistogramReturnsZeros() {
         let empty = LatencyHistogram()
         #expect(empty.count == 0 && empty.sum == 0 && empty.mean == 0 && empty.minimum == 0 && empty.maximum == 0)
         #expect([-1, 0, 0.5, 1, 2, .nan, .infinity].allSatisfy { empty.quantile($0) == 0 })
@@ -19,14 +19,14 @@ struct LatencyHistogramTests {
     }
 
     @Test(arguments: [1e-6, 3e-6, 0.000_999, 0.012, 0.5, 1, 59.9, 3599, 3600])
-    @HeavyWork func oneValueIsItsOwnQuantiles(seconds: TimeInterval) {
+    @HeavyWork func aSingleValueIsEveryQuantile(seconds: TimeInterval) {
         let histogram = Self.histogram([seconds])
         #expect([0, 0.5, 0.99, 1].allSatisfy { histogram.quantile($0) == seconds })
         #expect(histogram.minimum == seconds && histogram.maximum == seconds && histogram.mean == seconds)
     }
 
-    /// All over the range, and right beside every power of two.
-    @Test @HeavyWork func noValueIsOffByOnePercent() {
+    /// Values over the whole range, and next to every power of two.
+    @Test @HeavyWork func everyValueIsAccurateToWithinOnePercent() {
         var values: [TimeInterval] = []
         var value = LatencyHistogram.shortest
         while value <= LatencyHistogram.longest {
@@ -38,7 +38,7 @@ struct LatencyHistogramTests {
             values += [edge.nextDown, edge, edge.nextUp].filter { $0 >= 1e-6 }
         }
         for value in values {
-            // Two others keep the value from being the extreme, which is exact.
+            // Two other values, so that this one is not the minimum or maximum, which are exact.
             let histogram = Self.histogram([LatencyHistogram.shortest, value, LatencyHistogram.longest])
             #expect(abs(histogram.quantile(0.5) / value - 1) < 0.01, "\(value)")
         }
@@ -57,12 +57,12 @@ struct LatencyHistogramTests {
         #expect(histogram.quantile(0) <= histogram.quantile(1))
     }
 
-    @Test @HeavyWork func aTimeBeyondTheRangeIsTheMaximumAndNoLess() {
+    @Test @HeavyWork func aDurationBeyondTheRangeIsReportedAsTheExactMaximum() {
         let histogram = Self.histogram([1, 7200])
         #expect(histogram.quantile(1) == 7200 && histogram.maximum == 7200 && histogram.sum == 7201)
     }
 
-    @Test @HeavyWork func ranksAreTheNearest() {
+    @Test @HeavyWork func quantilesUseTheNearestRank() {
         let histogram = Self.histogram([0.001, 0.01, 0.1, 1])
         for (part, value) in [
             (0.25, 0.001), (0.250_001, 0.01), (0.5, 0.01), (0.75, 0.1), (0.76, 1), (2, 1), (-1, 0.001),
@@ -72,7 +72,7 @@ struct LatencyHistogramTests {
         #expect(histogram.quantile(.nan) == histogram.quantile(0))
     }
 
-    @Test @HeavyWork func mergingIsRecordingAllInOne() {
+    @Test @HeavyWork func mergingEqualsRecordingAllInOneHistogram() {
         let random = SplitMix()
         let values = (0..<2000).map { _ in random.exponential(0.02) }
         let all = Self.histogram(values)
@@ -91,7 +91,7 @@ struct LatencyHistogramTests {
         }
     }
 
-    @Test @HeavyWork func countsUpToABoundNeverFall() {
+    @Test @HeavyWork func countsUpToABoundNeverFallWithTheBound() {
         let random = SplitMix()
         let histogram = Self.histogram((0..<1000).map { _ in random.exponential(0.1) })
         var last = 0
@@ -103,13 +103,13 @@ struct LatencyHistogramTests {
         #expect(histogram.count(atMost: .infinity) == 1000 && histogram.count(atMost: .nan) == 0)
     }
 
-    /// A counter that falls is a restart to whoever scrapes it.
+    /// A scraper takes a counter that falls for a restart.
     @Test @HeavyWork func countsUpToABoundNeverFallAsMoreIsRecorded() {
         let bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
         let random = SplitMix()
         var histogram = LatencyHistogram()
         var last = bounds.map { _ in 0 }
-        // Close below a bound, where the middle of the bucket lies above it; then anything.
+        // First close below a bound, where the middle of the bucket lies above it; then any value.
         let close = bounds.map { $0 * 0.9999 } + [0.4, 3600, 7200, .infinity]
         for seconds in close + (0..<2000).map({ _ in random.exponential(0.5) }) {
             histogram.record(seconds)
@@ -119,7 +119,7 @@ struct LatencyHistogramTests {
         }
     }
 
-    @Test @HeavyWork func aCopyIsAValueOfItsOwn() {
+    @Test @HeavyWork func copiesAreIndependent() {
         let one = Self.histogram([1])
         var two = one
         two.record(2)

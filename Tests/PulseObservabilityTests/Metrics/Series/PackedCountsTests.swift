@@ -9,7 +9,7 @@ import Testing
 struct PackedCountsTests {
     private static func all(_ counts: PackedCounts) -> [UInt64] { (0..<counts.count).map { counts[$0] } }
 
-    @Test func countsBeyondWhatItBeganWith() {
+    @Test func countsGrowBeyondTheInitialWidth() {
         var counts = PackedCounts(count: 3)
         for _ in 0..<70_000 { counts.increment(1) }
         for _ in 0..<255 { counts.increment(2) }
@@ -17,12 +17,12 @@ struct PackedCountsTests {
     }
 
     @Test(arguments: [1, 200, 300, 66_000])
-    func addsCountsOfAnyWidth(number: Int) {
+    func countsOfAnyWidthCanBeAdded(number: Int) {
         var one = PackedCounts(count: 2)
         for _ in 0..<number { one.increment(1) }
         var sum = PackedCounts(count: 4)
         sum.increment(3)
-        // What the sums need is known by the total.
+        // The total determines the width of the sums.
         sum.add(one, at: 2, total: number + 1)
         #expect(Self.all(sum) == [0, 0, 0, UInt64(number) + 1])
         sum.add(one, at: 0, total: 1 << 40)
@@ -33,7 +33,7 @@ struct PackedCountsTests {
         #expect(Self.all(narrow) == Self.all(sum))
     }
 
-    @Test func growsAtBothEnds() {
+    @Test func countsCanGrowAtBothEnds() {
         var counts = PackedCounts()
         counts.grow(front: 1, back: 1)
         counts.increment(0)

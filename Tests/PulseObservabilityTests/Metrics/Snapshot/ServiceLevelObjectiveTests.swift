@@ -23,13 +23,13 @@ struct ServiceLevelObjectiveTests {
         return counts?.valid == 1 ? counts?.good == 1 : nil
     }
 
-    @Test func aCallIsGoodIfItSucceedsInTime() async {
+    @Test func aCallIsGoodIfItSucceedsWithinTheLatency() async {
         let objective = ServiceLevelObjective("fast", latency: 0.5, target: 0.9)
         let counts = await Self.counts(objective, [(.ok(), 0.1), (.ok(), 0.5), (.ok(), 0.51), (.error(.timeout), 0.1)])
         #expect(counts?.good == 2 && counts?.valid == 4 && counts?.ratio == 0.5)
     }
 
-    @Test func whatTheCallerBroughtAboutDoesNotCount() async {
+    @Test func failuresCausedByTheCallerDoNotCount() async {
         for kind in [
             PulseError.Kind.cancelled, .queuedOffline, .invalidURL, .invalidRequest, .encodingFailed, .unsupported,
             .cacheMiss, .sessionExpired,
@@ -46,13 +46,13 @@ struct ServiceLevelObjectiveTests {
         #expect(await Self.verdict(.ok()) == true)
     }
 
-    @Test func anObjectiveOfARouteCountsItsCallsAlone() async {
+    @Test func anObjectiveOfARouteCountsOnlyItsCalls() async {
         let objective = ServiceLevelObjective("one", route: "PlaceOrder", target: 0.9)
         #expect(await Self.counts(objective, [(.ok(), 1)], route: "PlaceOrder")?.valid == 1)
         #expect(await Self.counts(objective, [(.ok(), 1)], route: "GetUser")?.valid == 0)
     }
 
-    @Test func theBudgetIsUsedUpByTheShareOfBadCalls() async {
+    @Test func badCallsUseUpTheErrorBudget() async {
         let clock = TestClock()
         let objective = ServiceLevelObjective("all", target: 0.9)
         let collector = PulseMetricsCollector(objectives: [objective, objective], clock: clock)
@@ -71,7 +71,7 @@ struct ServiceLevelObjectiveTests {
         #expect(abs(metrics[0].lastMinute.burnRate(target: 0.9) - 10) < 1e-9)
     }
 
-    @Test func noNumberIsATrap() async {
+    @Test func noParameterTraps() async {
         #expect(ServiceLevelObjective("a", latency: .nan, target: .nan).latency == .infinity)
         #expect(ServiceLevelObjective("a", target: .nan).target == 1)
         #expect(ServiceLevelObjective("a", target: -1).target == 0)
