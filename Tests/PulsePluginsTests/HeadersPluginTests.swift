@@ -13,7 +13,7 @@ struct HeadersPluginTests {
         try await plugin.run(request) { PulseResponse(statusCode: 200, request: $0) }.request
     }
 
-    @Test func setsItsFieldsOverThoseOfTheRequest() async throws {
+    @Test func theFieldsReplaceThoseOfTheRequest() async throws {
         let plugin = HeadersPlugin(["X-A": "plugin", "x-b": "plugin"])
         let request = URLRequest.mock(headers: ["X-B": "endpoint", "X-C": "endpoint"])
         let sent = try await Self.headers(of: plugin, request: request)
@@ -22,12 +22,12 @@ struct HeadersPluginTests {
         #expect(sent.value(forHTTPHeaderField: "X-C") == "endpoint")
     }
 
-    @Test func joinsRepeatedFields() async throws {
+    @Test func repeatedFieldsAreJoined() async throws {
         let sent = try await Self.headers(of: HeadersPlugin(["X-A": "1", "x-a": "2"] as HTTPHeaders))
         #expect(sent.value(forHTTPHeaderField: "X-A") == "1, 2")
     }
 
-    @Test func asksForItsFieldsAtEachCallAndFailsWithThem() async throws {
+    @Test func theClosureRunsForEachCallAndItsErrorFailsTheCall() async throws {
         let count = Locked(0)
         let plugin = HeadersPlugin { context in
             count.withLock { $0 += 1 }
@@ -47,7 +47,7 @@ struct HeadersPluginTests {
 
     /// Foundation on Linux would leave such a field out, and nobody would learn why the server misses it.
     @Test(arguments: ["a\nX-B: c", "a\rb", "a\0b"])
-    func aValueThatCannotBeSentFailsTheCallBeforeAnythingIsSent(value: String) async throws {
+    func anInvalidFieldValueFailsTheCallUnsent(value: String) async throws {
         for plugin in [HeadersPlugin(["X-A": value]), HeadersPlugin { _ in ["X-A": value] }] {
             let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
             let client = PulseClient(
@@ -63,7 +63,7 @@ struct HeadersPluginTests {
         }
     }
 
-    @Test func noTextShowsWhatIsInTheFields() {
+    @Test func descriptionsHideTheFieldValues() {
         let plugin = HeadersPlugin(["X-API-Key": "hunter2", "X-A": "hunter2"])
         #expect("\(plugin)" == "HeadersPlugin(X-A, X-API-Key)")
         var text = String(reflecting: [plugin])
@@ -71,7 +71,7 @@ struct HeadersPluginTests {
         #expect(!text.contains("hunter2"))
     }
 
-    @Test func ofFieldsThatDoNotChangeNoneIsWaitedFor() async throws {
+    @Test func constantFieldsNeedNoTask() async throws {
         func needsATask(_ plugins: [any PulsePlugin]) -> Bool {
             !PluginPipeline(
                 client: plugins, retry: nil, configured: .never, wireEndsWithItsCall: true

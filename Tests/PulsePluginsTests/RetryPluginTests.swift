@@ -9,9 +9,9 @@ import Testing
 struct RetryPluginTests {
     private static func run(
         _ plugin: RetryPlugin, _ request: URLRequest = .mock(), clock: TestClock,
-        answers: [Int]
+        statuses: [Int]
     ) async throws -> (status: Int, sent: Int) {
-        let rest = Locked(answers[...])
+        let rest = Locked(statuses[...])
         let sent = Locked(0)
         let response = try await plugin.run(request, in: .mock(for: request, clock: clock)) { request in
             sent.withLock { $0 += 1 }
@@ -22,9 +22,9 @@ struct RetryPluginTests {
     }
 
     @Test(arguments: [RetryPlugin(), .retry()])
-    func triesAsOftenByDefaultAsTheDefaultPolicyWithItsWaits(plugin: RetryPlugin) async throws {
+    func theDefaultsAreThoseOfTheDefaultPolicy(plugin: RetryPlugin) async throws {
         let clock = TestClock(autoAdvances: true)
-        let outcome = try await Self.run(plugin, clock: clock, answers: [503])
+        let outcome = try await Self.run(plugin, clock: clock, statuses: [503])
         #expect(outcome == (503, 3))
         #expect(clock.sleeps.count == 2)
         for (wait, most) in zip(clock.sleeps, [0.25, 0.5]) {
@@ -32,30 +32,30 @@ struct RetryPluginTests {
         }
     }
 
-    @Test func stopsAtTheFirstSuccess() async throws {
+    @Test func retriesStopAtTheFirstSuccess() async throws {
         let clock = TestClock(autoAdvances: true)
         let plugin = RetryPlugin(maxAttempts: 4, strategy: .constant(2))
-        let outcome = try await Self.run(plugin, clock: clock, answers: [500, 502, 200])
+        let outcome = try await Self.run(plugin, clock: clock, statuses: [500, 502, 200])
         #expect(outcome == (200, 3))
         #expect(clock.sleeps == [2, 2])
     }
 
-    @Test func shouldRetryNarrowsAndWidensButNeverRepeatsAPOST() async throws {
+    @Test func shouldRetryDecidesWhichFailuresAreRetriedButNeverRetriesAPOST() async throws {
         let clock = TestClock(autoAdvances: true)
         let never = RetryPlugin(maxAttempts: 3, strategy: .immediate, shouldRetry: { _ in false })
-        #expect(try await Self.run(never, clock: clock, answers: [503]) == (503, 1))
+        #expect(try await Self.run(never, clock: clock, statuses: [503]) == (503, 1))
         let always = RetryPlugin(maxAttempts: 3, strategy: .immediate, shouldRetry: { _ in true })
-        #expect(try await Self.run(always, clock: clock, answers: [404]) == (404, 3))
-        #expect(try await Self.run(always, .mock(.post), clock: clock, answers: [503]) == (503, 1))
+        #expect(try await Self.run(always, clock: clock, statuses: [404]) == (404, 3))
+        #expect(try await Self.run(always, .mock(.post), clock: clock, statuses: [503]) == (503, 1))
         let keyed = URLRequest.mock(.post, headers: ["Idempotency-Key": "k"])
-        #expect(try await Self.run(always, keyed, clock: clock, answers: [503]) == (503, 3))
+        #expect(try await Self.run(always, keyed, clock: clock, statuses: [503]) == (503, 3))
     }
 
-    @Test func aWholePolicyMayLiftTheRuleExplicitly() async throws {
+    @Test func aWholePolicyMayAllowRetriesOfUnsafeMethods() async throws {
         let clock = TestClock(autoAdvances: true)
         var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
         policy.retriesUnsafeMethods = true
-        let outcome = try await Self.run(RetryPlugin(policy: policy), .mock(.post), clock: clock, answers: [503])
+        let outcome = try await Self.run(RetryPlugin(policy: policy), .mock(.post), clock: clock, statuses: [503])
         #expect(outcome == (503, 2))
     }
 }

@@ -6,10 +6,10 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// For whom a call goes out.
+/// Which account a call is sent for.
 @Suite(.timeLimit(.minutes(5)))
 struct AuthAccountTests {
-    @Test func theAccountIsInTheStoreForWhatStandsFurtherIn() async throws {
+    @Test func innerPluginsFindTheAccountInTheStore() async throws {
         let seen = Locked<[String?]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
@@ -19,14 +19,14 @@ struct AuthAccountTests {
         #expect(seen.withLock { $0 } == ["ada", nil])
     }
 
-    @Test func anEmptyAccountIsNone() async throws {
+    @Test func anEmptyAccountCountsAsNone() async throws {
         let seen = Locked<[String?]>([])
         let stage = AuthStage(FakeSession("t2", account: ""), plugins: [AccountProbe(seen: seen)])
         try await stage.get()
         #expect(seen.withLock { $0 } == [nil])
     }
 
-    @Test func anotherHopIsForWhoeverIsLoggedInByThen() async throws {
+    @Test func aLaterHopHasTheAccountOfItsOwnTime() async throws {
         let seen = Locked<[String?]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)]) { request in
@@ -38,7 +38,7 @@ struct AuthAccountTests {
         #expect(seen.withLock { $0 } == ["ada", nil])
     }
 
-    @Test func anotherHopIsNotForAnotherWhoHasLoggedInByThen() async throws {
+    @Test func aLaterHopFailsIfAnotherUserHasLoggedIn() async throws {
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session) { request in
             guard request.url?.path == "/a" else { return nil }
@@ -54,7 +54,7 @@ struct AuthAccountTests {
     }
 
     @Test(arguments: ["ada", "bob", nil] as [String?], [RequestOptions.Auth.optional, .required, .anonymous])
-    func aCallExpectedForOneAccountNeverLeavesForAnother(account: String?, auth: RequestOptions.Auth) async throws {
+    func aCallExpectedForOneAccountIsNeverSentForAnother(account: String?, auth: RequestOptions.Auth) async throws {
         let plugin = AuthPlugin(tokenProvider: FakeSession("t2", account: account))
         let context = PluginContext.mock(options: RequestOptions().with(\.auth, value: auth))
         context.store[ExpectedAccount.self] = "ada"
@@ -79,7 +79,7 @@ struct AuthAccountTests {
         #expect(sent.withLock { $0 } == (account == "ada" ? 1 : 0))
     }
 
-    @Test func aUserWhoChangesBetweenTwoQuestionsIsAskedForAgain() async throws {
+    @Test func aUserChangeBetweenAccountAndTokenIsReadAgain() async throws {
         let seen = Locked<[String?]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
@@ -93,7 +93,7 @@ struct AuthAccountTests {
         #expect(stage.sentTokens == ["Bearer t9"])
     }
 
-    @Test func aUserWhoNeverComesToRestIsAnErrorBeforeTheWire() async {
+    @Test func constantUserChangesFailTheCallUnsent() async {
         let session = FakeSession("t2", account: "0")
         let stage = AuthStage(session)
         session.set(\.onToken) { session in
@@ -103,8 +103,8 @@ struct AuthAccountTests {
         #expect(stage.transport.requests.isEmpty)
     }
 
-    /// An app with several accounts keeps a token for each: what comes of the first user's refresh is not the second's.
-    @Test func aCallOfTheNextUserDoesNotGoOutWithTheTokenOfTheLast() async throws {
+    /// An app with several accounts has a token for each: the first user's refreshed token is not the second's.
+    @Test func aCallOfTheNextUserNeverCarriesTheRefreshedTokenOfTheLastUser() async throws {
         let gate = Gate()
         let (adas, bobs) = (Locked(["t1", "t2"]), Locked(["b1", "b2"]))
         let session = FakeSession("t1", account: "ada", expiry: .distantPast) { session in
@@ -133,7 +133,7 @@ struct AuthAccountTests {
         #expect(cause is AccountMismatch)
     }
 
-    @Test func aCallIsNotSentAgainForTheUserWhoHasLoggedInMeanwhile() async {
+    @Test func aCallIsNotResentForAUserWhoHasLoggedInMeanwhile() async {
         let hold = Gate()
         let session = FakeSession(account: "ada")
         let stage = AuthStage(session, hold: hold)

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The names of what concerns authentication, in order.
+/// The names of the authentication events, in order.
 final class AuthEvents: EventSink {
     private let names = Locked<[String]>([])
 

@@ -6,7 +6,7 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// What a refresh that fails means, for those who wait and for those who come later.
+/// What a failed refresh means for waiting and later calls.
 @Suite(.timeLimit(.minutes(5)))
 struct AuthFailureTests {
     private static func status(_ status: Int) -> PulseError {
@@ -22,13 +22,13 @@ struct AuthFailureTests {
         .custom(CancellationError()),
     ]
 
-    /// A cancellation within the refresh is none of the calls that wait for it.
-    private static func toldKind(of error: PulseError) -> PulseError.Kind {
+    /// A cancellation within the refresh is not a cancellation of the waiting calls.
+    private static func reportedKind(of error: PulseError) -> PulseError.Kind {
         error.kind == .cancelled ? .custom : error.kind
     }
 
     @Test(arguments: terminal.indices)
-    func theServersVerdictEndsTheSession(index: Int) async {
+    func aRefreshRejectedByTheServerEndsTheSession(index: Int) async {
         let stage = AuthStage(FakeSession { _ in throw Self.terminal[index] })
         #expect(await stage.failure()?.kind == .sessionExpired)
         await stage.plugin.shutdown()
@@ -37,16 +37,16 @@ struct AuthFailureTests {
     }
 
     @Test(arguments: transient.indices)
-    func anyOtherFailureMayPassAndIsWhatTheCallFailsWith(index: Int) async throws {
+    func aTransientRefreshFailureFailsTheCallAndKeepsTheSession(index: Int) async throws {
         let stage = AuthStage(FakeSession { _ in throw Self.transient[index] })
-        #expect(await stage.failure()?.kind == Self.toldKind(of: Self.transient[index]))
+        #expect(await stage.failure()?.kind == Self.reportedKind(of: Self.transient[index]))
         #expect(stage.session.endings == 0)
         stage.session.set(\.refresh) { $0.takeNextToken() }
         await stage.clock.advance(by: 1)
         try await stage.get()
     }
 
-    @Test func aFailedRefreshFailsAllWhoWaitWithTheSameErrorOnce() async {
+    @Test func aFailedRefreshFailsAllWaitersWithTheSameErrorOnce() async {
         let hold = Gate()
         let stage = AuthStage(FakeSession { _ in throw PulseError.noConnection }, hold: hold)
         let kinds = await withTaskGroup(of: PulseError.Kind?.self) { group in
@@ -60,13 +60,13 @@ struct AuthFailureTests {
         #expect(stage.sentTokens.count == 50)
     }
 
-    @Test func anEndedSessionFailsLaterCallsAtOnceUntilAnotherTokenShows() async throws {
+    @Test func anEndedSessionFailsLaterCallsAtOnceUntilThereIsAnotherToken() async throws {
         let stage = AuthStage(FakeSession { _ in throw PulseError.unauthorized() })
         for _ in 0..<3 { #expect(await stage.failure()?.kind == .sessionExpired) }
         #expect(await stage.failure(auth: .required)?.kind == .sessionExpired)
         #expect(stage.sentTokens == ["Bearer t1"])
         stage.session.set(\.token, nil)
-        // Nobody is logged in: a call may go without a token, unless it needs one.
+        // No user is logged in: a call may be sent without a token, unless it requires one.
         #expect(await stage.failure()?.kind == .unauthorized)
         #expect(await stage.failure(auth: .required)?.kind == .sessionExpired)
         stage.session.set(\.token, "t1")
@@ -79,7 +79,7 @@ struct AuthFailureTests {
         #expect(stage.events.all.count { $0 == "expired" } == 1)
     }
 
-    @Test func aCallWhose401ComesAfterTheEndOfItsSessionIsToldOfThatEndThoughTheTokenIsGone() async {
+    @Test func a401AfterTheEndOfItsSessionIsSessionExpiredAlthoughTheTokenIsGone() async {
         let gate = Gate()
         let stage = AuthStage(
             FakeSession { session in
@@ -95,11 +95,11 @@ struct AuthFailureTests {
         #expect(await stage.failure()?.kind == .sessionExpired)
         gate.open()
         #expect(await late.value?.kind == .sessionExpired)
-        // Who begins now is a guest, whose 401 is no end of a session: a login with a wrong password, say.
+        // A later call is a guest's. Its 401 does not end a session, for example after a login with a wrong password.
         #expect(await stage.failure()?.kind == .unauthorized)
     }
 
-    /// The token that it was sent with may be an older one.
+    /// The call may have been sent with an older token.
     @Test func aLate401ForAnOlderTokenLeavesTheSessionEnded() async throws {
         let gate = Gate()
         let stage = AuthStage(
@@ -127,7 +127,7 @@ struct AuthFailureTests {
         #expect(await stage.failure(auth: .required)?.kind == .sessionExpired)
     }
 
-    @Test func anOldSessionThatEndsWhileAnotherBeginsEndsNothing() async throws {
+    @Test func anOldSessionThatEndsDoesNotEndANewOne() async throws {
         let stage = AuthStage(
             FakeSession { session in
                 session.set(\.token, "t9")
@@ -141,7 +141,7 @@ struct AuthFailureTests {
         #expect(stage.events.all == ["started", "failed: unauthorized"])
     }
 
-    @Test func aHandlerThatHangsHoldsUpNoCall() async {
+    @Test func aHangingFailureHandlerBlocksNoCall() async {
         let gate = Gate()
         let stage = AuthStage(FakeSession { _ in throw PulseError.unauthorized() })
         stage.session.set(\.ending) { await gate.pass() }
@@ -151,7 +151,7 @@ struct AuthFailureTests {
         await stage.plugin.shutdown()
     }
 
-    @Test func theHandlerMayCallThroughTheClientAndShutItDown() async {
+    @Test func theFailureHandlerMayUseTheClientAndShutItDown() async {
         let box = Locked<PulseClient?>(nil)
         let stage = AuthStage(FakeSession { _ in throw PulseError.unauthorized() }) { request in
             request.url?.path == "/logout" ? PulseResponse(statusCode: 200, request: request) : nil
@@ -171,7 +171,7 @@ struct AuthFailureTests {
         box.withLock { $0 = nil }
     }
 
-    @Test func theNextTryComesAfterACooldownThatDoublesFromOneSecondToThirty() async throws {
+    @Test func theRefreshCooldownDoublesFromOneSecondToThirty() async throws {
         let stage = AuthStage(FakeSession { _ in throw PulseError.noConnection })
         var tries = 0
         for cooldown in [1.0, 2, 4, 8, 16, 30, 30] {
@@ -185,7 +185,7 @@ struct AuthFailureTests {
         }
         stage.session.set(\.refresh) { $0.takeNextToken() }
         try await stage.get()
-        // A success begins anew.
+        // A success resets the cooldown.
         stage.session.set(\.token, "t1")
         stage.session.set(\.refresh) { _ in throw PulseError.noConnection }
         #expect(await stage.failure()?.kind == .noConnection)
@@ -194,7 +194,7 @@ struct AuthFailureTests {
         try await stage.get()
     }
 
-    @Test func moreThanFiveRefreshesInThirtySecondsStopWithSessionExpired() async throws {
+    @Test func moreThanFiveRefreshesInThirtySecondsFailWithSessionExpired() async throws {
         let stage = AuthStage(refusesAll: true)
         for _ in 0..<5 {
             #expect(await stage.failure()?.kind == .unauthorized)
@@ -204,7 +204,7 @@ struct AuthFailureTests {
         #expect(stage.session.refreshes == 5)
         #expect(stage.session.endings == 0)
         #expect(stage.events.all.count { $0 == "warning" } == 1)
-        // The first was 30 s ago.
+        // The first refresh was 30 s ago.
         await stage.clock.advance(by: 5)
         #expect(await stage.failure()?.kind == .unauthorized)
         #expect(await stage.failure()?.kind == .sessionExpired)

@@ -6,16 +6,16 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// What goes out with which call.
+/// Which calls carry which token.
 @Suite(.timeLimit(.minutes(5)))
 struct AuthPluginTests {
-    @Test func standsOutsideTheRetryLoopUnderItsName() {
+    @Test func thePluginHasCallScopeAndItsIdentifier() {
         let plugin = AuthPlugin { nil }
         #expect(plugin.identifier == "com.pulse.auth")
         #expect(plugin.scope == .call)
     }
 
-    @Test func sendsTheTokenOfTheMomentWithEveryCall() async throws {
+    @Test func everyCallCarriesTheCurrentToken() async throws {
         let stage = AuthStage(FakeSession("t2"))
         try await stage.get()
         stage.session.set(\.token, "t3")
@@ -31,20 +31,20 @@ struct AuthPluginTests {
         #expect(stage.session.refreshes == 0)
     }
 
-    @Test func aRequiredTokenThatIsMissingFailsBeforeTheWire() async {
+    @Test func aMissingRequiredTokenFailsTheCallUnsent() async {
         let stage = AuthStage(FakeSession(nil))
         #expect(await stage.failure(auth: .required)?.kind == .unauthorized)
         #expect(stage.transport.requests.isEmpty)
     }
 
-    @Test func anAnonymousCallPassesUntouched() async {
+    @Test func anAnonymousCallPassesUnchanged() async {
         let stage = AuthStage(FakeSession("t2"))
         #expect(await stage.failure(auth: .anonymous)?.kind == .unauthorized)
         #expect(stage.sentTokens == [""])
         #expect(stage.session.refreshes == 0)
     }
 
-    @Test func aCallWithAnAuthorizationOfItsOwnPassesUntouched() async throws {
+    @Test func aCallWithItsOwnAuthorizationPassesUnchanged() async throws {
         let stage = AuthStage()
         let options = RequestOptions().with(\.headers, value: ["authorization": "Basic abc"])
         let error = await #expect(throws: PulseError.self) {
@@ -55,20 +55,20 @@ struct AuthPluginTests {
         #expect(stage.session.refreshes == 0)
     }
 
-    @Test func theClosureFormRefreshesNothing() async throws {
+    @Test func tokensFromAClosureAreNeverRefreshed() async throws {
         let plugin = AuthPlugin { "t1" }
         let response = try await plugin.run { PulseResponse(statusCode: 401, request: $0) }
         #expect(response.statusCode == 401)
         #expect(response.request.value(forHTTPHeaderField: "Authorization") == "Bearer t1")
     }
 
-    @Test func theSchemeMayBeAnother() async throws {
+    @Test func theSchemeIsConfigurable() async throws {
         let plugin = AuthPlugin(scheme: "Token") { "t1" }
         let response = try await plugin.run { PulseResponse(statusCode: 200, request: $0) }
         #expect(response.request.value(forHTTPHeaderField: "Authorization") == "Token t1")
     }
 
-    @Test func aTokenWithALineBreakIsAnErrorBeforeTheWire() async {
+    @Test func aTokenWithALineBreakFailsTheCallUnsent() async {
         let stage = AuthStage(FakeSession("t2\r\nX-Evil: 1"))
         #expect(await stage.failure()?.kind == .invalidRequest)
         #expect(stage.transport.requests.isEmpty)
@@ -76,26 +76,26 @@ struct AuthPluginTests {
 
     // MARK: Home
 
-    @Test func theTokenGoesHomeOnly() async throws {
-        let stage = AuthStage(answering: { PulseResponse(statusCode: 200, request: $0) })
+    @Test func theTokenIsSentToHomeOriginsOnly() async throws {
+        let stage = AuthStage(responding: { PulseResponse(statusCode: 200, request: $0) })
         try await stage.get("https://elsewhere.example/a")
         #expect(stage.sentTokens == [""])
     }
 
-    @Test func aRequiredTokenElsewhereIsAnInvalidRequest() async {
+    @Test func aRequiredTokenForAForeignOriginIsAnInvalidRequest() async {
         let stage = AuthStage()
         #expect(await stage.failure("https://elsewhere.example/a", auth: .required)?.kind == .invalidRequest)
         #expect(stage.transport.requests.isEmpty)
     }
 
-    @Test func a401FromElsewhereRefreshesNothing() async {
+    @Test func a401FromAForeignOriginDoesNotRefresh() async {
         let stage = AuthStage()
         #expect(await stage.failure("https://elsewhere.example/a")?.kind == .unauthorized)
         #expect(stage.session.refreshes == 0)
     }
 
     @Test func aRedirectHopToAnotherOriginGetsNoToken() async throws {
-        let stage = AuthStage(answering: { request in
+        let stage = AuthStage(responding: { request in
             guard request.url?.host == "api.example.com" else {
                 return PulseResponse(statusCode: 200, request: request)
             }
@@ -106,8 +106,8 @@ struct AuthPluginTests {
         #expect(stage.sentTokens == ["Bearer t1", ""])
     }
 
-    @Test func aClientWithoutAHomeAddsNothingAndWarnsOnce() async throws {
-        let stage = AuthStage(base: nil, answering: { PulseResponse(statusCode: 200, request: $0) })
+    @Test func aClientWithoutHomeOriginsSendsNoTokenAndWarnsOnce() async throws {
+        let stage = AuthStage(base: nil, responding: { PulseResponse(statusCode: 200, request: $0) })
         try await stage.get("https://api.example.com/a")
         try await stage.get("https://api.example.com/a")
         #expect(stage.sentTokens == ["", ""])
@@ -116,7 +116,7 @@ struct AuthPluginTests {
 
     // MARK: Texts
 
-    @Test func noTextShowsTheToken() {
+    @Test func descriptionsHideTheToken() {
         let plugin = AuthPlugin(tokenProvider: FakeSession("t0p-s3cret"))
         for text in [String(describing: plugin), String(reflecting: plugin)] {
             #expect(!text.contains("t0p"))

@@ -6,10 +6,10 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// A 401 and what follows.
+/// A 401 and its consequences.
 @Suite(.timeLimit(.minutes(5)))
 struct AuthRefreshTests {
-    @Test func a401RefreshesOnceAndTheCallIsSentOnceMore() async throws {
+    @Test func a401RefreshesOnceAndResendsTheCall() async throws {
         let stage = AuthStage()
         try await stage.get()
         #expect(stage.sentTokens == ["Bearer t1", "Bearer t2"])
@@ -17,7 +17,7 @@ struct AuthRefreshTests {
         #expect(stage.events.all == ["started", "succeeded"])
     }
 
-    @Test func aSecond401IsUnauthorizedAndThereIsNoLoop() async {
+    @Test func aSecond401IsUnauthorizedWithoutALoop() async {
         let stage = AuthStage(refusesAll: true)
         let error = await stage.failure()
         #expect(error?.kind == .unauthorized)
@@ -26,7 +26,7 @@ struct AuthRefreshTests {
         #expect(stage.session.refreshes == 1)
     }
 
-    @Test func aHundredConcurrent401sMakeOneRefreshAndAHundredReplays() async throws {
+    @Test func aHundredConcurrent401sCauseOneRefreshAndAHundredResends() async throws {
         let hold = Gate()
         let stage = AuthStage(hold: hold)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -40,7 +40,7 @@ struct AuthRefreshTests {
         #expect(stage.sentTokens.count == 200)
     }
 
-    @Test func aLate401ForATokenThatIsNoLongerCurrentReplaysWithoutRefreshing() async throws {
+    @Test func aLate401ForAnOldTokenResendsWithoutARefresh() async throws {
         let hold = Gate()
         let stage = AuthStage(hold: hold)
         let late = Task { try await stage.get() }
@@ -52,8 +52,8 @@ struct AuthRefreshTests {
         #expect(stage.sentTokens == ["Bearer t1", "Bearer t2"])
     }
 
-    /// The provider was asked before the refresh and answers after it: its answer says nothing any more.
-    @Test func a401WhoseProviderAnswersLateDoesNotRefreshAgain() async throws {
+    /// The provider was called before the refresh and returns after it: its token is outdated.
+    @Test func a401DoesNotRefreshAgainIfTheProviderReturnsAnOldTokenLate() async throws {
         let asked = Gate()
         let slow = Locked(false)
         let session = SlowSession(inner: FakeSession(), slow: slow, gate: asked)
@@ -74,7 +74,7 @@ struct AuthRefreshTests {
         #expect(session.inner.refreshes == 1)
     }
 
-    @Test func anAccepted401IsNoRefusal() async throws {
+    @Test func anAccepted401CausesNoRefresh() async throws {
         let stage = AuthStage()
         let options = RequestOptions().with(\.acceptedStatuses, value: .any)
         let response = try await stage.client.rawRequest(Get(path: "/a"), options: options)
@@ -82,7 +82,7 @@ struct AuthRefreshTests {
         #expect(stage.session.refreshes == 0)
     }
 
-    @Test func aOneShotBodyIsNotSentAgainAndTheNextCallFindsANewToken() async throws {
+    @Test func aOneShotBodyIsNotResentAndTheNextCallHasANewToken() async throws {
         let stage = AuthStage()
         let body = RequestBody.stream(isOneShot: true) { ByteStream([Data("x".utf8)]) }
         let error = await #expect(throws: PulseError.self) {
@@ -95,7 +95,7 @@ struct AuthRefreshTests {
         #expect(stage.sentTokens.last == "Bearer t2")
     }
 
-    @Test func theReplayPassesTheWholeRestOfTheChainAgain() async throws {
+    @Test func theResendRunsTheRestOfTheChainAgain() async throws {
         let attempts = Locked(0)
         let stage = AuthStage(plugins: [Counting(count: attempts)])
         let _: String = try await stage.client.post("/a", body: RequestBody.text("x"))
@@ -103,7 +103,7 @@ struct AuthRefreshTests {
         #expect(stage.transport.requests.map(\.httpBody) == [Data("x".utf8), Data("x".utf8)])
     }
 
-    @Test func anEmptyTokenOfARefreshIsItsFailure() async {
+    @Test func aRefreshThatReturnsAnEmptyTokenFails() async {
         let stage = AuthStage(FakeSession { _ in "" })
         #expect(await stage.failure()?.kind == .invalidRequest)
         #expect(stage.sentTokens == ["Bearer t1"])
@@ -139,7 +139,7 @@ struct AuthRefreshTests {
         box.withLock { $0 = nil }
     }
 
-    @Test func a401WithinTheRefreshIsItsFailureAndNotAnotherRefresh() async throws {
+    @Test func a401WithinARefreshFailsItWithoutAnotherRefresh() async throws {
         let box = Locked<PulseClient?>(nil)
         let session = FakeSession { session in
             let client = box.withLock { $0 }
@@ -154,7 +154,7 @@ struct AuthRefreshTests {
         box.withLock { $0 = nil }
     }
 
-    @Test func anotherPluginsCallsWithinTheRefreshAreNotItsOwn() async throws {
+    @Test func callsWithinARefreshAreHandledByOtherAuthPlugins() async throws {
         let other = AuthStage(FakeSession("t7"))
         let stage = AuthStage(
             FakeSession { session in
@@ -165,7 +165,7 @@ struct AuthRefreshTests {
         #expect(other.sentTokens == ["Bearer t7"])
     }
 
-    @Test func aTaskThatOutlivesTheRefreshIsOutsideAgain() async throws {
+    @Test func callsOfATaskThatOutlivesTheRefreshAreHandledAgain() async throws {
         let (over, box) = (Gate(), Locked<PulseClient?>(nil))
         let left = Locked<Task<Void, any Error>?>(nil)
         let session = FakeSession { session in
@@ -181,7 +181,7 @@ struct AuthRefreshTests {
         let stage = AuthStage(session)
         box.withLock { $0 = stage.client }
         try await stage.get()
-        // By then the refresh has ended for itself too.
+        // By then the refresh has also ended for the task.
         await stage.plugin.shutdown()
         over.open()
         try await left.withLock { $0 }?.value
@@ -207,7 +207,7 @@ private struct Counting: PulsePlugin {
     }
 }
 
-/// Reads its token at once, and gives the first that it is asked for after a refusal late.
+/// Reads its token at once, and returns the first token after a 401 late.
 private final class SlowSession: TokenProvider {
     let inner: FakeSession
     private let slow: Locked<Bool>

@@ -6,7 +6,7 @@ import PulseObservability
 import PulsePlugins
 import PulseTesting
 
-/// A client with an ``AuthPlugin`` over a transport that answers 401 unless it knows the token.
+/// A client with an ``AuthPlugin``, and a transport that responds with 401 unless it knows the token.
 struct AuthStage {
     let session: FakeSession
     let plugin: AuthPlugin
@@ -17,13 +17,13 @@ struct AuthStage {
 
     static let home = "https://api.example.com"
 
-    /// - Parameter refusesAll: no token is good; else all are but `t1`.
-    /// - Parameter hold: what each request waits at before its answer.
+    /// - Parameter refusesAll: rejects every token; otherwise all but `t1` are valid.
+    /// - Parameter hold: the gate at which each request waits before its response.
     init(
         _ session: FakeSession = FakeSession(), base: String? = home, plugins: [any PulsePlugin] = [],
         hold: Gate = Gate(isOpen: true),
         refusesAll: Bool = false,
-        answering respond: (@Sendable (URLRequest) async throws -> PulseResponse?)? = nil
+        responding respond: (@Sendable (URLRequest) async throws -> PulseResponse?)? = nil
     ) {
         self.session = session
         plugin = AuthPlugin(tokenProvider: session)
@@ -42,7 +42,7 @@ struct AuthStage {
             configuration: configuration, plugins: [plugin] + plugins, transport: transport, events: bus)
     }
 
-    /// What went out as `Authorization`, in order; empty for none.
+    /// The `Authorization` fields sent, in order; empty for none.
     var sentTokens: [String] {
         transport.requests.map { $0.value(forHTTPHeaderField: "Authorization") ?? "" }
     }
@@ -56,7 +56,7 @@ struct AuthStage {
             options: RequestOptions().with(\.auth, value: auth).with(\.deadline, value: deadline))
     }
 
-    /// The failure of a call, nil if it succeeds.
+    /// The failure of a call; nil if it succeeds.
     func failure(_ path: String = "/a", auth: RequestOptions.Auth? = nil, deadline: TimeInterval? = nil) async
         -> PulseError?
     {

@@ -7,10 +7,10 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Many calls, tokens that are revoked under them, and cancels at random.
+/// Many calls, tokens revoked in between, and random cancellations.
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct AuthStressTests {
-    /// The server's side of a session: one good token at a time.
+    /// The server's side of a session: one valid token at a time.
     private final class Server: Sendable {
         private struct State {
             var good = 2
@@ -55,7 +55,7 @@ struct AuthStressTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func everyCallEndsAndNoTwoRefreshesOverlap(seed: UInt64) async throws {
+    func everyCallEndsAndRefreshesNeverOverlap(seed: UInt64) async throws {
         let random = SeededRandomness(seed: seed)
         let server = Server()
         let plugin = AuthPlugin(tokenProvider: Session(server: server))
@@ -93,7 +93,7 @@ struct AuthStressTests {
         #expect(server.mostRefreshesAtATime == 1, "seed \(seed)")
     }
 
-    @Test func aShutdownUnderLoadLosesNobody() async throws {
+    @Test func aShutdownUnderLoadLosesNoCall() async throws {
         let server = Server()
         let plugin = AuthPlugin(tokenProvider: Session(server: server))
         await withTaskGroup(of: Void.self) { group in

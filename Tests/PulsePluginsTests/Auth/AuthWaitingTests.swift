@@ -6,10 +6,10 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// Those who wait for a refresh, and how long.
+/// The waiters of a refresh, and how long they wait.
 @Suite(.timeLimit(.minutes(5)))
 struct AuthWaitingTests {
-    /// A stage whose refresh waits at a gate, whatever becomes of its task.
+    /// A stage whose refresh waits at a gate and ignores its cancellation.
     private static func held(_ gate: Gate) -> AuthStage {
         AuthStage(
             FakeSession { session in
@@ -18,7 +18,7 @@ struct AuthWaitingTests {
             })
     }
 
-    /// The same, where the refresh heeds its cancellation in the end.
+    /// A stage whose refresh waits at a gate and finally obeys its cancellation.
     private static func heldUntilHeeded(_ gate: Gate) -> AuthStage {
         AuthStage(
             FakeSession { session in
@@ -28,7 +28,7 @@ struct AuthWaitingTests {
             })
     }
 
-    @Test func aCancelledWaiterLeavesAloneAndAtOnce() async throws {
+    @Test func aCancelledWaiterLeavesAtOnceWithoutTheOthers() async throws {
         let gate = Gate()
         let stage = Self.held(gate)
         let stays = Task { try await stage.get() }
@@ -41,7 +41,7 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes == 1)
     }
 
-    @Test func theRefreshGoesOnWithNoWaiterLeft() async throws {
+    @Test func theRefreshContinuesWithoutWaiters() async throws {
         let gate = Gate()
         let stage = Self.held(gate)
         let only = Task { await stage.failure() }
@@ -54,13 +54,13 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes == 1)
     }
 
-    @Test func aDeadlineEndsItsOwnCallsWaitAndNamesThe401() async throws {
+    @Test func aDeadlineEndsOnlyItsOwnCallAndItsErrorHasThe401() async throws {
         let gate = Gate()
         let stage = Self.held(gate)
         let patient = Task { try await stage.get() }
         await gate.arrivals(atLeast: 1)
         async let hasty = stage.failure(deadline: 5)
-        // The refresh's own limit, and the deadline.
+        // The refresh's own timeout, and the deadline.
         await stage.clock.sleepers(atLeast: 1, for: .timeout)
         await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 5)
@@ -72,7 +72,7 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes == 1)
     }
 
-    @Test func aDeadlineAfterARefreshDoesNotNameThe401BeforeIt() async throws {
+    @Test func aDeadlineErrorAfterARefreshDoesNotHaveTheEarlier401() async throws {
         let replay = Gate(isOpen: true)
         let stage = AuthStage { request in
             guard request.value(forHTTPHeaderField: "Authorization") != "Bearer t1" else { return nil }
@@ -90,7 +90,7 @@ struct AuthWaitingTests {
         #expect(error?.statusCode == nil)
     }
 
-    @Test func aRefreshThatTakesThirtySecondsFailsAllWhoWait() async throws {
+    @Test func aRefreshOfThirtySecondsFailsAllWaiters() async throws {
         let gate = Gate()
         let stage = Self.held(gate)
         async let first = stage.failure()
@@ -105,7 +105,7 @@ struct AuthWaitingTests {
             return
         }
         #expect(stage.events.all == ["started", "failed: transport"])
-        // It returns late: the provider has its token, which a later call finds; nobody else is told.
+        // It returns late: the provider has the new token, which a later call finds. No other call gets it.
         gate.open()
         await stage.plugin.shutdown()
         #expect(stage.session.token == "t2")
@@ -114,7 +114,7 @@ struct AuthWaitingTests {
         #expect(stage.events.all == ["started", "failed: transport"])
     }
 
-    /// A call after a refresh that has taken too long and goes on: the one that waits for it.
+    /// A call after a timed-out refresh that continues: the call waits for it.
     private static func takeOver(_ stage: AuthStage, _ gate: Gate) async -> Task<PulseError?, Never> {
         async let first = stage.failure()
         await gate.arrivals(atLeast: 1)
@@ -128,7 +128,7 @@ struct AuthWaitingTests {
         return second
     }
 
-    @Test func noSecondRefreshRunsBesideOneThatHasTakenTooLong() async {
+    @Test func noSecondRefreshRunsBesideATimedOutOne() async {
         let gate = Gate()
         let stage = Self.held(gate)
         let second = await Self.takeOver(stage, gate)
@@ -142,7 +142,7 @@ struct AuthWaitingTests {
         #expect(stage.clock.sleeperCount(for: .timeout) == 0)
     }
 
-    @Test func oneThatNeverEndsFailsThoseWhoWaitAfterThirtySecondsEach() async {
+    @Test func aRefreshThatNeverEndsFailsEachWaiterAfterThirtySeconds() async {
         let gate = Gate()
         let stage = Self.held(gate)
         let second = await Self.takeOver(stage, gate)
@@ -156,7 +156,7 @@ struct AuthWaitingTests {
         await stage.plugin.shutdown()
     }
 
-    @Test func theProviderIsAskedAgainIfTheRefreshHeedsItsCancellationInTheEnd() async {
+    @Test func theProviderIsCalledAgainAfterATimedOutRefreshObeysItsCancellation() async {
         let gate = Gate()
         let stage = Self.heldUntilHeeded(gate)
         let second = await Self.takeOver(stage, gate)
@@ -167,7 +167,7 @@ struct AuthWaitingTests {
         await stage.plugin.shutdown()
     }
 
-    @Test func aVerdictThatComesTooLateForWhoWaitedStillEndsTheSession() async {
+    @Test func aLateRejectionOfATimedOutRefreshStillEndsTheSession() async {
         let gate = Gate()
         let stage = AuthStage(
             FakeSession { _ in
@@ -194,7 +194,7 @@ struct AuthWaitingTests {
         #expect(stage.clock.sleeperCount(for: .timeout) == 0)
     }
 
-    @Test func theEndOfOneClientDoesNotEndTheRefreshThatAnotherWaitsFor() async throws {
+    @Test func shuttingDownOneClientDoesNotEndARefreshThatAnotherWaitsFor() async throws {
         let gate = Gate()
         let stage = Self.heldUntilHeeded(gate)
         let other = PulseClient(
@@ -203,7 +203,7 @@ struct AuthWaitingTests {
         await gate.arrivals(atLeast: 1)
         await stage.clock.sleepers(atLeast: 1, for: .timeout)
         await other.shutdown()
-        // The refresh's own limit holds on.
+        // The refresh's own timeout remains.
         #expect(stage.clock.sleeperCount(for: .timeout) == 1)
         gate.open()
         #expect(try await call.value.statusCode == 200)
@@ -212,7 +212,7 @@ struct AuthWaitingTests {
         #expect(stage.clock.sleeperCount(for: .timeout) == 0)
     }
 
-    @Test func aShutdownEndsARefreshThatNobodyWaitsForAndLeavesThePluginUsable() async throws {
+    @Test func aShutdownEndsARefreshWithoutWaitersAndThePluginStaysUsable() async throws {
         let stage = AuthStage(
             FakeSession { _ in
                 try await Task.sleep(nanoseconds: .max)
@@ -234,7 +234,7 @@ struct AuthWaitingTests {
 
     // MARK: Ahead of time
 
-    /// - Parameter gate: what a refresh waits at; it arrives at `taken` with the new token in place.
+    /// - Parameter gate: where a refresh waits; it arrives at `taken` with the new token in place.
     private static func expiring(
         in seconds: TimeInterval, _ gate: Gate = Gate(isOpen: true), taken: Gate = Gate(isOpen: true)
     ) -> AuthStage {
@@ -250,7 +250,7 @@ struct AuthWaitingTests {
         return stage
     }
 
-    @Test func aTokenInItsLastMinuteIsRefreshedWhileCallsGoOnWithIt() async throws {
+    @Test func aTokenInItsLastMinuteIsRefreshedWhileCallsStillUseIt() async throws {
         let (gate, taken) = (Gate(), Gate(isOpen: true))
         let stage = Self.expiring(in: 60, gate, taken: taken)
         for _ in 0..<3 { try await stage.get() }
@@ -263,7 +263,7 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes == 1)
     }
 
-    @Test func beforeItsLastMinuteATokenIsLeftAlone() async throws {
+    @Test func aTokenIsNotRefreshedBeforeItsLastMinute() async throws {
         let stage = Self.expiring(in: 60.5)
         try await stage.get()
         await stage.plugin.shutdown()
@@ -277,7 +277,7 @@ struct AuthWaitingTests {
         #expect(stage.sentTokens == ["Bearer t3"])
     }
 
-    @Test func aRefreshAheadThatFailsHurtsNoCallWhoseTokenIsGood() async throws {
+    @Test func aFailedRefreshAheadFailsNoCallWithAValidToken() async throws {
         let stage = Self.expiring(in: 30)
         stage.session.set(\.refresh) { _ in throw PulseError.noConnection }
         for _ in 0..<3 { try await stage.get() }
@@ -286,7 +286,7 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes <= 1)
     }
 
-    @Test func anExpiredTokenThatCannotBeRefreshedNowIsTheServersToJudge() async throws {
+    @Test func anExpiredTokenIsSentIfItCannotBeRefreshedNow() async throws {
         let stage = Self.expiring(in: -5)
         stage.session.set(\.refresh) { _ in throw PulseError.noConnection }
         #expect(await stage.failure()?.kind == .noConnection)
@@ -295,7 +295,7 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes == 1)
     }
 
-    @Test func aTokenThatIsExpiredWhenItComesTellsOfAWrongClockAndIsUsed() async throws {
+    @Test func aNewTokenThatIsAlreadyExpiredIsUsed() async throws {
         let stage = Self.expiring(in: -5)
         stage.session.set(\.refresh) { $0.takeNextToken() }
         for _ in 0..<10 { try await stage.get() }
@@ -303,7 +303,7 @@ struct AuthWaitingTests {
         #expect(stage.sentTokens == [String](repeating: "Bearer t3", count: 10))
     }
 
-    @Test func aTokenThatLivesShortlyIsRefreshedInTheSecondHalfOfItsLife() async throws {
+    @Test func aShortLivedTokenIsRefreshedInTheSecondHalfOfItsLife() async throws {
         let stage = Self.expiring(in: -5)
         let (clock, taken) = (stage.clock, Gate(isOpen: true))
         stage.session.set(\.refresh) { session in

@@ -8,10 +8,11 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Over real sockets: the server counts.
+/// Over real sockets: the server counts the requests.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct AuthWireTests {
-    /// A server that knows one good token, gives it out at `/token`, and holds the first answers until told.
+    /// A server with one valid token, which `/token` returns. It holds the first responses until the test releases
+    /// them.
     private struct Stage {
         let server: MockServer
         let session: FakeSession
@@ -19,8 +20,8 @@ struct AuthWireTests {
         let events = AuthEvents()
         let hold: Gate
 
-        /// - Parameter tokenStatus: of `/token`.
-        /// - Parameter tokenHold: what the answer of `/token` waits at.
+        /// - Parameter tokenStatus: the status of `/token`.
+        /// - Parameter tokenHold: the gate at which the response of `/token` waits.
         init(_ server: MockServer, hold: Gate, tokenStatus: Int = 200, tokenHold: Gate = Gate(isOpen: true)) {
             self.server = server
             self.hold = hold
@@ -36,7 +37,7 @@ struct AuthWireTests {
             }
             let box = Locked<PulseClient?>(nil)
             session = FakeSession { session in
-                // The client lives as long as the stage does.
+                // The client lives as long as the stage.
                 guard let client = box.withLock({ $0 }) else { throw PulseError.cancelled }
                 let token: String = try await client.post("/token", body: RequestBody.text("refresh"))
                 session.set(\.token, token)
@@ -45,8 +46,8 @@ struct AuthWireTests {
             let bus = PulseEventBus()
             bus.addSink(events)
             client = PulseClient(
-                // It stands still: no cooldown ends while calls are still on their way. The wire's timeouts are real, and a
-                // busy machine takes long to have all calls at the gate.
+                // A stopped clock: no cooldown ends while calls are in flight. The transport's timeouts are real, and a
+                // busy machine takes long to bring all calls to the gate.
                 configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
                     .with(\.clock, value: TestClock())
                     .with(\.timeout, value: .infinity).with(\.connectTimeout, value: .infinity),
@@ -74,17 +75,17 @@ struct AuthWireTests {
         }
     }
 
-    @Test func aHundredCallsWithAnExpiredTokenMakeOneRefreshAndAHundredSuccesses() async throws {
+    @Test func aHundredCallsWithAnExpiredTokenCauseOneRefreshAndSucceed() async throws {
         try await MockServer.run { server in
             let stage = Stage(server, hold: Gate())
-            let answers = try await withThrowingTaskGroup(of: String.self) { group in
+            let responses = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<100 { group.addTask { try await stage.get() } }
-                // As many as the transport sends at a time.
+                // The transport's limit of concurrent requests.
                 await stage.hold.arrivals(atLeast: 64)
                 stage.hold.open()
                 return try await group.reduce(into: [String]()) { $0.append($1) }
             }
-            #expect(answers == [String](repeating: "ok", count: 100))
+            #expect(responses == [String](repeating: "ok", count: 100))
             #expect(stage.count("/token") == 1)
             #expect(stage.count("/data") <= 200)
             #expect(stage.events.all == ["started", "succeeded"])
@@ -92,14 +93,14 @@ struct AuthWireTests {
         }
     }
 
-    @Test func with99OfThemCancelledTheLastStillSucceeds() async throws {
+    @Test func theLastOfAHundredCallsSucceedsAfter99Cancellations() async throws {
         try await MockServer.run { server in
             let tokenHold = Gate()
             let stage = Stage(server, hold: Gate(), tokenHold: tokenHold)
             let calls = (0..<100).map { _ in Task { try await stage.get() } }
             await stage.hold.arrivals(atLeast: 64)
             stage.hold.open()
-            // The refresh is under way, begun by one of those that are cancelled or not: nobody can have succeeded yet.
+            // The refresh is in progress, so no call can have succeeded yet.
             await tokenHold.arrivals(atLeast: 1)
             for call in calls.dropLast() { call.cancel() }
             for call in calls.dropLast() {
@@ -115,7 +116,7 @@ struct AuthWireTests {
     }
 
     @Test(arguments: [(400, PulseError.Kind.sessionExpired, 1), (503, .http, 0)])
-    func aFailedRefreshFailsAllOnce(status: Int, kind: PulseError.Kind, endings: Int) async throws {
+    func aFailedRefreshFailsAllCallsOnce(status: Int, kind: PulseError.Kind, endings: Int) async throws {
         try await MockServer.run { server in
             let stage = Stage(server, hold: Gate(), tokenStatus: status)
             let kinds = await withTaskGroup(of: PulseError.Kind?.self) { group in

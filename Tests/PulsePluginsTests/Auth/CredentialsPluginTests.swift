@@ -18,40 +18,40 @@ struct CredentialsPluginTests {
         return response.request.value(forHTTPHeaderField: name)
     }
 
-    /// The example of RFC 7617, section 2, and the one in UTF-8 of section 2.1.
-    @Test func sendsNameAndPasswordAsTheRFCsExamples() async throws {
+    /// The example of RFC 7617, section 2, and the UTF-8 example of section 2.1.
+    @Test func basicCredentialsMatchTheExamplesOfTheRFC() async throws {
         let basic = CredentialsPlugin(username: "Aladdin", password: "open sesame")
         #expect(try await Self.header("Authorization", from: basic) == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
         let utf8 = CredentialsPlugin(username: "test", password: "123\u{A3}")
         #expect(try await Self.header("Authorization", from: utf8) == "Basic dGVzdDoxMjPCow==")
     }
 
-    @Test func aColonInTheNameIsAnErrorOfEveryCall() async {
+    @Test func aColonInTheUserNameFailsEveryCall() async {
         let error = await #expect(throws: PulseError.self) {
             try await Self.header("Authorization", from: .basic(username: "a:b", password: "c"))
         }
         #expect(error?.kind == .invalidRequest)
     }
 
-    @Test func sendsAnAPIKeyUnderItsName() async throws {
+    @Test func anAPIKeyIsSentInItsHeader() async throws {
         #expect(try await Self.header("X-API-Key", from: .apiKey("k")) == "k")
         #expect(try await Self.header("X-Mine", from: .apiKey("k", header: "X-Mine")) == "k")
     }
 
     @Test(arguments: [CredentialsPlugin(apiKey: "a\r\nb"), CredentialsPlugin(apiKey: "k", header: "X Mine")])
-    func whatMakesNoHeaderFieldIsAnErrorOfEveryCall(plugin: CredentialsPlugin) async {
+    func credentialsThatAreNoHeaderFieldFailEveryCall(plugin: CredentialsPlugin) async {
         let error = await #expect(throws: PulseError.self) { try await Self.header("X-API-Key", from: plugin) }
         #expect(error?.kind == .invalidRequest)
     }
 
-    @Test func leavesAnonymousCallsAndHeadersOfTheirOwnAlone() async throws {
+    @Test func anonymousCallsAndCallsWithTheirOwnHeaderPassUnchanged() async throws {
         let anonymous = RequestOptions().with(\.auth, value: .anonymous)
         #expect(try await Self.header("X-API-Key", from: .apiKey("k"), .mock(), anonymous) == nil)
         let own = URLRequest.mock(headers: ["x-api-key": "own"])
         #expect(try await Self.header("X-API-Key", from: .apiKey("k"), own) == "own")
     }
 
-    @Test func aKeyUnderAnyNameIsASecretThatStaysAtHome() async throws {
+    @Test func anAPIKeyInAnyHeaderIsSecretAndSentToHomeOriginsOnly() async throws {
         let transport = MockTransport { request in
             guard request.url?.host == "api.example.com" else {
                 return PulseResponse(statusCode: 200, request: request)
@@ -74,14 +74,14 @@ struct CredentialsPluginTests {
         #expect(error?.kind == .invalidRequest)
     }
 
-    @Test func noTextShowsTheCredentials() {
+    @Test func descriptionsHideTheCredentials() {
         var text = String(reflecting: CredentialsPlugin(apiKey: "t0p-s3cret"))
         dump(CredentialsPlugin(username: "u", password: "t0p-s3cret"), to: &text)
         #expect(!text.contains("t0p"))
     }
 }
 
-/// What is marked as a secret by the time that a request goes to the wire.
+/// Records the headers marked as secret when a request is sent.
 private struct MarkProbe: PulsePlugin {
     let identifier = "test.marks"
     let seen: Locked<[Set<String>]>

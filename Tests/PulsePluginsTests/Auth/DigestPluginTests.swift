@@ -18,7 +18,7 @@ struct DigestPluginTests {
         var body = RequestBody.none
     }
 
-    /// A server that gives each nonce for a number of requests and checks what it is told with code of its own.
+    /// A server that accepts each nonce for a number of requests, and checks digests with code of its own.
     private final class Server: Sendable {
         struct State {
             var nonce = 1
@@ -35,7 +35,7 @@ struct DigestPluginTests {
             self.knows = knows
         }
 
-        /// `Authorization` of each request, empty for none.
+        /// The `Authorization` of each request; empty for none.
         var fields: [String] { state.withLock { $0.fields } }
 
         func respond(_ request: URLRequest) -> PulseResponse {
@@ -70,53 +70,53 @@ struct DigestPluginTests {
         }
     }
 
-    private static func answer(_ challenge: String, _ password: String, _ clientNonce: String) throws -> String {
+    private static func digest(_ challenge: String, _ password: String, _ clientNonce: String) throws -> String {
         let (_, parameters) = try #require(AuthenticationField.challenges(in: challenge).first)
         let read = try #require(DigestChallenge(parameters))
         var session = try #require(
             DigestSession(read, username: "Mufasa", password: password, clientNonce: clientNonce))
         let authorization = session.authorization(method: "GET", target: "/dir/index.html")
         let field = try #require(authorization)
-        let told = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
-        #expect(told["uri"] == "/dir/index.html")
-        #expect(told["nonce"] == parameters["nonce"])
-        #expect(told["opaque"] == parameters["opaque"])
-        return told["response"] ?? ""
+        let fields = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
+        #expect(fields["uri"] == "/dir/index.html")
+        #expect(fields["nonce"] == parameters["nonce"])
+        #expect(fields["opaque"] == parameters["opaque"])
+        return fields["response"] ?? ""
     }
 
     /// The examples of RFC 7616, section 3.9.1, and of RFC 2617, section 3.5.
-    @Test func answersAsTheRFCsExamples() throws {
+    @Test func digestsMatchTheExamplesOfTheRFCs() throws {
         let newer = """
             realm="http-auth@example.org", qop="auth, auth-int", \
             nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"
             """
         let clientNonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
         #expect(
-            try Self.answer("Digest algorithm=SHA-256, " + newer, "Circle of Life", clientNonce)
+            try Self.digest("Digest algorithm=SHA-256, " + newer, "Circle of Life", clientNonce)
                 == "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1")
         #expect(
-            try Self.answer("Digest algorithm=MD5, " + newer, "Circle of Life", clientNonce)
+            try Self.digest("Digest algorithm=MD5, " + newer, "Circle of Life", clientNonce)
                 == "8ca523f5e9506fed4657c9700eebdbec")
         let older = """
             Digest realm="testrealm@host.com", qop="auth,auth-int", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", \
             opaque="5ccc069c403ebaf9f0171e9517f40e41"
             """
         #expect(
-            try Self.answer(older, "Circle Of Life", "0a4f113b") == "6629fae49393a05397450978507c4ef1")
+            try Self.digest(older, "Circle Of Life", "0a4f113b") == "6629fae49393a05397450978507c4ef1")
     }
 
-    /// As Python's hashlib has them, with the values of RFC 7616.
-    @Test func answersWithTheHashOfASessionAndInTheFormOfBefore() throws {
+    /// Computed with Python's hashlib, from the values of RFC 7616.
+    @Test func digestsSupportSessionHashesAndTheFormOfRFC2069() throws {
         let rest = #"realm="http-auth@example.org", nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v""#
         let clientNonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
         #expect(
-            try Self.answer("Digest algorithm=SHA-256-sess, qop=auth, " + rest, "Circle of Life", clientNonce)
+            try Self.digest("Digest algorithm=SHA-256-sess, qop=auth, " + rest, "Circle of Life", clientNonce)
                 == "2fd51b3a77ad75bad6afad6003e818d767133c46d9e2749e7f5232ae1ea3efd7")
         #expect(
-            try Self.answer("Digest " + rest, "Circle of Life", clientNonce) == "7b2cc3b30e75b4777ea31027084363fd")
+            try Self.digest("Digest " + rest, "Circle of Life", clientNonce) == "7b2cc3b30e75b4777ea31027084363fd")
     }
 
-    @Test func theFirstChallengeThatCanBeAnsweredCounts() {
+    @Test func theFirstSupportedChallengeIsUsed() {
         func hash(_ fields: String...) -> DigestChallenge.Hash? {
             var headers = HTTPHeaders()
             for field in fields { headers.add(name: "WWW-Authenticate", value: field) }
@@ -130,7 +130,7 @@ struct DigestPluginTests {
         #expect(hash("Digest realm=\"r\", nonce=\"open") == .md5)
     }
 
-    @Test func aChallengeIsAnsweredOnceAndBeforehandFromThenOn() async throws {
+    @Test func laterCallsCarryADigestWithoutAnotherChallenge() async throws {
         let server = Server()
         let client = server.client()
         for _ in 0..<3 { _ = try await client.request(Get()) }
@@ -144,12 +144,12 @@ struct DigestPluginTests {
         let server = Server(usesOfNonce: 2)
         let client = server.client()
         for _ in 0..<5 { _ = try await client.request(Get()) }
-        // Refused: the first, and each third use of a nonce.
+        // Rejected: the first request, and each third use of a nonce.
         #expect(server.fields.count == 8)
         await client.shutdown()
     }
 
-    /// Servers that keep count refuse a number that they have seen (RFC 7616, section 3.4).
+    /// Servers that track nonce counts reject a repeated one (RFC 7616, section 3.4).
     private static func counting(failing number: Int) -> (MockTransport, PulseClient) {
         let (last, count) = (Locked(0), Locked(0))
         let transport = MockTransport { request in
@@ -179,21 +179,22 @@ struct DigestPluginTests {
         )
     }
 
-    @Test func aNumberThatARetryHasUsedTwiceIsNoRefusal() async throws {
-        // The challenge, its answer, the one that fails, its retry with the same number, and an answer with the next.
+    @Test func aNonceCountReusedByARetryLeadsToAnotherChallenge() async throws {
+        // The challenge, the first digest, the failed request, its retry with the same count, and a request with the
+        // next count.
         let (transport, client) = Self.counting(failing: 3)
         for _ in 0..<2 { _ = try await client.request(Get()) }
         #expect(transport.requests.count == 5)
         await client.shutdown()
     }
 
-    @Test func callsThatAreChallengedTogetherCountTogether() async throws {
+    @Test func callsChallengedTogetherShareOneNonceCount() async throws {
         let gate = Gate()
         let counts = Locked<[String]>([])
         let transport = MockTransport { request in
             let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
             guard !field.isEmpty else {
-                // Both are challenged before one of them answers.
+                // Both calls are challenged before one of them sends a digest.
                 if gate.arrivals == 1 { gate.open() }
                 await gate.pass()
                 return PulseResponse(
@@ -217,7 +218,7 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
-    @Test func aSecondRefusalIsTheOutcome() async throws {
+    @Test func aSecond401IsTheOutcome() async throws {
         let server = Server(knows: "Scar")
         let client = server.client()
         for count in [2, 4] {
@@ -229,7 +230,7 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
-    @Test func aDeadlineAfterTheChallengeDoesNotNameThe401BeforeIt() async throws {
+    @Test func aDeadlineErrorAfterTheChallengeDoesNotHaveThe401() async throws {
         let (server, clock, replay) = (Server(), TestClock(), Gate(isOpen: true))
         let transport = MockTransport { request in
             guard request.value(forHTTPHeaderField: "Authorization") != nil else { return server.respond(request) }
@@ -255,7 +256,7 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
-    @Test func whatCanBeSentOnceOnlyIsNotSentAgain() async throws {
+    @Test func aOneShotBodyIsNotResent() async throws {
         let server = Server()
         let client = server.client()
         let body = RequestBody.stream(isOneShot: true) { ByteStream([Data("x".utf8)]) }
@@ -267,12 +268,12 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
-    @Test func aNextNonceIsTheOneOfTheNextCall() async throws {
+    @Test func theNextCallUsesTheServersNextNonce() async throws {
         let nonces = Locked<[String]>([])
         let transport = MockTransport { request in
             let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
-            let told = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
-            nonces.withLock { $0.append((told["nonce"] ?? "") + (told["nc"] ?? "")) }
+            let fields = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))
+            nonces.withLock { $0.append((fields["nonce"] ?? "") + (fields["nc"] ?? "")) }
             guard !field.isEmpty else {
                 return PulseResponse(
                     statusCode: 401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="a", qop="auth""#],
@@ -289,7 +290,7 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
-    @Test func credentialsStayAtHomeAndBehindWhatACallBrings() async throws {
+    @Test func digestsAreSentToHomeOriginsOnlyAndNotOverACallsOwnAuthorization() async throws {
         let server = Server()
         let client = server.client()
         _ = try await client.request(Get())
@@ -300,7 +301,7 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
-    @Test func itsNameIsTheAccountAndWhatWaitsForAnotherOneDoesNotLeave() async throws {
+    @Test func theUserNameIsTheAccountAndCallsForAnotherAccountAreNotSent() async throws {
         let plugin = DigestPlugin(username: "Mufasa", password: "p")
         let context = PluginContext.mock()
         _ = try await plugin.run(in: context) { PulseResponse(statusCode: 200, request: $0) }
@@ -323,14 +324,14 @@ struct DigestPluginTests {
     }
 
     @Test(arguments: ["a:b", "a\r\nb"])
-    func aNameThatCannotBeToldIsAnErrorOfEveryCall(name: String) async {
+    func aUserNameThatCannotBeSentFailsEveryCall(name: String) async {
         let client = Server().client([.digest(username: name, password: "p")])
         let error = await #expect(throws: PulseError.self) { try await client.request(Get()) }
         #expect(error?.kind == .invalidRequest)
         await client.shutdown()
     }
 
-    @Test func namesBeyondASCIIAndHashedNamesAreToldAsTheRFCSays() throws {
+    @Test func nonASCIIAndHashedUserNamesAreEncodedByTheRFC() throws {
         func field(_ extra: String) throws -> String {
             let (_, parameters) = try #require(
                 AuthenticationField.challenges(in: "Digest realm=r, nonce=n, algorithm=SHA-256\(extra)").first)
@@ -345,7 +346,7 @@ struct DigestPluginTests {
         #expect(try field(", userhash=true").contains("userhash=true"))
     }
 
-    @Test func itsTextsShowNoSecret() {
+    @Test func digestDescriptionsHideNameAndPassword() {
         let plugin = DigestPlugin(username: "Mufasa", password: "Circle of Life")
         var dumped = ""
         dump(plugin, to: &dumped)

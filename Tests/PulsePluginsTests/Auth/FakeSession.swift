@@ -3,7 +3,7 @@
 import PulseCore
 import PulsePlugins
 
-/// A session in memory, whose every refresh a test may hold up or fail.
+/// A session in memory. A test may delay or fail every refresh.
 final class FakeSession: TokenProvider {
     struct State {
         var token: String?
@@ -13,7 +13,7 @@ final class FakeSession: TokenProvider {
         var endings = 0
         var refresh: @Sendable (FakeSession) async throws -> String
         var ending: @Sendable () async -> Void = {}
-        /// Runs between two questions for the account.
+        /// Runs between two reads of the account.
         var onToken: @Sendable (FakeSession) -> Void = { _ in }
     }
 

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Holds up who comes until it is opened, and tells who waits for that how many have come.
+/// Holds tasks until it is opened, and counts arrivals.
 final class Gate: Sendable {
     private struct State {
         var isOpen: Bool
@@ -19,7 +19,7 @@ final class Gate: Sendable {
 
     var arrivals: Int { state.withLock { $0.arrivals } }
 
-    /// Whatever becomes of the task.
+    /// Ignores the cancellation of the task.
     func pass() async {
         await withCheckedContinuation { continuation in
             let woken = state.withLock { state in

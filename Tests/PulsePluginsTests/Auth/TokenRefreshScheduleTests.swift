@@ -7,14 +7,14 @@ import Testing
 
 @testable import PulsePlugins
 
-/// A seeded random schedule of calls, ends, cancels and late results against a plain model; `PULSE_STEPS` sets its
-/// length.
+/// A seeded random schedule of calls, ends, cancellations and late results against a plain model; `PULSE_STEPS` sets
+/// its length.
 @Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct TokenRefreshScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) {
+    @HeavyWork func agreesWithAPlainModelForRandomSchedules(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         var machine = TokenRefresh.StateMachine<Int>()
         var model = Model()
@@ -28,9 +28,9 @@ struct TokenRefreshScheduleTests {
                 let token = "t\(max(0, model.current - (pick(5) == 0 ? 1 : 0)))"
                 let version = max(0, machine.version - (pick(6) == 0 ? 1 : 0))
                 let waiter: (id: Int, value: Int)? = pick(8) == 0 ? nil : (step, step)
-                let answer = machine.request(token, seenAt: version, now: model.now, waiter: waiter)
+                let decision = machine.request(token, seenAt: version, now: model.now, waiter: waiter)
                 let expected = model.request(token, version, waiter?.id)
-                #expect(Model.Decision(answer) == expected, label)
+                #expect(Model.Decision(decision) == expected, label)
                 if waiter != nil, [.begin, .takeOver, .wait].contains(expected) { waiters.insert(step) }
             case 5...6:
                 let providerCall = model.asked - (pick(4) == 0 ? 1 : 0)
@@ -59,21 +59,21 @@ struct TokenRefreshScheduleTests {
                 let (spared, expected) = (machine.abandon(), model.abandon())
                 #expect(spared?.run == expected?.run && spared?.providerCall == expected?.providerCall, label)
             case 9 where pick(3) == 0:
-                // Somebody logs in anew; a call sees the token.
+                // A user logs in again; a call sees the token.
                 model.current += 1
                 #expect(
                     machine.hasEnded("t\(model.current)", seenAt: machine.version)
                         == model.hasEnded("t\(model.current)", model.version), label)
             case 13...14:
-                // A call looks at its token's expiry, and begins a refresh ahead for which it does not wait.
+                // A call checks its token's expiry, and starts a refresh ahead without waiting for it.
                 let token = "t\(max(0, model.current - (pick(5) == 0 ? 1 : 0)))"
                 let remaining: TimeInterval = [-5, 0, 1, 5, 6, 45, 46, 60, 61, 600][pick(10)]
                 let validity = machine.validity(of: token, remaining: remaining)
                 #expect(validity == model.validity(token, remaining), label)
                 guard validity == .ending else { continue }
-                let answer = machine.request(token, seenAt: machine.version, now: model.now, waiter: nil)
+                let decision = machine.request(token, seenAt: machine.version, now: model.now, waiter: nil)
                 let expected = model.request(token, model.version, nil)
-                #expect(Model.Decision(answer) == expected, label)
+                #expect(Model.Decision(decision) == expected, label)
                 if expected == .begin { ahead += 1 }
             default:
                 model.now += TimeInterval(pick(40)) / 4
@@ -105,13 +105,13 @@ extension Set<Int> {
     }
 }
 
-/// The rules as they are written down, with everything that ever happened kept in lists.
+/// The rules as specified, with the whole history kept in lists.
 private struct Model {
     enum Decision: Equatable {
         case begin, takeOver, wait, recheck, refuse(PulseError.Kind), loop
 
-        init(_ answer: TokenRefresh.StateMachine<Int>.Decision) {
-            switch answer {
+        init(_ decision: TokenRefresh.StateMachine<Int>.Decision) {
+            switch decision {
             case .begin: self = .begin
             case .takeOver: self = .takeOver
             case .wait: self = .wait
@@ -122,7 +122,7 @@ private struct Model {
         }
     }
 
-    /// Those that get what came of it, and those that wanted a new token in place of another one.
+    /// The waiters that get the outcome, and those that wanted to replace another token.
     struct Waiters: Equatable {
         var own: Set<Int> = []
         var others: Set<Int> = []
@@ -160,25 +160,25 @@ private struct Model {
     var now: TimeInterval = 0
     var current = 1
     var version = 0
-    /// The number of the last refresh, and under which the provider was last asked.
+    /// The number of the last refresh, and that of the last provider call.
     var runs = 0
     var asked = 0
     var takenOver = 0
     var waiting: Set<Int>?
-    /// Asked for a refresh that was given up: by a shutdown, or by its timer.
+    /// The provider call of a refresh that was abandoned by a shutdown, or timed out.
     private var straggler: (token: String, byShutdown: Bool)?
-    /// The refresh of the moment waits for a question of another one.
+    /// Whether the current refresh waits for the provider call of an earlier one.
     private var waitsForStraggler = false
     var ended: String?
-    /// The last token that a refresh brought, and how long it was good then.
+    /// The last refreshed token, and its lifetime at that time.
     private var fresh: (token: String, lifetime: TimeInterval?)?
     var begun: Int { starts.count }
-    /// In place of which the provider was asked for a new one; and which one the refresh of the moment was begun for.
+    /// The token that the provider was asked to replace, and the token that the current refresh should replace.
     private var (token, wanted) = ("", "")
-    /// What each of those that ever waited had in its place.
+    /// The token of each waiter, past and present.
     private var brought: [Int: String] = [:]
     private var starts: [TimeInterval] = []
-    /// When, and how many before it in a row.
+    /// The time of the last failure, and the number of consecutive ones.
     private var failures: [(at: TimeInterval, token: String, kind: PulseError.Kind)] = []
 
     mutating func hasEnded(_ token: String, _ seen: Int) -> Bool {
@@ -220,7 +220,7 @@ private struct Model {
     func validity(_ token: String, _ remaining: TimeInterval) -> TokenRefresh.StateMachine<Int>.Validity {
         var ahead = 60.0
         if let fresh, fresh.token == token, let lifetime = fresh.lifetime {
-            // One that was over when it came is the server's to judge.
+            // The server decides about a token that was expired from the start.
             if lifetime <= 0 { return .good }
             if lifetime / 2 < ahead { ahead = lifetime / 2 }
         }
@@ -232,7 +232,7 @@ private struct Model {
         waiting?.remove(id)
     }
 
-    /// What somebody waits for goes on.
+    /// A refresh with waiters continues.
     mutating func abandon() -> (run: Int, providerCall: Int)? {
         guard let waiting else { return nil }
         if !waiting.isEmpty { return (runs, asked) }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// The rest of what is stored in part (RFC 9111, section 3.4). Over sockets, under a clock that stands still.
+/// Completing partial entries (RFC 9111, section 3.4). Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheCompletionWireTests {
     private static let digits = "0123456789"
@@ -32,7 +32,7 @@ struct CacheCompletionWireTests {
             (["0-4"], "bytes=5-9"), (["4-9"], "bytes=0-3"), (["0-1", "7-9"], "bytes=2-6"),
             (["0-1", "4-5", "8-9"], "bytes=2-7"), (["0-1", "4-5"], "bytes=2-9"),
         ], [false, true])
-    func onlyTheRestIsAskedFor(_ parts: (held: [String], asked: String), isStreamed: Bool) async throws {
+    func onlyTheMissingBytesAreRequested(_ parts: (held: [String], asked: String), isStreamed: Bool) async throws {
         for onDisk in [false, true] {
             try await Self.run(onDisk: onDisk) { stage, _ in
                 for range in parts.held { _ = try await stage.part(range) }
@@ -47,12 +47,12 @@ struct CacheCompletionWireTests {
         }
     }
 
-    @Test func withoutALengthTheRestHasNoEnd() async throws {
+    @Test func missingBytesOfAnUnknownLengthAreRequestedWithoutAnEnd() async throws {
         try await Self.run { stage, resource in
             resource.withLock { $0.tellsLength = false }
             _ = try await stage.part("0-4")
             #expect(try await stage.part("1-2") == "206 bytes 1-2/* 12 cache")
-            // What depends on the length is for the server.
+            // Only the server can serve a range that depends on the length.
             #expect(try await stage.part("1-") == "206 bytes 1-9/* 123456789 network")
             await stage.cache.clearAll()
             _ = try await stage.part("0-4")
@@ -62,7 +62,7 @@ struct CacheCompletionWireTests {
         }
     }
 
-    @Test func aRestWhoseEndNobodyTellsIsNotTaken() async throws {
+    @Test func aPartWithoutAKnownLengthIsNotCompleted() async throws {
         try await Self.run { stage, resource in
             resource.withLock { $0.tellsLength = false }
             _ = try await stage.part("0-4")
@@ -72,7 +72,7 @@ struct CacheCompletionWireTests {
     }
 
     @Test(arguments: [false, true])
-    func anotherVersionIsTakenWhole(ignoresIfRange: Bool) async throws {
+    func aChangedVersionIsServedWhole(ignoresIfRange: Bool) async throws {
         for isStreamed in [false, true] {
             try await Self.run { stage, resource in
                 _ = try await stage.part("0-4")
@@ -81,7 +81,7 @@ struct CacheCompletionWireTests {
                     resource.ignoresIfRange = ignoresIfRange
                 }
                 #expect(try await stage.part(nil, isStreamed: isStreamed) == "200 abcdefghij network")
-                // The whole comes at once, or after a part that is of no use.
+                // The whole response comes at once, or after a part that does not fit.
                 #expect(stage.sent == (ignoresIfRange ? 3 : 2))
                 #expect(try await stage.part(nil) == "200 abcdefghij cache")
             }
@@ -89,7 +89,7 @@ struct CacheCompletionWireTests {
     }
 
     @Test(arguments: ["shorter", "longer", "elsewhere", "another length", "416", "304"])
-    func aResponseThatIsNotTheRestIsAskedForWhole(kind: String) async throws {
+    func aResponseThatDoesNotCompleteThePartIsRefetchedWhole(kind: String) async throws {
         try await Self.run { stage, _ in
             _ = try await stage.part("0-4")
             stage.server.on(.get, "/a") { request in
@@ -112,8 +112,8 @@ struct CacheCompletionWireTests {
         }
     }
 
-    /// A body that is shorter than the head says: of what was passed on nothing stands in a wrong place.
-    @Test func aRestOfTheWrongLengthIsNeverPassedOff() async throws {
+    /// A body shorter than its head states: no delivered byte is misplaced.
+    @Test func aRestOfTheWrongLengthFailsTheStream() async throws {
         for isStreamed in [false, true] {
             try await Self.run { stage, _ in
                 _ = try await stage.part("0-4")
@@ -131,7 +131,7 @@ struct CacheCompletionWireTests {
         }
     }
 
-    @Test func aStalePartIsCompletedToo() async throws {
+    @Test func aStalePartIsCompleted() async throws {
         try await Self.run { stage, _ in
             _ = try await stage.part("0-4")
             await stage.pass(100)
@@ -153,7 +153,7 @@ struct CacheCompletionWireTests {
         }
     }
 
-    @Test func callsThatMissTheSameRestWaitForOneRequest() async throws {
+    @Test func callsThatNeedTheSameRestShareOneRequest() async throws {
         try await Self.run { stage, _ in
             _ = try await stage.part("0-4")
             let gate = Gate()
@@ -170,7 +170,7 @@ struct CacheCompletionWireTests {
         }
     }
 
-    @Test func whileTheServerFailsAPartStandsInForNothingThatItLacks() async throws {
+    @Test func afterAServerFailureAPartServesOnlyTheBytesItHas() async throws {
         var headers = Self.fresh
         headers["Cache-Control"] = "max-age=60, stale-if-error=600"
         let resource = RangeResource(Self.digits, headers)
@@ -185,7 +185,7 @@ struct CacheCompletionWireTests {
         }
     }
 
-    @Test func aDamagedPartIsFetchedWhole() async throws {
+    @Test func aDamagedPartIsRefetchedWhole() async throws {
         try await withStorage(onDisk: false) { store in
             let broken = BrokenBodies(store)
             try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: broken)) { stage in
@@ -205,7 +205,7 @@ struct CacheCompletionWireTests {
     }
 }
 
-/// A store whose bodies cannot be read while it is broken.
+/// A store whose bodies are unreadable while it is broken.
 private final class BrokenBodies: CacheStorage {
     let isBroken = Locked(false)
     private let store: any CacheStorage

@@ -8,8 +8,8 @@ import Testing
 
 @testable import PulsePlugins
 
-/// A caller's own conditions, judged by the cache (RFC 9111, section 4.3.2; RFC 9110, section 13.1). Over sockets, under a
-/// clock that stands still.
+/// The caller's own conditions, evaluated by the cache (RFC 9111, section 4.3.2; RFC 9110, section 13.1). Over sockets,
+/// under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheConditionalWireTests {
     private static func run(_ body: (CacheStage) async throws -> Void) async throws {
@@ -39,7 +39,7 @@ struct CacheConditionalWireTests {
     @Test(arguments: [
         (-3_000.0, true), (-2_000, true), (0, true), (-3_001, false),
     ])
-    func ifModifiedSinceIsComparedWithTheLastChange(offset: TimeInterval, isSame: Bool) async throws {
+    func ifModifiedSinceIsComparedWithLastModified(offset: TimeInterval, isSame: Bool) async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Last-Modified": stage.date(-3_000)])
             try await stage.get()
@@ -48,7 +48,7 @@ struct CacheConditionalWireTests {
         }
     }
 
-    @Test func ifModifiedSinceIsComparedWithTheDateWhereTheChangeIsNotKnown() async throws {
+    @Test func ifModifiedSinceIsComparedWithDateWithoutLastModified() async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -59,7 +59,7 @@ struct CacheConditionalWireTests {
         }
     }
 
-    @Test func ifNoneMatchIsMoreThanIfModifiedSince() async throws {
+    @Test func ifNoneMatchTakesPrecedenceOverIfModifiedSince() async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": stage.date(-3_000)])
             try await stage.get()
@@ -70,7 +70,7 @@ struct CacheConditionalWireTests {
     }
 
     /// RFC 9110, section 13.2.1.
-    @Test func aConditionConcernsASuccessAlone() async throws {
+    @Test func aConditionAppliesToASuccessOnly() async throws {
         try await Self.run { stage in
             stage.serve("/a", status: 404, ["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -78,7 +78,7 @@ struct CacheConditionalWireTests {
         }
     }
 
-    @Test func aStaleResponseIsValidatedTogetherWithWhatTheCallerHas() async throws {
+    @Test func validationSendsTheCachesAndTheCallersTags() async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -94,8 +94,8 @@ struct CacheConditionalWireTests {
         }
     }
 
-    /// The stored response is past then.
-    @Test func a304ThatMeansWhatTheCallerHasIsPassedOn() async throws {
+    /// The stored response is outdated then.
+    @Test func a304ToTheCallersTagGoesToTheCaller() async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -106,7 +106,7 @@ struct CacheConditionalWireTests {
         }
     }
 
-    @Test func a304WithoutATagIsAskedAboutAgain() async throws {
+    @Test func a304WithoutATagCausesAResendWhenTheCallerSentTags() async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -118,7 +118,7 @@ struct CacheConditionalWireTests {
         }
     }
 
-    @Test func aResponseToAConditionIsStored() async throws {
+    @Test func aResponseToAConditionalRequestIsStored() async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             let first = try await stage.get("/a", ["If-None-Match": "\"0\""])
@@ -128,7 +128,7 @@ struct CacheConditionalWireTests {
         }
     }
 
-    @Test func headIsJudgedAsGET() async throws {
+    @Test func conditionsOnHeadAreEvaluatedAsOnGET() async throws {
         try await Self.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -137,12 +137,12 @@ struct CacheConditionalWireTests {
         }
     }
 
-    /// RFC 9111, section 4.3.2: those are for the server.
+    /// RFC 9111, section 4.3.2: only the server evaluates these.
     @Test(arguments: [
         ["If-Match": "\"1\""], ["If-Unmodified-Since": "Thu, 01 Jan 2026 00:00:00 GMT"],
         ["If-None-Match": "\"1\"", "Range": "bytes=0-1"],
     ])
-    func otherConditionsPassByTheCache(fields: [String: String]) async throws {
+    func ifMatchAndIfUnmodifiedSinceBypassTheCache(fields: [String: String]) async throws {
         try await Self.run { stage in
             stage.server.on(.get, "/a") { _ in .text("a", headers: ["Cache-Control": "max-age=60", "ETag": "\"1\""]) }
             try await stage.get()

@@ -9,7 +9,7 @@ import Testing
 @testable import PulsePlugins
 @testable import PulseStorage
 
-/// The cache on disk under a client: over sockets, under a clock that stands still.
+/// The disk cache under a client. Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheDiskWireTests {
     private static func run(_ body: (URL, CacheStage) async throws -> Void) async throws {
@@ -25,27 +25,27 @@ struct CacheDiskWireTests {
             .filter { (try? $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true }
     }
 
-    /// As on a Linux without libcrypto.
+    /// As on Linux without libcrypto.
     @Test(arguments: [true, false])
-    func withoutAHashFunctionItIsMemoryAloneAndApartByTheCredentialItself(isOnDisk: Bool) async throws {
+    func withoutAHashFunctionOnlyMemoryStoresAndSeparatesUsersByCredential(isOnDisk: Bool) async throws {
         try await CacheDigest.$isUnsupported.withValue(true) {
             try await withStorage(onDisk: isOnDisk) { store in
                 let cache = CachePlugin(policy: .rfc9111, storage: store)
-                try await CacheStage.run(cache) { try await Self.askAsTwoUsers($0, isKept: !isOnDisk) }
+                try await CacheStage.run(cache) { try await Self.requestAsTwoUsers($0, isStored: !isOnDisk) }
                 #expect(await store.usage().entries == (isOnDisk ? 0 : 2))
             }
         }
     }
 
-    private static func askAsTwoUsers(_ stage: CacheStage, isKept: Bool) async throws {
+    private static func requestAsTwoUsers(_ stage: CacheStage, isStored: Bool) async throws {
         stage.serve(["Cache-Control": "max-age=60"])
-        // Seen nowhere else in this process, which might remember what it has computed of them.
+        // Unique in this process, which may remember the digests of credentials.
         let (ada, bob) = (["Authorization": "Bearer ada \(UUID())"], ["Authorization": "Bearer bob \(UUID())"])
         try await stage.get("/a", ada)
         try await stage.get("/a", bob)
-        #expect(try await stage.text("/a", ada) == (isKept ? "body 1 cache" : "body 3 network"))
-        #expect(try await stage.text("/a", bob) == (isKept ? "body 2 cache" : "body 4 network"))
-        #expect(stage.warnings.count == (isKept ? 0 : 1))
+        #expect(try await stage.text("/a", ada) == (isStored ? "body 1 cache" : "body 3 network"))
+        #expect(try await stage.text("/a", bob) == (isStored ? "body 2 cache" : "body 4 network"))
+        #expect(stage.warnings.count == (isStored ? 0 : 1))
     }
 
     @Test func aDamagedEntryIsAMissNeverAnError() async throws {
@@ -61,7 +61,7 @@ struct CacheDiskWireTests {
         }
     }
 
-    @Test func aLargeDamagedBodyIsAMissForEveryForm() async throws {
+    @Test func aLargeDamagedBodyIsAMissBufferedStreamedAndRevalidated() async throws {
         try await Self.run { folder, stage in
             let body = Data(repeating: 7, count: 600_000)
             stage.server.on(.get, "/a") { request in
@@ -79,7 +79,7 @@ struct CacheDiskWireTests {
             try damage()
             let buffered = try await stage.get()
             #expect(buffered.origin == .network && buffered.data == body)
-            // Confirmed by the server, and yet not readable.
+            // Confirmed by the server, but still unreadable.
             try damage()
             let confirmed = try await stage.get("/a", cache: .revalidate)
             #expect(confirmed.origin == .network && confirmed.data == body)
@@ -89,7 +89,7 @@ struct CacheDiskWireTests {
         }
     }
 
-    @Test func anotherClientLaterFindsWhatThisOneKept() async throws {
+    @Test func aLaterClientFindsTheStoredEntries() async throws {
         try await Self.run { folder, stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
             try await stage.get("/a", ["Authorization": "Bearer a", "Accept-Language": "en"])
@@ -105,7 +105,7 @@ struct CacheDiskWireTests {
         }
     }
 
-    @Test func aStoreThatCannotBeWrittenSaysSoOnceAndCallsGoOn() async throws {
+    @Test func anUnwritableStoreWarnsOnceAndCallsSucceed() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -118,7 +118,7 @@ struct CacheDiskWireTests {
         }
     }
 
-    @Test func theAgeOfAnAnswerCountsFromTheAttemptThatBroughtIt() async throws {
+    @Test func theAgeOfAResponseCountsFromItsOwnAttempt() async throws {
         let clock = TestClock(autoAdvances: true)
         try await CacheStage.run(after: [.retry(maxAttempts: 2, strategy: .constant(50))], clock: clock) { stage in
             stage.server.on(

@@ -7,10 +7,10 @@ import Testing
 
 @testable import PulsePlugins
 
-/// RFC 9111, section 4.2: how long an answer is used without asking. Over sockets, under a clock that stands still.
+/// RFC 9111, section 4.2: how long a response is used without validation. Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheFreshnessWireTests {
-    @Test func maxAgeKeepsAnAnswerFreshForThatLong() async throws {
+    @Test func maxAgeSetsTheFreshnessLifetime() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             let first = try await stage.text()
@@ -23,7 +23,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func withoutMaxAgeExpiresCounts() async throws {
+    @Test func expiresSetsTheLifetimeWithoutMaxAge() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Expires": stage.date(30)])
             try await stage.get()
@@ -42,7 +42,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func withoutBothATenthOfTheTimeSinceTheLastChangeCounts() async throws {
+    @Test func theHeuristicLifetimeIsATenthOfTheTimeSinceTheLastModification() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Last-Modified": stage.date(-1000)])
             try await stage.get()
@@ -53,7 +53,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func aHeuristicLifetimeIsADayAtMost() async throws {
+    @Test func aHeuristicLifetimeIsAtMostADay() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Last-Modified": stage.date(-1e8)])
             try await stage.get()
@@ -94,7 +94,7 @@ struct CacheFreshnessWireTests {
 
     // MARK: Age
 
-    @Test func theAgeFieldCountsAndTheAnswerCarriesOne() async throws {
+    @Test func theAgeFieldCountsAndTheServedResponseHasOne() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Age": "50"])
             let first = try await stage.age()
@@ -106,7 +106,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func ofAListOfAgesTheFirstCounts() async throws {
+    @Test func theFirstOfSeveralAgesCounts() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Age": "7, 100"])
             try await stage.get()
@@ -123,7 +123,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func aDateInThePastMakesAnAnswerOlder() async throws {
+    @Test func aDateInThePastMakesAResponseOlder() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Date": stage.date(-40)])
             try await stage.get()
@@ -134,7 +134,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func theDelayOfTheAnswerCountsWithTheAgeField() async throws {
+    @Test func theResponseDelayIsAddedToTheAgeField() async throws {
         let clock = TestClock()
         try await CacheStage.run(clock: clock) { stage in
             stage.server.on(.get, "/slow") { _ in
@@ -146,7 +146,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func aClockSetBackMakesNoEntryImmortal() async throws {
+    @Test func aClockSetBackMakesEntriesStale() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -176,7 +176,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func aRequestMayAskForAYoungerAnswer() async throws {
+    @Test func aRequestMayDemandAYoungerResponse() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -186,7 +186,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func aRequestMayAskForAnAnswerThatStaysFresh() async throws {
+    @Test func aRequestMayDemandAResponseThatStaysFresh() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -196,7 +196,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func aRequestMayTakeAStaleAnswer() async throws {
+    @Test func aRequestMayAcceptAStaleResponse() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -207,7 +207,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func onlyIfCachedIsA504WithoutAnAnswer() async throws {
+    @Test func onlyIfCachedIsA504WithoutAStoredResponse() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             let missing = try await stage.get("/a", ["Cache-Control": "only-if-cached"])
@@ -218,7 +218,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    /// RFC 9111, section 5.3: anything else lies in the past.
+    /// RFC 9111, section 5.3: any other date is in the past.
     @Test(arguments: [
         ("Thu, 18 Aug 2050 02:01:18 GMT", true), ("THU, 18 AUG 2050 02:01:18 gMT", true),
         ("Thursday, 18-Aug-50 02:01:18 GMT", true), ("Thu Aug 18 02:01:18 2050", true),
@@ -229,7 +229,7 @@ struct CacheFreshnessWireTests {
         ("Thu, 18 Aug 2050 02.01.18 GMT", false), ("Thu, 18 Aug 2050 2:01:18 GMT", false),
         ("Thu, 18 Aug 2050 02:01:18 GMT, Thu, 18 Aug 2050 02:01:19 GMT", false), ("0", false),
     ])
-    func aDateIsOneByTheGrammarAlone(expires: String, isDate: Bool) async throws {
+    func anExpiresDateMustMatchTheGrammar(expires: String, isDate: Bool) async throws {
         try await CacheStage.run { stage in
             stage.serve(["Expires": expires])
             try await stage.get()
@@ -250,7 +250,7 @@ struct CacheFreshnessWireTests {
 
     // MARK: The answer's directives
 
-    @Test func noCacheIsValidatedAlways() async throws {
+    @Test func aNoCacheResponseIsAlwaysValidated() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""])
             try await stage.get()
@@ -259,7 +259,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func mustRevalidateIsNeverStale() async throws {
+    @Test func aMustRevalidateResponseIsNeverServedStale() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60, must-revalidate, stale-while-revalidate=99, stale-if-error=99"])
             try await stage.get()
@@ -276,7 +276,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    @Test func immutableIsNotValidatedWhileFresh() async throws {
+    @Test func anImmutableResponseIsNotValidatedWhileFresh() async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", ["Cache-Control": "max-age=60, immutable", "ETag": "\"1\""])
             stage.serve("/b", ["Cache-Control": "max-age=60", "ETag": "\"1\""])

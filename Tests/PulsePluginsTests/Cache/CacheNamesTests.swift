@@ -7,11 +7,11 @@ import Testing
 @testable import PulsePlugins
 @testable import PulseStorage
 
-/// What the cache calls URLs and users, however quickly it finds out.
+/// The cache's keys for URLs and users, by the fast and by the full path.
 @Suite(.timeLimit(.minutes(5)))
 struct CacheNamesTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func aURLThatIsWrittenAsItIsToBeIsFoundToBeSo(seed: UInt64) {
+    func aNormalizedURLIsRecognizedAsSuch(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         let pieces = [
             "https://", "http://", "HTTP://", "a.b", "A.b", "a-1", "[::1]", ":80", ":443", ":8080", ":", "@", "/", "/",
@@ -23,12 +23,12 @@ struct CacheNamesTests {
             let text = (0..<random.next() % 7).reduce(into: head) { text, _ in
                 text += pieces[Int(random.next() % UInt64(pieces.count))]
             }
-            // A fragment, which does not count, makes the cache look at each part.
+            // A fragment is ignored, but makes the cache parse each part.
             #expect(CacheURL.normalized(text) == CacheURL.normalized(text + "#"), "seed \(seed): \(text)")
         }
     }
 
-    @Test func whoSendsOtherCredentialsHasAnotherName() {
+    @Test func differentCredentialsHaveDifferentPartitions() {
         func name(_ headers: [String: String]) -> String {
             CachePartition.name(account: nil, headers) { $0 != "Accept" }
         }
@@ -36,7 +36,7 @@ struct CacheNamesTests {
             ["a": "bc"], ["ab": "c"], ["a": "b", "c": ""], ["a": "", "b": "c"], ["a": "b", "c": "d"], ["a": "b:c"],
             ["a": "\u{E9}"], ["a": "e\u{301}"], ["a": "B"], ["a": "b"],
         ]
-        // Each after each other one, since the last is remembered.
+        // Compares each pair, since the last credentials are remembered.
         var names = [Set<String>](repeating: [], count: users.count)
         for first in users.indices {
             for second in users.indices {
@@ -49,7 +49,7 @@ struct CacheNamesTests {
         #expect(name(["Accept": "text/plain"]).isEmpty)
     }
 
-    @Test func soHasWhoSendsOthersInBytesAloneWithoutAHashFunction() {
+    @Test func credentialsThatDifferOnlyInBytesHaveDifferentPartitionsWithoutAHashFunction() {
         let names = CacheDigest.$isUnsupported.withValue(true) {
             ["\u{E9}", "e\u{301}"].map { key in
                 CachePartition.name(account: nil, ["X-API-Key": "\(key) without a hash function"]) { _ in true }
@@ -58,13 +58,13 @@ struct CacheNamesTests {
         #expect(Set(names).count == 2)
     }
 
-    @Test func accountsThatDifferInBytesAloneHaveTwoNames() {
+    @Test func accountsThatDifferOnlyInBytesHaveDifferentPartitions() {
         let accounts = ["\u{E9}", "e\u{301}", "e", "c3 a9", "bytes:c3 a9", ""]
         #expect(Set(accounts.map { CachePartition.name(account: $0) }).count == accounts.count)
     }
 
-    /// What is under a store of somebody else's can wait for anything, and hears of a cancellation by its task alone.
-    @Test func aStoreOfOnesOwnGetsATask() {
+    /// A custom store may wait for anything, and sees a cancellation only through its task.
+    @Test func aCustomStoreRunsInATask() {
         func needsATask(_ plugin: CachePlugin) -> Bool {
             !PluginPipeline(
                 client: [plugin], retry: nil, configured: .never, wireEndsWithItsCall: true

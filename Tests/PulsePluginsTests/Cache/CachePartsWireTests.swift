@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Responses that are stored in part (RFC 9111, sections 3.3 and 3.4). Over sockets, under a clock that stands still.
+/// Partial responses in the store (RFC 9111, sections 3.3 and 3.4). Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CachePartsWireTests {
     private static let digits = "0123456789"
@@ -45,7 +45,7 @@ struct CachePartsWireTests {
         }
     }
 
-    @Test func aPartWithoutAValidatorIsServedButNeverJoined() async throws {
+    @Test func aPartWithoutAValidatorIsServedAndNeverJoined() async throws {
         try await Self.run(["Cache-Control": "max-age=60"]) { stage in
             _ = try await stage.part("0-4")
             #expect(try await stage.part("1-2") == "206 bytes 1-2/10 12 cache")
@@ -65,21 +65,21 @@ struct CachePartsWireTests {
             #expect(try await stage.part("0-1") == "206 bytes 0-1/10 01 cache")
             #expect(stage.sent == 3)
             #expect(await stage.cache.statistics.entries == 1)
-            // With what is missing they are a whole response.
+            // The missing bytes make it a whole response.
             for range in ["2-3", "8-"] { _ = try await stage.part(range, isStreamed: isStreamed) }
             #expect(try await stage.part(nil, isStreamed: isStreamed) == "200 0123456789 cache")
             #expect(stage.sent == 5)
         }
     }
 
-    @Test func aPartThatIsEverythingIsAWholeResponse() async throws {
+    @Test func aPartThatCoversEverythingIsStoredAsAWholeResponse() async throws {
         try await Self.run { stage in
             _ = try await stage.part("0-")
             #expect(try await stage.part(nil) == "200 0123456789 cache")
         }
     }
 
-    @Test func partsThatComeAtTheSameTimeAreAllKept() async throws {
+    @Test func concurrentPartsAreAllStored() async throws {
         try await Self.run { stage in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for start in 0..<10 {
@@ -92,7 +92,7 @@ struct CachePartsWireTests {
         }
     }
 
-    @Test func aPartOfAnotherVersionTakesThePlaceOfTheOldOnes() async throws {
+    @Test func aPartOfAnotherVersionReplacesTheOldParts() async throws {
         try await CacheStage.run { stage in
             let version = Locked(1)
             stage.serveRanges {
@@ -109,9 +109,9 @@ struct CachePartsWireTests {
         }
     }
 
-    /// Weak tags, dates too young, and lengths that differ tell of no version.
+    /// Weak tags, dates that are too recent, and differing lengths do not prove the same version.
     @Test(arguments: ["weak tag", "young date", "another length"])
-    func partsAreJoinedByAStrongValidatorAlone(kind: String) async throws {
+    func partsAreJoinedOnlyUnderAStrongValidator(kind: String) async throws {
         try await CacheStage.run { stage in
             let changed = stage.date(-10)
             let count = Locked(0)
@@ -131,14 +131,14 @@ struct CachePartsWireTests {
             _ = try await stage.part("0-1")
             _ = try await stage.part("2-9")
             #expect(try await stage.part("2-3").hasSuffix("cache"))
-            // Of the last one, which knows its version in one case, the rest is asked for.
+            // For the last part, whose version is known in one case, the rest is requested.
             let isKnown = kind == "another length"
             #expect(try await stage.part(nil) == "200 0123456789 \(isKnown ? "revalidated" : "network")")
             #expect(stage.lastAsked == (isKnown ? ["bytes=0-1", "\"1\""] : [nil, nil]))
         }
     }
 
-    @Test func partsAreKeptApartByUserAndVary() async throws {
+    @Test func partsAreSeparatedByUserAndVary() async throws {
         try await Self.run(["Cache-Control": "max-age=60", "Vary": "Accept-Language"]) { stage in
             let requests: [[String: String]] = [
                 ["Accept-Language": "en"], ["Accept-Language": "fr"], ["Accept-Language": "en", "Authorization": "a"],
@@ -151,7 +151,7 @@ struct CachePartsWireTests {
         }
     }
 
-    @Test func aChangeInvalidatesParts() async throws {
+    @Test func anUnsafeRequestInvalidatesParts() async throws {
         try await Self.run { stage in
             stage.server.on(.post, "/a") { _ in .text("changed") }
             _ = try await stage.part("0-4")
@@ -169,7 +169,7 @@ struct CachePartsWireTests {
             #expect(try await stage.part("1-2") == "206 bytes 1-2/10 12 revalidated")
             #expect(stage.lastSent?.headers["If-None-Match"] == "\"1\"")
             #expect(try await stage.part("0-3") == "206 bytes 0-3/10 0123 cache")
-            // One that lacks bytes is not asked about: a 304 would not bring them.
+            // A part without the requested bytes is not validated: a 304 would not supply them.
             await stage.pass(61)
             #expect(try await stage.part("3-6") == "206 bytes 3-6/10 3456 network")
             #expect(stage.lastSent?.headers["If-None-Match"] == nil)
@@ -186,8 +186,8 @@ struct CachePartsWireTests {
         }
     }
 
-    /// As of a reload: the whole response is not lost for a part.
-    @Test func aPartOfTheSameVersionLeavesAWholeResponseInItsPlace() async throws {
+    /// After a reload: a part does not replace the whole response.
+    @Test func aPartOfTheSameVersionDoesNotReplaceAWholeResponse() async throws {
         try await Self.run { stage in
             try await stage.get()
             await stage.pass(50)
@@ -197,7 +197,7 @@ struct CachePartsWireTests {
         }
     }
 
-    @Test func aPartThatMayNotBeStoredIsNot() async throws {
+    @Test func anUnstorablePartIsNotStored() async throws {
         for headers: HTTPHeaders in [
             ["Cache-Control": "no-store", "ETag": "\"1\""],
             ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Vary": "*"],
@@ -211,7 +211,7 @@ struct CachePartsWireTests {
         }
     }
 
-    @Test func thePlainFormStoresNoParts() async throws {
+    @Test func theTimeToLivePolicyStoresNoParts() async throws {
         try await CacheStage.run(CachePlugin(ttl: 60)) { stage in
             stage.serveRanges { RangeResource(Self.digits, Self.fresh) }
             for _ in 0..<2 {
@@ -223,7 +223,7 @@ struct CachePartsWireTests {
         }
     }
 
-    /// A server that knows no ranges sends everything, which is a whole response like any other.
+    /// A server without range support sends the whole response, which is stored as usual.
     @Test func aWholeResponseToARangeIsStored() async throws {
         try await CacheStage.run { stage in
             stage.serveRanges {
@@ -238,7 +238,7 @@ struct CachePartsWireTests {
     }
 
     @Test(arguments: [400, 416])
-    func whatIsSaidOfARangeIsNotStored(status: Int) async throws {
+    func anErrorResponseToARangeRequestIsNotStored(status: Int) async throws {
         try await Self.run { stage in
             try await stage.get()
             await stage.pass(61)
@@ -252,7 +252,7 @@ struct CachePartsWireTests {
         "bytes 0-1", "bytes 0-2/10", "bytes 1-0/10", "bytes 0-1/1", "bytes */10", "items 0-1/10", "0-1/10",
         "bytes 0-99999999999999999999/*", "bytes 0-9223372036854775807/*", "", "bytes 0-1/10, bytes 0-1/10",
     ])
-    func aPartThatIsNotWhatItSaysPassesAndIsNotStored(range: String) async throws {
+    func aPartWithAnInvalidContentRangePassesUnstored(range: String) async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in
                 var headers = Self.fresh
@@ -266,9 +266,9 @@ struct CachePartsWireTests {
         }
     }
 
-    /// Found by the random schedule: a part that says to be everything, whose body ends before.
+    /// Found by the random schedule: a part claims to be the whole, but its body ends early.
     @Test(arguments: ["bytes 0-9/10", "bytes 0-9/20"])
-    func aStreamThatEndsBeforeItsRangeIsNotStored(range: String) async throws {
+    func aStreamShorterThanItsRangeIsNotStored(range: String) async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in
                 var headers = Self.fresh

@@ -10,18 +10,20 @@ import Testing
 @testable import PulseNetworking
 @testable import PulsePlugins
 
-/// Random ranges, conditions, changes and failures through one cache, against a server whose versions are known: every
-/// response is made of the bytes of exactly one version, which was current as lately as its freshness demands, with the
-/// range and the length that it says.
+/// Random ranges, conditions, changes and failures through one cache, against a server with known versions. Every
+/// response must have the bytes of exactly one version, as current as its freshness demands, with the stated range and
+/// length.
 @Suite(.tags(.schedule), .timeLimit(.minutes(15)))
 struct CacheRangesScheduleTests {
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 10 } ?? 3_000
 
-    @Test(arguments: [false, true]) func everyResponseIsOfOneVersionThatIsCurrentEnough(onDisk: Bool) async throws {
+    @Test(arguments: [false, true]) func everyResponseHasTheBytesOfOneSufficientlyCurrentVersion(onDisk: Bool)
+        async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Little room, so that entries go and some are too large.
+        // Small limits, so that entries are evicted and some are too large.
         let (bytes, entries) = (8_000, 6)
         let store: any CacheStorage =
             onDisk
@@ -35,7 +37,7 @@ struct CacheRangesScheduleTests {
             #expect(usage.bytes <= bytes && usage.entries <= entries)
         }
         await trace.client.shutdown()
-        // A trace that never gets there would show nothing.
+        // A trace that never reaches these cases would show nothing.
         let counts = trace.counts
         for name in [
             "206 cache", "200 cache", "206 revalidated", "200 revalidated", "304 cache", "304 revalidated", "416 cache",
@@ -61,7 +63,8 @@ private final class RangeTrace: Sendable {
         client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: [cache], transport: MockTransport(recordsRequests: false) { [server] in try server.answer($0) },
+            plugins: [cache],
+            transport: MockTransport(recordsRequests: false) { [server] in try server.respond(to: $0) },
             events: PulseEventBus())
     }
 
@@ -121,7 +124,7 @@ private final class RangeTrace: Sendable {
         var options = RequestOptions()
         options.acceptedStatuses = .any
         let response = try? await client.rawRequest(Request<EmptyResponse>(.post, PathTemplate(path)), options: options)
-        // Whatever became of it: the cache forgets what it may have changed.
+        // Whatever the outcome, the cache removes what the request may have changed.
         if response != nil { server.forget(path) }
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Ranges of stored responses (RFC 9110, sections 13.1.5, 14 and 15.3.7). Over sockets, under a clock that stands still.
+/// Ranges of stored responses (RFC 9110, sections 13.1.5, 14 and 15.3.7). Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheRangesWireTests {
     private static let digits = "0123456789"
@@ -32,10 +32,10 @@ struct CacheRangesWireTests {
         ("-1", "206 bytes 9-9/10 9 cache"), ("-99", "206 bytes 0-9/10 0123456789 cache"),
         ("8-99", "206 bytes 8-9/10 89 cache"), ("0-9", "206 bytes 0-9/10 0123456789 cache"),
         ("8-99999999999999999999999", "206 bytes 8-9/10 89 cache"), (" 3-3 ,", "206 bytes 3-3/10 3 cache"),
-        // Behind the end.
+        // After the end.
         ("10-", "416 bytes */10 cache"), ("99999999999999999999999-", "416 bytes */10 cache"),
         ("-0", "416 bytes */10 cache"),
-        // Invalid, so that it counts for nothing.
+        // Invalid, and therefore ignored.
         ("5-2", "200 0123456789 cache"), ("a-b", "200 0123456789 cache"), ("-", "200 0123456789 cache"),
         ("", "200 0123456789 cache"), ("0-1,x", "200 0123456789 cache"), ("0 -1", "200 0123456789 cache"),
     ])
@@ -52,7 +52,7 @@ struct CacheRangesWireTests {
         }
     }
 
-    @Test func theEndOfAnEmptyResponseIsAllOfIt() async throws {
+    @Test func aSuffixRangeOfAnEmptyResponseIsTheWhole() async throws {
         try await CacheStage.run { stage in
             stage.serveRanges { RangeResource("", Self.fresh) }
             try await stage.get()
@@ -61,7 +61,7 @@ struct CacheRangesWireTests {
         }
     }
 
-    @Test func severalRangesAndOtherUnitsAreForTheServer() async throws {
+    @Test func severalRangesAndOtherUnitsGoToTheServer() async throws {
         try await Self.run { stage in
             try await stage.get()
             for range in ["bytes=0-1,4-5", "items=0-1"] {
@@ -73,7 +73,7 @@ struct CacheRangesWireTests {
         }
     }
 
-    @Test func aRangeConcernsAReadingAlone() async throws {
+    @Test func aRangeOnHeadGoesToTheServer() async throws {
         try await Self.run { stage in
             stage.server.on(.head, "/a") { _ in .status(200, headers: Self.fresh) }
             try await stage.get()
@@ -82,8 +82,8 @@ struct CacheRangesWireTests {
         }
     }
 
-    /// RFC 9110, section 14.2: a range counts only where the response would be a success.
-    @Test func aRangeOfAStoredFailureIsTheFailure() async throws {
+    /// RFC 9110, section 14.2: a range applies only where the response would be a success.
+    @Test func aRangeOfAStoredFailureIsServedAsTheFailure() async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", status: 404, ["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -91,8 +91,8 @@ struct CacheRangesWireTests {
         }
     }
 
-    /// A 200 gives the field no meaning (RFC 9110, section 14.4).
-    @Test func aContentRangeInAnOrdinaryResponseIsStoredAndMeansNothing() async throws {
+    /// The field has no meaning in a 200 (RFC 9110, section 14.4).
+    @Test func aContentRangeInA200IsStoredAndIgnored() async throws {
         var headers = Self.fresh
         headers["Content-Range"] = "bytes 3-4/5"
         try await Self.run(headers) { stage in
@@ -102,8 +102,8 @@ struct CacheRangesWireTests {
         }
     }
 
-    /// They tell of the bytes of the whole.
-    @Test func digestsOfTheMessageAreNotThoseOfAPart() async throws {
+    /// They cover the bytes of the whole.
+    @Test func aServedPartHasNoDigestsOfTheWhole() async throws {
         var headers = Self.fresh
         for name in ["Content-MD5", "Content-Digest", "Repr-Digest"] { headers[name] = "x" }
         try await Self.run(headers) { stage in
@@ -120,7 +120,7 @@ struct CacheRangesWireTests {
         ("\"1\"", "206 bytes 0-1/10 01 cache"), ("\"2\"", "200 0123456789 cache"), ("W/\"1\"", "200 0123456789 cache"),
         ("x", "200 0123456789 cache"),
     ])
-    func ifRangeGivesTheRangeOfTheSameVersionAlone(condition: String, expected: String) async throws {
+    func ifRangeServesARangeOnlyOfTheSameVersion(condition: String, expected: String) async throws {
         try await Self.run { stage in
             try await stage.get()
             #expect(try await stage.part("0-1", ["If-Range": condition]) == expected)
@@ -129,7 +129,7 @@ struct CacheRangesWireTests {
     }
 
     @Test(arguments: [(-3_600.0, true), (-60, true), (-59, false)])
-    func aDateInIfRangeHasToBeStrong(offset: TimeInterval, isStrong: Bool) async throws {
+    func aDateInIfRangeMustBeStrong(offset: TimeInterval, isStrong: Bool) async throws {
         try await CacheStage.run { stage in
             let changed = stage.date(offset)
             stage.serveRanges {
@@ -143,7 +143,7 @@ struct CacheRangesWireTests {
         }
     }
 
-    @Test func ifRangeWithoutARangeCountsForNothing() async throws {
+    @Test func ifRangeWithoutARangeIsIgnored() async throws {
         try await Self.run { stage in
             try await stage.get()
             #expect(try await stage.part(nil, ["If-Range": "\"2\""]) == "200 0123456789 cache")

@@ -10,13 +10,13 @@ import Testing
 @testable import PulseNetworking
 @testable import PulsePlugins
 
-/// Whose answers are whose, what calls share, and streams. Over sockets, under a clock that stands still.
+/// Separation of users, shared requests, and streams. Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheSharingWireTests {
     // MARK: Partitions
 
     @Test(arguments: ["Authorization", "Cookie", "X-API-Key", "X-Session-Token"])
-    func answersOfDifferentCredentialsAreKeptApart(name: String) async throws {
+    func responsesForDifferentCredentialsAreSeparated(name: String) async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             for user in ["alice", "bob"] { try await stage.get("/a", [name: user]) }
@@ -26,7 +26,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func anAccountsAnswersOutliveItsTokens() async throws {
+    @Test func anAccountsStoredResponsesOutliveItsTokens() async throws {
         let account = Locked<String?>("alice")
         try await CacheStage.run(before: [AccountPlugin(account: account)]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
@@ -41,7 +41,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aCredentialThatTheCacheDidNotSeeIsNotStoredAndSaidOnce() async throws {
+    @Test func aResponseToAnUnseenCredentialIsNotStoredAndWarnedAboutOnce() async throws {
         try await CacheStage.run(after: [HeadersPlugin(["X-API-Key": "inner"])]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             for _ in 0..<3 { try await stage.get() }
@@ -53,7 +53,7 @@ struct CacheSharingWireTests {
     }
 
     @Test(arguments: URLCredentialPlugin.all.indices)
-    func norIsOneInTheURL(index: Int) async throws {
+    func aResponseToAnUnseenCredentialInTheURLIsNotStored(index: Int) async throws {
         let plugin = URLCredentialPlugin.all[index]
         try await CacheStage.run(after: [plugin]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
@@ -64,8 +64,8 @@ struct CacheSharingWireTests {
         }
     }
 
-    /// What else a plugin puts there tells nothing of who asks.
-    @Test func anotherQueryItemIsNoCredential() async throws {
+    /// Other items that a plugin adds do not identify the user.
+    @Test func anAddedQueryItemIsNoCredential() async throws {
         try await CacheStage.run(after: [URLCredentialPlugin(query: "?page=1")]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             for _ in 0..<3 { try await stage.get() }
@@ -74,7 +74,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    /// A plugin that nobody further out sees gives each call a key of its own.
+    /// An inner plugin that gives each call its own key, unseen by outer plugins.
     private static func keys() -> HeadersPlugin {
         let count = Locked(0)
         return HeadersPlugin { _ in
@@ -86,7 +86,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func nobodyIsToldTheFailureThatIsMadeOfAnothersAnswer() async throws {
+    @Test func aFailureDerivedFromAResponseIsNeverSharedWithAnotherUser() async throws {
         let validator = Validator { _, response, _ in .fail(PulseError.http(response)) }
         try await CacheStage.run(after: [Self.keys(), ValidatorPlugin([validator])]) { stage in
             let gate = Gate()
@@ -106,20 +106,20 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aCredentialCountsThoughTheAnswerNoLongerNamesItsRequest() async throws {
-        let forgetful = TransformPlugin(everyAttempt: true) { response, _ in
+    @Test func anUnseenCredentialIsNoticedAlthoughTheResponseHidesItsRequest() async throws {
+        let hidesRequest = TransformPlugin(everyAttempt: true) { response, _ in
             PulseResponse(
                 statusCode: 200, headers: response.headers, data: response.data,
                 request: URLRequest(url: try #require(response.request.url)))
         }
-        try await CacheStage.run(after: [forgetful, Self.keys()]) { stage in
+        try await CacheStage.run(after: [hidesRequest, Self.keys()]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             let texts = [try await stage.text(), try await stage.text()]
             #expect(texts == ["body 1 network", "body 2 network"])
         }
     }
 
-    @Test func aChangeWhoseAnswerIsRefusedOnThisSideCountsAsOne() async throws {
+    @Test func anUnsafeRequestInvalidatesAlthoughAPluginRejectsItsResponse() async throws {
         struct Refused: Error {}
         let validator = Validator { request, _, _ in request.httpMethod == "POST" ? .fail(Refused()) : .accept }
         try await CacheStage.run(after: [ValidatorPlugin([validator])]) { stage in
@@ -131,7 +131,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aSignatureIsNoCredential() async throws {
+    @Test func aSignatureIsNotAnUnseenCredential() async throws {
         try await CacheStage.run(after: [HeadersPlugin(["X-Signature-256": "abc"])]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -140,7 +140,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aKeyIDThatAllUsersHaveIsNoCredential() async throws {
+    @Test func aSharedKeyIDIsNotAnUnseenCredential() async throws {
         try await CacheStage.run(after: [RequestSigningPlugin(secret: "s3cret", keyID: "2026-11")]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -149,7 +149,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    /// Another user's client over the same cache, whom the server knows by the key id.
+    /// Another user's client with the same cache. The server knows the user by the key id.
     private static func signing(_ keyID: String, on stage: CacheStage) -> PulseClient {
         PulseClient(
             configuration: PulseConfiguration(baseURL: stage.server.baseURL).with(\.retryPolicy, value: .none)
@@ -158,14 +158,14 @@ struct CacheSharingWireTests {
             events: PulseEventBus())
     }
 
-    @Test func whereTheKeyIDNamesTheUserNothingIsStoredAndThatIsSaidOnce() async throws {
+    @Test func aKeyIDThatNamesTheUserPreventsStoringAndWarnsOnce() async throws {
         let signing = RequestSigningPlugin(secret: "s3cret", keyID: "ada", keyIDNamesUser: true)
         try await CacheStage.run(after: [signing]) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             #expect(try await stage.text() == "body 1 network")
             let bob = Self.signing("bob", on: stage)
-            let answer = try await bob.rawRequest(Request<EmptyResponse>(.get, "/a"))
-            #expect(answer.origin == .network)
+            let response = try await bob.rawRequest(Request<EmptyResponse>(.get, "/a"))
+            #expect(response.origin == .network)
             #expect(try await stage.text() == "body 3 network")
             #expect(stage.server.requests.map { $0.headers["X-Pulse-Key-ID"] } == ["ada", "bob", "ada"])
             #expect(stage.warnings.count == 1)
@@ -174,15 +174,15 @@ struct CacheSharingWireTests {
         }
     }
 
-    /// The call that was served does not wait for what comes behind its answer.
-    @Test func norIsAnAnswerStoredThatWasAskedForBehindAnother() async throws {
+    /// A served call does not wait for its background validation.
+    @Test func aBackgroundValidationWithAUserKeyIDIsNotStored() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=1, stale-while-revalidate=600"])
             try await stage.get()
             await stage.pass(2)
             let bob = Self.signing("bob", on: stage)
-            let answer = try await bob.rawRequest(Request<EmptyResponse>(.get, "/a"))
-            #expect(answer.origin == .stale)
+            let response = try await bob.rawRequest(Request<EmptyResponse>(.get, "/a"))
+            #expect(response.origin == .stale)
             await stage.cache.cache.flights.waitUntilIdle()
             #expect(stage.server.requests.last?.headers["X-Pulse-Key-ID"] == "bob")
             #expect(try await stage.text() == "body 3 network")
@@ -190,7 +190,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func theValueOfASecretFieldThatVaryNamesIsNotKept() async throws {
+    @Test func theValueOfASecretVaryFieldIsStoredOnlyAsAFingerprint() async throws {
         let store = MemoryCacheStorage()
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "Authorization"])
@@ -207,7 +207,7 @@ struct CacheSharingWireTests {
 
     // MARK: Collapsed misses
 
-    @Test func concurrentMissesForOneKeyMakeOneRequest() async throws {
+    @Test func concurrentMissesForOneKeySendOneRequest() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { _ in
@@ -221,7 +221,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func followersGoAloneIfTheAnswerIsUncacheableForThem() async throws {
+    @Test func waitersSendTheirOwnRequestsIfTheResponseIsUncacheable() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { _ in
@@ -231,13 +231,13 @@ struct CacheSharingWireTests {
             let texts = try await stage.many(5, whenWaiting: { gate.open() }) { try await stage.text() }
             #expect(texts == Array(repeating: "body network", count: 5))
             #expect(stage.sent == 5)
-            // And nobody waits for the next.
+            // No call waits for the next response.
             try await stage.get()
             #expect(stage.cache.cache.flights.runCount == 0)
         }
     }
 
-    @Test func followersOfAnotherVariantGoAlone() async throws {
+    @Test func waitersForAnotherVariantSendTheirOwnRequests() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { request in
@@ -255,7 +255,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aCancelledCallLeavesAloneAndTheLastOneEndsTheWire() async throws {
+    @Test func aCancelledCallLeavesAloneAndTheLastOneCancelsTheRequest() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = (0..<3).map { _ in Task { try await stage.get() } }
@@ -293,7 +293,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func allWhoWaitGetTheSameError() async throws {
+    @Test func allWaitersGetTheSameError() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { _ in
@@ -311,7 +311,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aCallAfterAChangeDoesNotWaitForWhatWasAskedBefore() async throws {
+    @Test func aCallAfterAChangeDoesNotShareARequestFromBeforeIt() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             let count = Locked(0)
@@ -338,7 +338,7 @@ struct CacheSharingWireTests {
     // MARK: Streams
 
     @Test(arguments: [true, false])
-    func aStreamThatEndedWholeIsStored(onDisk: Bool) async throws {
+    func aCompleteStreamIsStored(onDisk: Bool) async throws {
         try await withStorage(onDisk: onDisk) { store in
             try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
                 let body = Data(repeating: 7, count: 300_000)
@@ -356,7 +356,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aStreamThatIsLeftOrCutIsNotStored() async throws {
+    @Test func anAbandonedOrTruncatedStreamIsNotStored() async throws {
         try await CacheStage.run { stage in
             let whole: MockServer.Response = .data(
                 Data(repeating: 7, count: 1_000_000), headers: ["Cache-Control": "max-age=60", "Date": stage.date()])
@@ -367,13 +367,13 @@ struct CacheSharingWireTests {
             let cut = try await stage.open("/a")
             await #expect(throws: PulseError.self) { for try await _ in try #require(cut.bytes) {} }
             #expect(await stage.cache.statistics.entries == 0)
-            let kept = try await stage.stream("/a")
-            #expect(kept.body.count == 1_000_000)
+            let stored = try await stage.stream("/a")
+            #expect(stored.body.count == 1_000_000)
             #expect(await stage.cache.statistics.entries == 1)
         }
     }
 
-    @Test func aStreamTooLargeForTheStorePassesWhole() async throws {
+    @Test func aStreamTooLargeForTheStoreReachesTheCallerWhole() async throws {
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: MemoryCacheStorage(maximumBytes: 100_000))) {
             stage in
             let body = Data(repeating: 7, count: 300_000)
@@ -386,7 +386,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    @Test func aStoredBodyOverACallsLimitIsTooLargeForIt() async throws {
+    @Test func aStoredBodyOverACallsLimitFailsTheCall() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -400,7 +400,7 @@ struct CacheSharingWireTests {
     }
 }
 
-/// Says whose call it is, as authentication does.
+/// Sets the account of the call, as authentication does.
 struct AccountPlugin: PulsePlugin {
     let identifier = "com.pulse.tests.account"
     let scope = PluginScope.call
@@ -430,7 +430,7 @@ extension CacheStage {
         return ReadStream(origin: response.origin, body: body ?? response.data)
     }
 
-    /// Runs calls together; once all of them wait for one request, `body` lets the server go on.
+    /// Runs calls together. When all of them share one request, `whenWaiting` lets the server continue.
     func many(
         _ count: Int, whenWaiting body: () -> Void, _ call: @escaping @Sendable () async throws -> String
     ) async throws -> [String] {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// A server on a socket, a client with a cache before it, and a clock that stands still.
+/// A server on a socket, a client with a cache, and a stopped clock.
 final class CacheStage: Sendable {
     let server: MockServer
     let clock: TestClock
@@ -29,7 +29,7 @@ final class CacheStage: Sendable {
         bus = PulseEventBus()
         bus.addSink(sink)
         client = PulseClient(
-            // The one clock here that is no test's is the transport's: on a busy machine its minutes are not a call's.
+            // The transport's clock is the only real one: on a busy machine its minutes are not a call's.
             configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
                 .with(\.clock, value: clock),
             plugins: before + [cache] + after, events: bus)
@@ -54,11 +54,11 @@ final class CacheStage: Sendable {
 
     // MARK: The server
 
-    /// `Date` by the stage's clock, that many seconds off.
+    /// `Date` by the stage's clock, with an offset in seconds.
     func date(_ offset: TimeInterval = 0) -> String { HTTPDate.format(clock.now.addingTimeInterval(offset)) }
 
-    /// Answers to GET: `body 1`, `body 2` and so on, with these headers and a `Date`; a request whose `If-None-Match` has
-    /// the `ETag` gets a 304.
+    /// Responds to GET with `body 1`, `body 2` and so on, these headers and a `Date`. A request whose `If-None-Match`
+    /// has the `ETag` gets a 304.
     func serve(_ headers: HTTPHeaders) { serve("/a", headers) }
 
     func serve(_ path: String, status: Int = 200, _ headers: HTTPHeaders) {
@@ -91,7 +91,7 @@ final class CacheStage: Sendable {
         var options = RequestOptions()
         options.cache = mode
         options.acceptedStatuses = .any
-        // What is to end a request in a test is never that it took long.
+        // No request in a test may end by a timeout.
         options.timeout = .infinity
         options.tag = tag
         options.headers = headers
@@ -114,13 +114,13 @@ final class CacheStage: Sendable {
         try await get(path).headers["Age"]
     }
 
-    /// The names of what the cache told, in order.
+    /// The names of the cache's events, in order.
     var events: [String] { sink.names.filter { $0.hasPrefix("cache") } }
     var warnings: [String] { sink.warnings }
-    /// What was told of invalidations, as a sink sees it that prints what it gets.
+    /// The invalidation events, as a sink that prints them sees them.
     var raw: String { sink.raw }
 
-    /// Suspends until the cache has told that many times that it stored an answer.
+    /// Suspends until the cache has emitted this many store events.
     func untilStored(_ count: Int) async throws { try await sink.wait("cacheStored", count) }
 
     func pass(_ seconds: TimeInterval) async { await clock.advance(by: seconds) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// What may stand in for a server that fails or cannot be reached, and what may not.
+/// Which stored responses are served when the server fails or cannot be reached.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheStandInWireTests {
     private static func offlineStage(
@@ -20,22 +20,22 @@ struct CacheStandInWireTests {
         }
     }
 
-    @Test func aFailureUnderABarePrivateTakesNoAnswersPlace() async throws {
+    @Test func aFailureWithABarePrivateDoesNotReplaceAStoredResponse() async throws {
         try await Self.offlineStage { stage, offline in
-            let answer: MockServer.Response = .text(
-                "answer", headers: ["Cache-Control": "private, max-age=60", "Date": stage.date()])
+            let response: MockServer.Response = .text(
+                "response", headers: ["Cache-Control": "private, max-age=60", "Date": stage.date()])
             let failure: MockServer.Response = .text(
                 "failure", status: 500, headers: ["Cache-Control": "private", "Date": stage.date()])
-            stage.server.on(.get, "/a", script: [answer, failure])
+            stage.server.on(.get, "/a", script: [response, failure])
             try await stage.get()
             await stage.pass(61)
             #expect(try await stage.text() == "failure network")
             offline.withLock { $0 = true }
-            #expect(try await stage.text() == "answer stale")
+            #expect(try await stage.text() == "response stale")
         }
     }
 
-    @Test func aStoredFailureStandsInForNothingOnceItIsStale() async throws {
+    @Test func aStaleStoredFailureIsNotServedAfterAServerFailure() async throws {
         try await Self.offlineStage { stage, offline in
             stage.serve("/a", status: 500, ["Cache-Control": "max-age=60, stale-if-error=999"])
             try await stage.get()
@@ -47,7 +47,7 @@ struct CacheStandInWireTests {
     }
 
     @Test(arguments: ["max-age=30", "min-fresh=1", "no-cache", "max-age=0"])
-    func whatTheRequestAsksHoldsWithoutAConnection(directive: String) async throws {
+    func requestDirectivesHoldWithoutAConnection(directive: String) async throws {
         try await Self.offlineStage { stage, offline in
             stage.serve("/a", ["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -61,7 +61,7 @@ struct CacheStandInWireTests {
         }
     }
 
-    @Test func aFreshAnswerOlderThanTheRequestTakesDoesNotStandInEither() async throws {
+    @Test func aFreshResponseOlderThanTheRequestAllowsIsNotServedWithoutAConnection() async throws {
         try await Self.offlineStage { stage, offline in
             stage.serve("/a", ["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -73,20 +73,20 @@ struct CacheStandInWireTests {
         }
     }
 
-    @Test func whatTheRequestAsksHoldsWhileTheServerFails() async throws {
+    @Test func requestDirectivesHoldAfterAServerFailure() async throws {
         try await CacheStage.run { stage in
-            let answer: MockServer.Response = .text(
-                "answer", headers: ["Cache-Control": "max-age=60, stale-if-error=999", "Date": stage.date()])
-            stage.server.on(.get, "/a", script: [answer, .status(503), .status(503), .status(503)])
+            let response: MockServer.Response = .text(
+                "response", headers: ["Cache-Control": "max-age=60, stale-if-error=999", "Date": stage.date()])
+            stage.server.on(.get, "/a", script: [response, .status(503), .status(503), .status(503)])
             try await stage.get()
             await stage.pass(61)
             #expect(try await stage.get("/a", ["Cache-Control": "max-age=60"]).statusCode == 503)
             #expect(try await stage.get("/a", ["Cache-Control": "min-fresh=1"]).statusCode == 503)
-            #expect(try await stage.text("/a", ["Cache-Control": "max-age=61"]) == "answer stale")
+            #expect(try await stage.text("/a", ["Cache-Control": "max-age=61"]) == "response stale")
         }
     }
 
-    @Test func thePlainFormServesNothingPastItsTimeWithoutAConnection() async throws {
+    @Test func theTimeToLivePolicyServesNothingStaleWithoutAConnection() async throws {
         try await Self.offlineStage(CachePlugin(ttl: 300)) { stage, offline in
             stage.serve("/a", [:])
             try await stage.get()
@@ -96,14 +96,14 @@ struct CacheStandInWireTests {
             await stage.pass(1)
             let error = await #expect(throws: PulseError.self) { try await stage.get() }
             #expect(error?.kind == .noConnection)
-            // Who wants it however old says so.
+            // A caller that accepts any age says so.
             #expect(try await stage.text("/a", cache: .cacheElseNetwork) == "body 1 stale")
         }
     }
 
     // MARK: HEAD
 
-    @Test func ofAHeadThatMustNotBeStoredNothingIsKept() async throws {
+    @Test func aHeadResponseToANoStoreRequestUpdatesNothing() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in
                 .text("body", headers: ["Cache-Control": "max-age=60", "ETag": "\"1\"", "X-Seen": "get"])
@@ -121,7 +121,7 @@ struct CacheStandInWireTests {
     }
 
     @Test(arguments: [("*", 0), ("Accept-Language", 1)])
-    func whatAHeadSaysOfVaryHoldsForTheStoredAnswer(vary: String, entries: Int) async throws {
+    func varyOfAHeadResponseAppliesToTheStoredResponse(vary: String, entries: Int) async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in
                 .text("body", headers: ["Cache-Control": "max-age=60", "ETag": "\"1\""])

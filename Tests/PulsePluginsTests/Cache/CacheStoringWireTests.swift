@@ -9,10 +9,10 @@ import Testing
 
 @testable import PulsePlugins
 
-/// RFC 9111, section 3, and what leaves the cache again (section 4.4). Over sockets, under a clock that stands still.
+/// RFC 9111, section 3, and removal from the cache (section 4.4). Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheStoringWireTests {
-    @Test func noStoreOnEitherSideStoresNothing() async throws {
+    @Test func noStoreInRequestOrResponsePreventsStoring() async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", ["Cache-Control": "no-store, max-age=60"])
             stage.serve("/b", ["Cache-Control": "max-age=60"])
@@ -43,9 +43,9 @@ struct CacheStoringWireTests {
         }
     }
 
-    /// An account's entries outlive its tokens: the answer to an old one would meet the new one.
+    /// An account's entries outlive its tokens: a 401 to an old token would be served to a new one.
     @Test(arguments: [401, 407])
-    func whatIsSaidOfACredentialIsNotStored(status: Int) async throws {
+    func anAuthenticationChallengeIsNotStored(status: Int) async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", status: status, ["Cache-Control": "max-age=60"])
             try await stage.get("/a")
@@ -63,7 +63,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func a206ThatNobodyAskedForPassesAndIsNotStored() async throws {
+    @Test func anUnrequested206PassesUnstored() async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", status: 206, ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-5/6"])
             try await stage.get()
@@ -71,8 +71,8 @@ struct CacheStoringWireTests {
         }
     }
 
-    /// Its bytes are no one's to change (RFC 9110, section 8.4).
-    @Test func aCodingThatIsNotKnownIsStoredAsItCame() async throws {
+    /// The cache must not change the bytes (RFC 9110, section 8.4).
+    @Test func anUnknownContentCodingIsStoredUnchanged() async throws {
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
             plugins: [.cache(policy: .rfc9111)],
@@ -117,7 +117,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func anAnswerWithoutADateCountsFromWhenItCame() async throws {
+    @Test func aResponseWithoutADateIsDatedByItsArrival() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .text("a", headers: ["Cache-Control": "max-age=60"]) }
             try await stage.get()
@@ -129,7 +129,7 @@ struct CacheStoringWireTests {
 
     // MARK: Key and Vary
 
-    @Test func headIsAnsweredFromGET() async throws {
+    @Test func headIsServedFromAStoredGETResponse() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "X-Own": "1"])
             try await stage.get()
@@ -139,7 +139,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func anAnswerToHeadToldOtherwiseReplacesTheStoredOne() async throws {
+    @Test func aDifferingHeadResponseInvalidatesTheStoredResponse() async throws {
         try await CacheStage.run { stage in
             let tag = Locked("\"1\"")
             let respond: @Sendable (RecordedRequest) async throws -> MockServer.Response = { _ in
@@ -149,7 +149,7 @@ struct CacheStoringWireTests {
             stage.server.on(.get, "/a", respond)
             try await stage.get()
             await stage.pass(100)
-            // The same: fresh again.
+            // The same version: fresh again.
             try await stage.get(method: .head)
             #expect(try await stage.text() == "body cache")
             await stage.pass(100)
@@ -159,7 +159,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func aFragmentAndTheSpellingOfAURLDoNotCount() {
+    @Test func equivalentURLsHaveTheSameKey() {
         let spellings = [
             "http://example.com/", "HTTP://EXAMPLE.com", "http://example.com:80/#a", "http://example.com:/",
         ]
@@ -170,7 +170,7 @@ struct CacheStoringWireTests {
         #expect(CacheURL.normalized("http://a.b/a/") != CacheURL.normalized("http://a.b/a"))
     }
 
-    @Test func aQueryIsKnownByItsBody() async throws {
+    @Test func aQueryRequestIsKeyedByItsBody() async throws {
         try await CacheStage.run { stage in
             let count = Locked(0)
             stage.server.on(HTTPMethod.query, "/search") { request in
@@ -190,7 +190,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func aGETWithABodyBypasses() async throws {
+    @Test func aGETWithABodyBypassesTheCache() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -200,20 +200,20 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func variantsAreKeptByTheStoredAnswersVary() async throws {
+    @Test func variantsAreSeparatedByTheStoredVary() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-Absent"])
             for language in ["en", "fr"] { try await stage.get("/a", ["Accept-Language": language]) }
             #expect(try await stage.text("/a", ["Accept-Language": "en"]) == "body 1 cache")
             #expect(try await stage.text("/a", ["accept-language": "fr"]) == "body 2 cache")
             #expect(try await stage.text("/a") == "body 3 network")
-            // Absent matches absent, and only absent.
+            // An absent field matches only an absent field.
             #expect(try await stage.text("/a") == "body 3 cache")
             #expect(try await stage.text("/a", ["Accept-Language": "en", "X-Absent": ""]) == "body 4 network")
         }
     }
 
-    @Test func valuesOfVaryAreComparedCombinedAndTrimmed() async throws {
+    @Test func selectingValuesAreComparedCombinedAndTrimmed() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
             try await stage.get("/a", ["Accept-Language": "en, fr"])
@@ -221,7 +221,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func preferencesOfOneMeaningAreOneVariant() async throws {
+    @Test func equivalentPreferencesAreOneVariant() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language, Accept-Encoding"])
             try await stage.get("/a", ["Accept-Language": "en, de;q=0.50", "Accept-Encoding": "gzip, br"])
@@ -232,8 +232,8 @@ struct CacheStoringWireTests {
         }
     }
 
-    /// In quotes white space may mean something.
-    @Test func quotedValuesOfVaryAreComparedAsTheyAre() async throws {
+    /// White space in quotes may have a meaning.
+    @Test func quotedSelectingValuesAreComparedVerbatim() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "X-Filter"])
             try await stage.get("/a", ["X-Filter": "\"a, b\" , c"])
@@ -242,8 +242,8 @@ struct CacheStoringWireTests {
         }
     }
 
-    /// As of a server that forgets the field in its default answer, which came later.
-    @Test func anAnswerWithoutVaryGivesWayToTheVariantThatWasChosen() async throws {
+    /// As from a server that omits the field in its default response, which came later.
+    @Test func aMatchingVariantIsPreferredToAResponseWithoutVary() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { request in
                 var headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Date": stage.date()]
@@ -267,7 +267,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func aHeaderThatVaryDoesNotNameDisablesNothing() async throws {
+    @Test func aHeaderNotNamedByVaryDoesNotPreventAHit() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get("/a", ["traceparent": "00-1"])
@@ -275,7 +275,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func aHitCarriesTheNewCallersRequest() async throws {
+    @Test func aHitHasTheRequestOfItsOwnCall() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get("/a", ["X-Call": "1"])
@@ -299,8 +299,8 @@ struct CacheStoringWireTests {
         }
     }
 
-    /// A sink of the application's prints what it likes.
-    @Test func anInvalidationTellsNoSecretOfItsURL() async throws {
+    /// An application's sink may print events.
+    @Test func anInvalidationEventHidesTheSecretsOfItsURL() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             stage.server.on(.post, "/a") { _ in .status(204) }
@@ -347,14 +347,14 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func locationElsewhereInvalidatesNothing() throws {
+    @Test func aLocationAtAnotherOriginInvalidatesNothing() throws {
         let url = try #require(URL(string: "https://a.example/x"))
         let headers: HTTPHeaders = ["Location": "https://b.example/y", "Content-Location": "http://a.example/z"]
         #expect(CachePolicy.invalidated(byStatus: 201, headers, to: .post, url) == [url])
         #expect(CachePolicy.invalidated(byStatus: 200, headers, to: .get, url).isEmpty)
     }
 
-    @Test func invalidatesByURLPrefixTagAndAll() async throws {
+    @Test func invalidationWorksByURLPrefixTagAndForAll() async throws {
         try await CacheStage.run { stage in
             let url = stage.server.baseURL
             for path in ["/a", "/a/b", "/c"] { stage.serve(path, ["Cache-Control": "max-age=60"]) }
@@ -385,7 +385,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func anAnswerThatAnInvalidationOvertookIsNotStored() async throws {
+    @Test func aResponseRequestedBeforeAnInvalidationIsNotStored() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { _ in
@@ -403,7 +403,7 @@ struct CacheStoringWireTests {
     }
 
     @Test(arguments: [false, true])
-    func anAnswerThatALaterOneOvertookDoesNotTakeItsPlace(isStreamed: Bool) async throws {
+    func aLateResponseDoesNotReplaceAResponseToALaterRequest(isStreamed: Bool) async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { request in
@@ -423,7 +423,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func anAnswerToAnotherVariantOvertakesNothing() async throws {
+    @Test func aLaterResponseForAnotherVariantDoesNotPreventStoring() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { request in
@@ -443,7 +443,7 @@ struct CacheStoringWireTests {
         }
     }
 
-    @Test func whatTheServerNowSaysMayNotBeKeptTakesThePlaceOfWhatWas() async throws {
+    @Test func anUnstorableNewResponseRemovesTheStoredOne() async throws {
         try await CacheStage.run { stage in
             stage.server.on(
                 .get, "/a",

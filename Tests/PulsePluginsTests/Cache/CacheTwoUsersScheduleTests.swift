@@ -10,8 +10,8 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Random traces of several users through one cache, against a model without a cache: every answer is one that the origin
-/// gave to that very user for that very request, and its directives allow it at that time.
+/// Random traces of several users through one cache, against a model without a cache. Every response must be one that
+/// the origin gave to that user for that request, and its directives must allow it at that time.
 @Suite(.tags(.schedule), .timeLimit(.minutes(15)))
 struct CacheTwoUsersScheduleTests {
     private static let steps =
@@ -20,14 +20,15 @@ struct CacheTwoUsersScheduleTests {
     enum Identity: String, CaseIterable { case token, rotatingTokenOfAnAccount }
 
     @Test(arguments: [false, true], Identity.allCases)
-    func nobodyIsGivenAnothersAnswerNorOneThatIsPast(onDisk: Bool, identity: Identity) async throws {
+    func aResponseFromAnotherUserOrOutdatedIsNeverServed(onDisk: Bool, identity: Identity) async throws {
         try await withStorage(onDisk: onDisk) { store in
             let trace = UserTrace(store, identity: identity, seed: 6)
             for step in 0..<Self.steps {
                 await trace.step(step)
                 if trace.hasFailed { return }
             }
-            // Whether callers meet, or an answer goes stale before them, is up to their tasks: here they do.
+            // Whether calls share a request, or a response becomes stale, depends on task scheduling. These steps make
+            // sure that both happen.
             await trace.meet(Self.steps)
             await trace.client.shutdown()
             let wanted: Set<PulseResponse.Origin> = [.mock, .cache, .revalidated, .coalesced, .stale]
@@ -36,7 +37,7 @@ struct CacheTwoUsersScheduleTests {
     }
 }
 
-/// Each task has its own: what the others draw beside it changes nothing, so that a seed gives the same calls again.
+/// Each task has its own generator, so that a seed reproduces the same calls whatever other tasks draw.
 private enum Chance {
     @TaskLocal static var own = SeededRandomness(seed: 0)
 }
@@ -57,7 +58,7 @@ private final class UserTrace: Sendable {
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
             plugins: [UserPlugin(identity: identity), cache],
-            transport: MockTransport(recordsRequests: false) { [origin] in try await origin.answer($0) },
+            transport: MockTransport(recordsRequests: false) { [origin] in try await origin.respond(to: $0) },
             events: PulseEventBus())
     }
 
@@ -81,11 +82,11 @@ private final class UserTrace: Sendable {
             }
             await get(calls, number)
         }
-        // A request behind an answer would meet the next step's clock and changes.
+        // A background request would otherwise see the clock and changes of the next step.
         await cache.cache.flights.waitUntilIdle()
     }
 
-    /// Two callers for one request, and one who is served while the server fails.
+    /// Two callers share one request, and one caller is served while the server fails.
     func meet(_ number: Int) async {
         let gate = Gate()
         origin.change(.well)
@@ -162,7 +163,7 @@ private final class UserTrace: Sendable {
     }
 }
 
-/// Sets the credentials of the user that a test header names, and takes that header away.
+/// Sets the credentials of the user that a test header names, and removes that header.
 private struct UserPlugin: PulsePlugin {
     static let users = ["alice", "bob", "nobody"]
 
@@ -184,7 +185,7 @@ private struct UserPlugin: PulsePlugin {
     }
 }
 
-/// A server that remembers every answer it gave, to whom and when.
+/// A server that records every response, its user and its time.
 private final class ModelOrigin: Sendable {
     enum Condition: Sendable { case well, failing, unreachable, offline }
 
@@ -193,10 +194,10 @@ private final class ModelOrigin: Sendable {
     private struct Given: Sendable {
         let user: String
         let path: String
-        /// Nil if the answer is the same in all.
+        /// Nil if the response is the same for all languages.
         let language: String?
         let directives: String
-        /// When it was given or last confirmed, by the clock, and in the order of all that happened.
+        /// When it was given or last confirmed, by the clock and in the order of events.
         var time: Date
         var moment: Int
     }
@@ -207,7 +208,7 @@ private final class ModelOrigin: Sendable {
         var moment = 0
         var invalidated: [String: Int] = [:]
         var lastTrouble = -1
-        /// What it says instead of what chance has it say, and who lets it.
+        /// Fixed directives in place of random ones, and the gate that holds the response.
         var prescribed: (directives: String, gate: Gate)?
 
         mutating func next() -> Int {
@@ -242,7 +243,7 @@ private final class ModelOrigin: Sendable {
         state.withLock { $0.invalidated[path] = $0.next() }
     }
 
-    func answer(_ request: URLRequest) async throws -> PulseResponse {
+    func respond(to request: URLRequest) async throws -> PulseResponse {
         for _ in 0..<(Chance.own.next() % 4) { await Task.yield() }
         await state.withLock { $0.prescribed?.gate }?.pass()
         let condition = state.withLock { state in
@@ -268,7 +269,7 @@ private final class ModelOrigin: Sendable {
         let language = request.value(forHTTPHeaderField: "Accept-Language") ?? ""
         return state.withLock { state in
             let (moment, now) = (state.next(), clock.now)
-            // Half the time what was given before still holds.
+            // Half of the time the previous response is still valid.
             if let tags = request.value(forHTTPHeaderField: "If-None-Match"), Chance.own.next() % 2 == 0 {
                 let last = state.given.indices.last { index in
                     tags.contains("\"\(index)\"") && state.given[index].language ?? language == language
@@ -301,19 +302,21 @@ private final class ModelOrigin: Sendable {
         return headers
     }
 
-    /// Why that user must not have been given that answer; nil if it is as it should be.
+    /// Why this user must not have gotten this response; nil if it is correct.
     func problem(
         with response: PulseResponse, _ path: String, _ user: String, _ language: String, _ mode: RequestOptions.Cache,
         since start: Int
     ) -> String? {
-        guard let number = Int(String(decoding: response.data, as: UTF8.self)) else { return "no answer of the origin" }
+        guard let number = Int(String(decoding: response.data, as: UTF8.self)) else {
+            return "no response of the origin"
+        }
         let (given, invalidated, lastTrouble) = state.withLock { state in
             (state.given[number], state.invalidated[path] ?? -1, state.lastTrouble)
         }
         guard given.user == user else { return "that of \(given.user)" }
         guard given.path == path else { return "that of \(given.path)" }
         guard given.language ?? language == language else { return "that in \(given.language ?? "")" }
-        // Given to this very call, or confirmed for it: the server's own word.
+        // Given to, or confirmed for, this very call: the server's own response.
         if given.moment > start, response.origin == .mock || response.origin == .revalidated { return nil }
         guard given.moment > invalidated else { return "past since the change \(invalidated)" }
         guard !given.directives.contains("no-store") else { return "one that must not be stored" }
@@ -325,7 +328,7 @@ private final class ModelOrigin: Sendable {
         guard !given.directives.contains("must-revalidate") else { return "stale by \(staleness), never to be" }
         if [.cacheElseNetwork, .onlyIfCached, .staleWhileRevalidate].contains(mode) { return nil }
         if staleness <= Self.seconds("stale-while-revalidate", given.directives) ?? -1 { return nil }
-        // Offline everything goes, while the server fails what it permits.
+        // Without a connection anything may be served; while the server fails, only what the directives permit.
         if lastTrouble > start {
             let isOffline = state.withLock { $0.condition == .offline }
             if isOffline || staleness <= Self.seconds("stale-if-error", given.directives) ?? -1 { return nil }

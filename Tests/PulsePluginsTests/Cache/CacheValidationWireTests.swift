@@ -9,10 +9,10 @@ import Testing
 
 @testable import PulsePlugins
 
-/// RFC 9111, sections 4.2.4 and 4.3, RFC 5861, and the options of a call. Over sockets, under a clock that stands still.
+/// RFC 9111, sections 4.2.4 and 4.3, RFC 5861, and the options of a call. Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheValidationWireTests {
-    @Test func aStaleAnswerIsConfirmedByItsEntityTag() async throws {
+    @Test func aStaleResponseIsConfirmedByItsEntityTag() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -25,7 +25,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func aStaleAnswerIsConfirmedByTheDateOfItsLastChange() async throws {
+    @Test func aStaleResponseIsConfirmedByLastModified() async throws {
         try await CacheStage.run { stage in
             let changed = stage.date(-500)
             stage.server.on(.get, "/a") { request in
@@ -41,7 +41,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func everyStoredVariantsEntityTagIsSentAndTheServerNamesOne() async throws {
+    @Test func theEntityTagsOfAllStoredVariantsAreSent() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { request in
                 let language = request.headers["Accept-Language"] ?? ""
@@ -62,7 +62,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func a304UpdatesTheStoredHeadersButNotThoseOfTheBody() async throws {
+    @Test func a304UpdatesTheStoredHeadersExceptThoseOfTheBody() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { request in
                 guard request.headers["If-None-Match"] != nil else {
@@ -111,7 +111,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func a304AboutSomethingElseIsAskedAgainWithoutConditions() async throws {
+    @Test func a304WithAnUnknownTagCausesAResendWithoutConditions() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { request in
                 request.headers["If-None-Match"] == nil
@@ -125,8 +125,8 @@ struct CacheValidationWireTests {
         }
     }
 
-    /// As of a server that compresses what it sends, and names what it compressed by a weak tag.
-    @Test func a304UnderTheStrongFormOfAWeakTagServesTheStoredAnswerAndUpdatesNothing() async throws {
+    /// As from a server that compresses responses, and weakens the tag of the compressed form.
+    @Test func a304WithTheStrongFormOfAWeakTagServesTheStoredResponseUnchanged() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { request in
                 request.headers["If-None-Match"] == "W/\"1\""
@@ -140,8 +140,8 @@ struct CacheValidationWireTests {
         }
     }
 
-    /// Two variants under one opaque tag: the strong form does not tell which is meant.
-    @Test func whereItCouldMeanTwoItIsAskedAgain() async throws {
+    /// Two variants under one opaque tag: the strong form does not tell which one it means.
+    @Test func a304WithATagOfTwoWeakVariantsCausesAResend() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { request in
                 let language = request.headers["Accept-Language"] ?? ""
@@ -158,7 +158,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func aTagThatIsNoneConfirmsWhatCameWithTheVerySame() async throws {
+    @Test func anInvalidTagConfirmsAResponseWithTheSameText() async throws {
         try await CacheStage.run { stage in
             let changed = stage.date(-500)
             stage.server.on(.get, "/a") { request in
@@ -178,7 +178,7 @@ struct CacheValidationWireTests {
 
     // MARK: Stale
 
-    @Test func staleWhileRevalidateServesAndValidatesBehindOnceForAKey() async throws {
+    @Test func staleWhileRevalidateServesAndValidatesOnceInTheBackground() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             let count = Locked(0)
@@ -205,7 +205,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func shutdownEndsAValidationBehindAndThePluginStaysUsable() async throws {
+    @Test func shutdownEndsABackgroundValidationAndThePluginStaysUsable() async throws {
         try await CacheStage.run { stage in
             let (count, reached) = (Locked(0), Gate(isOpen: true))
             stage.server.on(.get, "/a") { _ in
@@ -234,7 +234,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func staleIfErrorStandsInForAServerThatFails() async throws {
+    @Test func staleIfErrorServesAStaleResponseWhenTheServerFails() async throws {
         try await CacheStage.run { stage in
             let ok: MockServer.Response = .text(
                 "body", headers: ["Cache-Control": "max-age=60, stale-if-error=30", "Date": stage.date()])
@@ -243,7 +243,7 @@ struct CacheValidationWireTests {
             await stage.pass(90)
             #expect(try await stage.text() == "body stale")
             #expect(try await stage.text() == "body stale")
-            // A verdict, not a failure.
+            // A definite response, not a failure.
             #expect(try await stage.get().statusCode == 404)
             try await stage.get()
         }
@@ -259,7 +259,7 @@ struct CacheValidationWireTests {
     }
 
     @Test(arguments: [500, 502, 503, 504])
-    func staleIfErrorStandsInForOneThatFailedAllAttempts(status: Int) async throws {
+    func staleIfErrorServesAStaleResponseAfterAllAttemptsFailed(status: Int) async throws {
         var retries = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
         retries.reportsExhaustion = true
         try await CacheStage.run(after: [.retry(policy: retries)]) { stage in
@@ -268,14 +268,14 @@ struct CacheValidationWireTests {
             stage.server.on(.get, "/a", script: [ok, .status(status)])
             try await stage.get()
             await stage.pass(90)
-            // Under statuses that are not all accepted.
+            // With statuses that are not all accepted.
             let response = try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"))
             #expect(response.data == Data("body".utf8) && response.origin == .stale)
             #expect(stage.sent == 3)
         }
     }
 
-    @Test func withoutPermissionAServersFailureIsTheAnswer() async throws {
+    @Test func withoutStaleIfErrorAServerFailureIsTheResponse() async throws {
         try await CacheStage.run { stage in
             let ok: MockServer.Response = .text(
                 "body", headers: ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Date": stage.date()])
@@ -288,7 +288,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func withoutAConnectionWhatIsStoredIsReadUnlessItMustNotBe() async throws {
+    @Test func withoutAConnectionAStaleResponseIsServedUnlessForbidden() async throws {
         let offline = Locked(false)
         let line = OfflineSwitch(isOffline: offline)
         try await CacheStage.run(after: [line]) { stage in
@@ -307,7 +307,7 @@ struct CacheValidationWireTests {
 
     // MARK: The options of a call
 
-    @Test func reloadPassesByTheCacheAndReplacesItsEntry() async throws {
+    @Test func reloadBypassesTheCacheAndReplacesItsEntry() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -318,7 +318,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func revalidateAsksThoughTheAnswerIsFresh() async throws {
+    @Test func revalidateValidatesAFreshResponse() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -326,7 +326,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func cacheElseNetworkTakesAnAnswerHoweverOld() async throws {
+    @Test func cacheElseNetworkServesAResponseOfAnyAge() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get("/a", cache: .cacheElseNetwork)
@@ -335,7 +335,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func onlyIfCachedIsAMissWithoutAnAnswer() async throws {
+    @Test func onlyIfCachedIsAMissWithoutAStoredResponse() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             let error = await #expect(throws: PulseError.self) { try await stage.get("/a", cache: .onlyIfCached) }
@@ -347,8 +347,8 @@ struct CacheValidationWireTests {
         }
     }
 
-    /// Neither for what the cache has nothing to do with, nor for a body that does not decode.
-    @Test func onlyIfCachedNeverAsksTheNetwork() async throws {
+    /// Neither for an uncacheable request, nor for a body that does not decode.
+    @Test func onlyIfCachedNeverSendsARequest() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             stage.server.on(.post, "/a") { _ in .text("changed") }
@@ -373,8 +373,8 @@ struct CacheValidationWireTests {
         }
     }
 
-    /// Nothing of such a request's answer would be kept.
-    @Test func nothingIsFetchedBehindAnAnswerToARequestWithNoStore() async throws {
+    /// The response to such a request could not be stored.
+    @Test func aRequestWithNoStoreStartsNoBackgroundValidation() async throws {
         try await CacheStage.run { stage in
             stage.serve("/a", ["Cache-Control": "max-age=60"])
             stage.serve("/b", ["Cache-Control": "max-age=60, stale-while-revalidate=600"])
@@ -388,7 +388,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func theOptionStaleWhileRevalidateNeedsNoPermission() async throws {
+    @Test func theOptionStaleWhileRevalidateNeedsNoResponseDirective() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
@@ -401,7 +401,7 @@ struct CacheValidationWireTests {
 
     // MARK: Plain time to live
 
-    @Test func thePlainFormKeeps200AnswersToGETForItsTime() async throws {
+    @Test func theTimeToLivePolicyStores200ResponsesToGETForItsTime() async throws {
         try await CacheStage.run(CachePlugin(ttl: 300, maxMemoryItems: 200)) { stage in
             stage.serve("/a", ["Cache-Control": "no-cache, max-age=0"])
             stage.serve("/b", ["Cache-Control": "no-store"])
@@ -417,7 +417,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func thePlainFormHeedsVaryAndAsksWhetherAnAnswerStillHolds() async throws {
+    @Test func theTimeToLivePolicyObeysVaryAndValidatesStaleResponses() async throws {
         try await CacheStage.run(CachePlugin(ttl: 300)) { stage in
             stage.serve(["Vary": "Accept-Language", "ETag": "\"1\""])
             try await stage.get("/a", ["Accept-Language": "en"])
@@ -431,7 +431,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func thePlainFormLetsGoOfTheLeastRecentlyUsed() async throws {
+    @Test func theTimeToLivePolicyEvictsTheLeastRecentlyUsed() async throws {
         try await CacheStage.run(CachePlugin(ttl: 300, maxMemoryItems: 2)) { stage in
             for path in ["/a", "/b", "/c"] {
                 stage.serve(path, [:])
@@ -445,7 +445,7 @@ struct CacheValidationWireTests {
 
     // MARK: The rest of the way
 
-    @Test func aBodyThatFailsToDecodeIsFetchedOnceMorePastTheCache() async throws {
+    @Test func aBodyThatFailsToDecodeIsRefetchedOnceBypassingTheCache() async throws {
         try await CacheStage.run { stage in
             let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Type": "application/json"]
             stage.server.on(.get, "/a", script: [.text("{}", headers: headers), .text("[1]", headers: headers)])
@@ -458,7 +458,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func aRedirectIsAnEntryOfItsOwn() async throws {
+    @Test func aRedirectHasAnEntryOfItsOwn() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/old") { _ in
                 .status(301, headers: ["Location": "/a", "Cache-Control": "max-age=60", "Date": stage.date()])
@@ -473,7 +473,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    @Test func statisticsCountWhatHappened() async throws {
+    @Test func statisticsCountHitsMissesAndInvalidations() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60", "ETag": "\"1\""])
             try await stage.get()
@@ -489,7 +489,7 @@ struct CacheValidationWireTests {
     }
 }
 
-/// Between cache and wire: no connection while it says so.
+/// Between cache and transport: fails with no connection while it is offline.
 struct OfflineSwitch: PulsePlugin {
     let identifier = "com.pulse.tests.offline"
     let isOffline: Locked<Bool>

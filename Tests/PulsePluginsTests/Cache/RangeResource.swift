@@ -6,17 +6,17 @@ import PulseTesting
 @testable import PulseNetworking
 @testable import PulsePlugins
 
-/// One version of a resource, and what a server says of it that knows ranges and conditions (RFC 9110, sections 13 and
-/// 14). Written beside the code under test, and simpler.
+/// One version of a resource, and the responses of a server that supports ranges and conditions (RFC 9110, sections 13
+/// and 14). Written independently of the code under test, and simpler.
 struct RangeResource: Sendable {
     typealias Response = (status: Int, headers: HTTPHeaders, body: Data)
 
     let body: Data
     let headers: HTTPHeaders
-    /// Whether the length in `Content-Range` is told.
+    /// Whether `Content-Range` states the length.
     var tellsLength = true
     var knowsRanges = true
-    /// Whether a range is sent though `If-Range` names another version.
+    /// Whether a range is sent although `If-Range` has another version.
     var ignoresIfRange = false
 
     init(_ text: String, _ headers: HTTPHeaders) {
@@ -50,7 +50,7 @@ struct RangeResource: Sendable {
         return (206, headers, Data(body[range]))
     }
 
-    /// Nil for anything but one valid range of bytes; empty for one that is behind the end.
+    /// Nil unless the field is one valid byte range; empty if the range is after the end.
     static func range(_ field: String, of length: Int) -> Range<Int>? {
         guard field.lowercased().hasPrefix("bytes=") else { return nil }
         let ends = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
@@ -66,7 +66,7 @@ struct RangeResource: Sendable {
 }
 
 extension CacheStage {
-    /// Answers to GET with a resource, which may be another each time.
+    /// Responds to GET with a resource, which may differ each time.
     func serveRanges(_ path: String = "/a", _ resource: @escaping @Sendable () -> RangeResource) {
         server.on(.get, path) { request in
             var (status, headers, body) = resource().response { request.headers[$0] }

@@ -5,8 +5,8 @@ import PulseTesting
 
 @testable import PulsePlugins
 
-/// A server whose resources change, and which remembers every version: what it was made of, and how long it was current.
-/// It knows ranges and conditions, and makes the mistakes that servers make.
+/// A server whose resources change and that records every version: its bytes, and when it was current. It supports
+/// ranges and conditions, and makes the mistakes that servers make.
 final class VersionedServer: Sendable {
     private struct Version {
         let number: Int
@@ -47,7 +47,8 @@ final class VersionedServer: Sendable {
             state.count += 1
             var versions = state.versions[path, default: []]
             if let last = versions.indices.last { versions[last].until = now }
-            // Two versions of one second have one date: no cache can tell them apart by it (RFC 9110, section 8.8.2.2).
+            // Two versions within one second have the same date: a cache cannot distinguish them by it (RFC 9110,
+            // section 8.8.2.2).
             let kinds = versions.last?.since == now ? [0, 1, 3] : [0, 1, 2, 3]
             let length = path == "/large" ? 1_200 : random.next() % 40
             versions.append(
@@ -65,7 +66,7 @@ final class VersionedServer: Sendable {
 
     // MARK: Answering
 
-    func answer(_ request: URLRequest) throws -> PulseResponse {
+    func respond(to request: URLRequest) throws -> PulseResponse {
         let path = request.url?.path ?? ""
         if chance(25) {
             throw TransportFailure(
@@ -85,13 +86,13 @@ final class VersionedServer: Sendable {
         resource.ignoresIfRange = chance(5)
         var (status, headers, data) = resource.response { fields.header($0) }
         if status == 206, chance(12), data.count > 2 {
-            // Another range than the one that was asked for.
+            // Another range than the requested one.
             let start = Int(random.next() % UInt64(resource.body.count))
             (status, headers, data) = resource.part(start..<resource.body.count)
         }
         headers["Date"] = HTTPDate.format(clock.now)
         if status == 206, chance(12) {
-            // Fewer bytes than it says.
+            // Fewer bytes than stated.
             headers["X-Cut"] = "1"
             data = Data(data.dropLast())
         }
@@ -99,7 +100,7 @@ final class VersionedServer: Sendable {
         return PulseResponse(statusCode: status, headers: headers, data: data, request: request)
     }
 
-    /// A connection that ends in the middle: an error to those who wait for all of it, or in their stream.
+    /// A connection that breaks in the middle of the body: an error for buffered calls, and in the stream.
     private func cut(
         _ data: Data, _ status: Int, _ headers: HTTPHeaders, _ request: URLRequest
     ) throws -> PulseResponse {
@@ -142,7 +143,7 @@ final class VersionedServer: Sendable {
         }
     }
 
-    /// Those of the last versions, for conditions.
+    /// The validators of the last versions, for conditions.
     func validators(_ path: String, _ fields: [String: String]) -> [String] {
         let versions = state.withLock { Array($0.versions[path, default: []].suffix(3)) }
         return versions.map { validator($0, fields) }.filter { !$0.isEmpty } + ["\"0\""]
@@ -150,12 +151,12 @@ final class VersionedServer: Sendable {
 
     // MARK: Judging
 
-    /// Why a response to that request is wrong; nil if it is right.
+    /// Why a response to this request is wrong; nil if it is correct.
     func problem(
         with response: PulseResponse, _ path: String, _ fields: [String: String], isFirst mode: RequestOptions.Cache
     ) -> String? {
         let isStored = [.cache, .stale, .revalidated, .coalesced].contains(response.origin)
-        // What the server itself sends is as wrong as it likes.
+        // The server itself may send wrong responses.
         if !isStored, response.headers["X-Cut"] != nil { return nil }
         guard response.statusCode != 504 else { return nil }
         let (versions, floor) = state.withLock { ($0.versions[path, default: []], $0.floor[path] ?? 0) }

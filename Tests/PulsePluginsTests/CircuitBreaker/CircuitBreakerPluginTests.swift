@@ -14,7 +14,7 @@ struct CircuitBreakerPluginTests {
     private let events = BreakerEvents()
     private static let home = "https://api.example.com"
 
-    /// One call through the plugin; its error, or nil.
+    /// Runs one call through the plugin; returns its error, or nil.
     @discardableResult
     private func call(
         _ plugin: CircuitBreakerPlugin, _ outcome: Outcome, _ target: String = "/", options: RequestOptions = .init()
@@ -29,7 +29,7 @@ struct CircuitBreakerPluginTests {
         }
     }
 
-    private static func answer(
+    private static func response(
         _ status: Int, _ headers: HTTPHeaders = [:], origin: PulseResponse.Origin = .network
     ) -> Outcome {
         .success(PulseResponse(statusCode: status, headers: headers, request: .mock(), origin: origin))
@@ -37,11 +37,11 @@ struct CircuitBreakerPluginTests {
 
     private static func lost(_ code: URLError.Code) -> Outcome { .failure(URLError(code)) }
 
-    @Test func failsAtOnceWhileItIsOpen() async throws {
+    @Test func anOpenCircuitFailsCallsAtOnce() async throws {
         let plugin = CircuitBreakerPlugin()
         for _ in 0..<5 {
             #expect(plugin.state(for: Self.home) == .closed)
-            #expect(await call(plugin, Self.answer(503)) == nil, "the answer passes as it is")
+            #expect(await call(plugin, Self.response(503)) == nil, "the response passes as it is")
         }
         #expect(plugin.state(for: Self.home) == .open)
         await clock.advance(by: 10)
@@ -58,57 +58,57 @@ struct CircuitBreakerPluginTests {
         }
         #expect(sent.withLock { $0 } == 0)
         await clock.advance(by: 20)
-        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(await call(plugin, Self.response(200)) == nil)
         #expect(plugin.state(for: Self.home) == .closed)
         #expect(events.names == ["opened \(Self.home)", "halfOpened \(Self.home)", "closed \(Self.home)"])
     }
 
-    @Test func aCooldownIsAsLongAsTheServerAsksAtLeast() async {
+    @Test func aRetryAfterExtendsTheCooldown() async {
         let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 5)
-        await call(plugin, Self.answer(503, ["Retry-After": "Thu, 01 Jan 2026 00:02:00 GMT"]))
+        await call(plugin, Self.response(503, ["Retry-After": "Thu, 01 Jan 2026 00:02:00 GMT"]))
         await clock.advance(by: 119)
-        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
+        #expect(await call(plugin, Self.response(200))?.kind == .circuitOpen)
         await clock.advance(by: 1)
-        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(await call(plugin, Self.response(200)) == nil)
     }
 
-    /// It says when more requests are permitted, not when the host is well again.
+    /// It tells when more requests are permitted, not when the host recovers.
     @Test(arguments: ["RateLimit-Reset", "X-RateLimit-Reset"])
-    func theResetOfARateLimitMakesNoCooldownLonger(name: String) async {
+    func aRateLimitResetDoesNotExtendTheCooldown(name: String) async {
         let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 5)
-        await call(plugin, Self.answer(503, [name: "3000"]))
+        await call(plugin, Self.response(503, [name: "3000"]))
         await clock.advance(by: 5)
-        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(await call(plugin, Self.response(200)) == nil)
     }
 
     // MARK: What counts as what
 
-    private enum Meaning { case failure, success, nobodys }
+    private enum Meaning { case failure, success, ignored }
 
-    /// Between two failures of three: a success makes it one, a failure makes it three.
+    /// Between two failures with a threshold of three: a success resets the count, a failure opens the circuit.
     private func meaning(_ outcome: Outcome, options: RequestOptions = .init()) async -> Meaning {
         let plugin = CircuitBreakerPlugin(failureThreshold: 3)
-        await call(plugin, Self.answer(500))
+        await call(plugin, Self.response(500))
         await call(plugin, outcome, options: options)
-        await call(plugin, Self.answer(500))
+        await call(plugin, Self.response(500))
         if plugin.state(for: Self.home) == .open { return .failure }
-        await call(plugin, Self.answer(500))
-        return plugin.state(for: Self.home) == .open ? .nobodys : .success
+        await call(plugin, Self.response(500))
+        return plugin.state(for: Self.home) == .open ? .ignored : .success
     }
 
     @Test(arguments: [500, 502, 503, 504])
-    func theseStatusesAreFailures(status: Int) async {
-        #expect(await meaning(Self.answer(status)) == .failure)
+    func serverErrorStatusesAreFailures(status: Int) async {
+        #expect(await meaning(Self.response(status)) == .failure)
         #expect(await meaning(.failure(PulseError.http(.init(statusCode: status, request: .mock())))) == .failure)
     }
 
     @Test(arguments: [200, 204, 304, 400, 401, 403, 404, 408, 409, 422, 425, 501, 505, 511])
-    func otherAnswersAreSuccesses(status: Int) async {
-        #expect(await meaning(Self.answer(status)) == .success)
+    func otherResponsesAreSuccesses(status: Int) async {
+        #expect(await meaning(Self.response(status)) == .success)
     }
 
-    @Test func aRedirectThatIsFollowedIsASuccessOfTheHostThatAnswered() async {
-        #expect(await meaning(Self.answer(302, ["Location": "/next"])) == .success)
+    @Test func aFollowedRedirectIsASuccessOfTheRedirectingHost() async {
+        #expect(await meaning(Self.response(302, ["Location": "/next"])) == .success)
     }
 
     @Test(arguments: [
@@ -119,41 +119,41 @@ struct CircuitBreakerPluginTests {
         #expect(await meaning(Self.lost(code)) == .failure)
     }
 
-    /// The connection was at fault; the request that follows over another one tells of the host.
+    /// The connection was at fault; the resend on another connection decides about the host.
     @Test(arguments: [PulseError.Phase.beforeSend, .maybeSent])
-    func aStaleConnectionIsNobodys(phase: PulseError.Phase) async {
+    func aStaleConnectionIsIgnored(phase: PulseError.Phase) async {
         let failure = TransportFailure(code: .networkConnectionLost, phase: phase, isStaleConnection: true)
-        #expect(await meaning(.failure(failure)) == .nobodys)
+        #expect(await meaning(.failure(failure)) == .ignored)
         #expect(await meaning(.failure(TransportFailure(code: failure.code, phase: phase))) == .failure)
     }
 
-    @Test func aDeadlineThatStrikesTheWireIsATimeout() async {
+    @Test func aDeadlineAfterTheSendIsAFailure() async {
         #expect(await meaning(.failure(PulseError.deadlineExceeded(last: nil))) == .failure)
         #expect(await meaning(.failure(PulseError.timeout(.mock()))) == .failure)
     }
 
-    @Test func whatTheLimiterAndTheNetworkAndTheCallerDoIsNobodys() async {
+    @Test func rateLimitsMissingConnectionsAndCancellationsAreIgnored() async {
         for outcome in [
-            Self.answer(429), .failure(PulseError.rateLimited(retryAfter: 1)), .failure(PulseError.noConnection),
+            Self.response(429), .failure(PulseError.rateLimited(retryAfter: 1)), .failure(PulseError.noConnection),
             .failure(CancellationError()), Self.lost(.serverCertificateUntrusted),
             .failure(PulseError.sslPinningFailed(host: "a")), .failure(PulseError.invalidRequest(reason: "a")),
             .failure(PulseError.circuitOpen(name: "another", retryAfter: 1)), .failure(PulseError.cacheMiss),
         ] {
-            #expect(await meaning(outcome) == .nobodys, "\(outcome)")
+            #expect(await meaning(outcome) == .ignored, "\(outcome)")
         }
         for origin in [PulseResponse.Origin.cache, .stale, .coalesced] {
-            #expect(await meaning(Self.answer(200, origin: origin)) == .nobodys)
-            #expect(await meaning(Self.answer(504, origin: origin)) == .nobodys)
+            #expect(await meaning(Self.response(200, origin: origin)) == .ignored)
+            #expect(await meaning(Self.response(504, origin: origin)) == .ignored)
         }
     }
 
-    @Test func aStatusThatTheCallExpectsIsNoFailure() async {
+    @Test func anAcceptedStatusIsASuccess() async {
         let options = RequestOptions().with(\.acceptedStatuses, value: .successful(and: 503))
-        #expect(await meaning(Self.answer(503), options: options) == .success)
-        #expect(await meaning(Self.answer(500), options: options) == .failure)
+        #expect(await meaning(Self.response(503), options: options) == .success)
+        #expect(await meaning(Self.response(500), options: options) == .failure)
     }
 
-    @Test func anErrorThatAPluginMadeOfAnAnswerIsJudgedByTheAnswer() async {
+    @Test func anErrorDerivedFromAResponseIsJudgedByTheResponse() async {
         for error in [PulseError.unauthorized(), .emptyBody, .graphQL([])] {
             #expect(await meaning(.failure(error)) == .success)
         }
@@ -162,8 +162,8 @@ struct CircuitBreakerPluginTests {
 
     private struct Fault: Error {}
 
-    /// As a validator does with an error inside a 200: the host has answered.
-    @Test func anErrorOfTheAppsThatWasMadeOfAnAnswerIsASuccess() async {
+    /// As a validator does with an error inside a 200: the host has responded.
+    @Test func anAppErrorDerivedFromAResponseIsASuccess() async {
         for error in [PulseError.custom(Fault()), .retryExhausted(last: .custom(Fault()), attempts: 2)] {
             #expect(await meaning(.failure(error)) == .success, "\(error)")
         }
@@ -175,43 +175,43 @@ struct CircuitBreakerPluginTests {
         func prepare(_ request: inout URLRequest, for context: PluginContext) async throws { throw Fault() }
     }
 
-    @Test func anErrorOfTheAppsBeforeAnythingWasSentIsNobodys() async {
+    @Test func anAppErrorBeforeTheSendIsIgnored() async {
         let plugin = CircuitBreakerPlugin(failureThreshold: 2)
-        await call(plugin, Self.answer(500))
+        await call(plugin, Self.response(500))
         let chain = PluginChain.mock([plugin, Failing()], context: .mock(clock: clock)) { request in
             PulseResponse(statusCode: 200, request: request)
         }
         let error = await #expect(throws: PulseError.self) { try await chain(.mock()) }
         #expect(error?.kind == .custom)
-        await call(plugin, Self.answer(500))
+        await call(plugin, Self.response(500))
         #expect(plugin.state(for: Self.home) == .open)
     }
 
     private static let login = URLRequest.mock(.post, "https://login.example.com/")
 
-    /// Asks for another host's help after each answer.
+    /// Starts a recovery at another host after each response.
     private func recovering() -> ValidatorPlugin {
         ValidatorPlugin([Validator { _, _, _ in .recover(.request(Self.login), otherwise: Fault()) }])
     }
 
-    /// It may be another host's, and the one that is called has answered.
-    @Test func whatARecoveryFailsWithIsNobodys() async {
-        let refusals = [Self.answer(503), Self.answer(429, ["Retry-After": "5"])]
+    /// The failure may be another host's, and the called host has responded.
+    @Test func theFailureOfARecoveryIsIgnored() async {
+        let refusals = [Self.response(503), Self.response(429, ["Retry-After": "5"])]
         for outcome in refusals + [Self.lost(.cannotConnectToHost), Self.lost(.timedOut)] {
             let plugin = CircuitBreakerPlugin(failureThreshold: 2)
-            await call(plugin, Self.answer(500))
+            await call(plugin, Self.response(500))
             let chain = PluginChain.mock([plugin, recovering()], context: .mock(clock: clock)) { request in
                 guard request.url != Self.login.url else { return try outcome.get() }
                 return PulseResponse(statusCode: 200, request: request)
             }
             await #expect(throws: PulseError.self) { try await chain(.mock()) }
             #expect(plugin.state(for: Self.home) == .closed, "\(outcome)")
-            await call(plugin, Self.answer(500))
+            await call(plugin, Self.response(500))
             #expect(plugin.state(for: Self.home) == .open, "\(outcome)")
         }
     }
 
-    @Test func whatTheCallFailsWithAfterARecoveryThatFailedCounts() async {
+    @Test func aConnectErrorAfterAFailedRecoveryCounts() async {
         let plugin = CircuitBreakerPlugin(failureThreshold: 1)
         let sent = Locked(0)
         let plugins: [any PulsePlugin] = [.retry(maxAttempts: 2, strategy: .immediate), plugin, recovering()]
@@ -220,7 +220,7 @@ struct CircuitBreakerPluginTests {
                 sent += 1
                 return sent
             }
-            // The call, its recovery, and the call once more.
+            // The call, its recovery, and the call again.
             guard number != 3 else { throw URLError(.cannotConnectToHost) }
             return PulseResponse(statusCode: number == 1 ? 200 : 503, request: request)
         }
@@ -241,8 +241,8 @@ struct CircuitBreakerPluginTests {
         #expect(plugin.state(for: Self.home) == .open)
     }
 
-    /// A line for a token or a permit further in is as long as this side makes it.
-    @Test func whatACallWaitsForOnThisSideMakesNoHostSlow() async throws {
+    /// The client itself causes the wait for a token or permit in an inner plugin.
+    @Test func waitingOnTheClientIsNotSlownessOfTheHost() async throws {
         let plugin = CircuitBreakerPlugin(
             policy: .init(trip: .rate(.init(minimumCalls: 2, slowCallDuration: 1, slowCallRate: 1))))
         func call(repeats: Int = 0, latency: TimeInterval) async throws {
@@ -267,12 +267,12 @@ struct CircuitBreakerPluginTests {
         -> CircuitBreakerPlugin
     {
         let plugin = CircuitBreakerPlugin(policy: policy)
-        while plugin.state(for: Self.home) == .closed { await call(plugin, Self.answer(500)) }
+        while plugin.state(for: Self.home) == .closed { await call(plugin, Self.response(500)) }
         await clock.advance(by: 30)
         return plugin
     }
 
-    @Test func aProbeThatIsCancelledLetsTheNextOnePass() async {
+    @Test func aCancelledProbeLetsTheNextOnePass() async {
         let plugin = await opened()
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         let probe = Task {
@@ -283,32 +283,32 @@ struct CircuitBreakerPluginTests {
             }
         }
         for await _ in arrivals { break }
-        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
+        #expect(await call(plugin, Self.response(200))?.kind == .circuitOpen)
         probe.cancel()
         await #expect(throws: PulseError.self) { try await probe.value }
         #expect(plugin.state(for: Self.home) == .halfOpen, "a cancelled probe closes nothing")
-        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(await call(plugin, Self.response(200)) == nil)
         #expect(plugin.state(for: Self.home) == .closed)
     }
 
-    @Test func aProbeThatBringsAnErrorInsideAnAnswerClosesTheCircuit() async {
+    @Test func aProbeWithAnErrorInsideAResponseClosesTheCircuit() async {
         let plugin = await opened()
         #expect(await call(plugin, .failure(Fault()))?.kind == .custom)
         #expect(plugin.state(for: Self.home) == .closed)
     }
 
-    @Test func aStreamedAnswerIsJudgedAtItsHead() async throws {
+    @Test func aStreamedResponseIsJudgedByItsHead() async throws {
         let plugin = await opened()
         let stream = ByteStream { throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted) }
-        var answer = PulseResponse(statusCode: 200, request: .mock())
-        answer.bytes = stream
-        let response = try await plugin.run(in: .mock(delivery: .streamed, clock: clock)) { [answer] _ in answer }
+        var streamed = PulseResponse(statusCode: 200, request: .mock())
+        streamed.bytes = stream
+        let response = try await plugin.run(in: .mock(delivery: .streamed, clock: clock)) { [streamed] _ in streamed }
         #expect(plugin.state(for: Self.home) == .closed)
         await #expect(throws: PulseError.self) { try await response.bytes?.collect(upTo: 10) }
         #expect(plugin.state(for: Self.home) == .closed)
     }
 
-    @Test func anAnswerOfAnEarlierStateCountsNowhere() async throws {
+    @Test func aResponseFromAnEarlierStateIsNotCounted() async throws {
         let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 1)
         let late = Task {
             try await plugin.run(in: .mock(clock: clock)) { request in
@@ -317,9 +317,9 @@ struct CircuitBreakerPluginTests {
             }
         }
         await clock.sleepers(atLeast: 1)
-        await call(plugin, Self.answer(500))
+        await call(plugin, Self.response(500))
         await clock.advance(by: 1)
-        await call(plugin, Self.answer(200))
+        await call(plugin, Self.response(200))
         #expect(plugin.state(for: Self.home) == .closed)
         await clock.advance(by: 100)
         #expect(try await late.value.statusCode == 500)
@@ -328,40 +328,40 @@ struct CircuitBreakerPluginTests {
 
     // MARK: Keys
 
-    @Test func originsHaveCircuitsOfTheirOwn() async throws {
+    @Test func originsHaveSeparateCircuits() async throws {
         let plugin = CircuitBreakerPlugin(failureThreshold: 1)
-        await call(plugin, Self.answer(500), "https://api.example.com:8443/a")
+        await call(plugin, Self.response(500), "https://api.example.com:8443/a")
         #expect(plugin.state(for: "https://api.example.com:8443") == .open)
         #expect(plugin.state(for: try #require(URL(string: "HTTPS://API.example.com:8443/b?c"))) == .open)
         #expect(plugin.state(for: Self.home) == .closed)
-        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(await call(plugin, Self.response(200)) == nil)
     }
 
-    @Test func routesCanHaveThem() async {
+    @Test func routesCanHaveSeparateCircuits() async {
         let plugin = CircuitBreakerPlugin(policy: .init(trip: .consecutiveFailures(1), key: .route))
-        await call(plugin, Self.answer(500), options: .init().with(\.route, value: "a"))
+        await call(plugin, Self.response(500), options: .init().with(\.route, value: "a"))
         #expect(plugin.state(for: "a") == .open)
-        #expect(await call(plugin, Self.answer(200), options: .init().with(\.route, value: "b")) == nil)
+        #expect(await call(plugin, Self.response(200), options: .init().with(\.route, value: "b")) == nil)
         guard
             case .circuitOpen(name: "a", _) = await call(
-                plugin, Self.answer(200), options: .init().with(\.route, value: "a"))
+                plugin, Self.response(200), options: .init().with(\.route, value: "a"))
         else {
             Issue.record("not refused")
             return
         }
     }
 
-    @Test func aKeyOfOnesOwnNamesThem() async {
+    @Test func aCustomKeyNamesTheCircuits() async {
         let plugin = CircuitBreakerPlugin(
             policy: .init(
                 trip: .consecutiveFailures(1), key: .custom { request, _ in request.url?.path == "/a" ? "A" : nil }))
-        await call(plugin, Self.answer(500), "/a")
-        await call(plugin, Self.answer(500), "/b")
+        await call(plugin, Self.response(500), "/a")
+        await call(plugin, Self.response(500), "/b")
         #expect(plugin.state(for: "A") == .open)
-        #expect(await call(plugin, Self.answer(200), "/b") == nil, "without a name a call passes uncounted")
+        #expect(await call(plugin, Self.response(200), "/b") == nil, "without a name a call passes uncounted")
     }
 
-    @Test func keepsTheCircuitsThatWereUsedLast() {
+    @Test func theMostRecentlyUsedCircuitsAreKept() {
         var circuits = Circuits(.init())
         for host in 0..<5000 {
             let key = CircuitKey.name("host-\(host)")
@@ -371,15 +371,15 @@ struct CircuitBreakerPluginTests {
         #expect(circuits.count == Circuits.capacity)
     }
 
-    @Test func anOpenCircuitIsKeptHoweverManyHostsAreCalledWhileItIsOpen() async {
+    @Test func callsToManyHostsDoNotEvictAnOpenCircuit() async {
         let plugin = CircuitBreakerPlugin(failureThreshold: 1)
-        await call(plugin, Self.answer(500))
-        for host in 0..<3000 { await call(plugin, Self.answer(200), "https://host-\(host).example.com/") }
+        await call(plugin, Self.response(500))
+        for host in 0..<3000 { await call(plugin, Self.response(200), "https://host-\(host).example.com/") }
         #expect(plugin.state(for: Self.home) == .open)
         #expect(plugin.circuits.withLock { $0.count } <= Circuits.capacity + 1)
     }
 
-    @Test func evenCircuitsThatAreAllOpenAreKeptInABoundedNumber() {
+    @Test func theNumberOfOpenCircuitsIsBounded() {
         var circuits = Circuits(.init(trip: .consecutiveFailures(1)))
         let isolated = CircuitKey.name("isolated")
         _ = circuits.isolate(isolated)
@@ -397,63 +397,63 @@ struct CircuitBreakerPluginTests {
 
     @Test func oneCircuitCanBeIsolatedAndReset() async {
         let plugin = CircuitBreakerPlugin()
-        await call(plugin, Self.answer(200))
+        await call(plugin, Self.response(200))
         plugin.isolate(Self.home)
         #expect(plugin.state(for: Self.home) == .isolated)
         await clock.advance(by: 1e6)
-        guard case .circuitOpen(name: Self.home, retryAfter: .infinity) = await call(plugin, Self.answer(200)) else {
+        guard case .circuitOpen(name: Self.home, retryAfter: .infinity) = await call(plugin, Self.response(200)) else {
             Issue.record("not refused")
             return
         }
-        #expect(await call(plugin, Self.answer(200), "https://other.example.com/") == nil)
+        #expect(await call(plugin, Self.response(200), "https://other.example.com/") == nil)
         plugin.reset(Self.home)
-        #expect(await call(plugin, Self.answer(200)) == nil)
+        #expect(await call(plugin, Self.response(200)) == nil)
         #expect(events.names == ["opened \(Self.home)", "closed \(Self.home)"])
     }
 
-    /// A client that uses it later is told of what becomes of it.
-    @Test func aCircuitThatWasIsolatedBeforeItsFirstCallTellsOfItsReset() async {
+    /// A client that uses the circuit later gets its change events.
+    @Test func aCircuitIsolatedBeforeItsFirstCallReportsItsReset() async {
         let plugin = CircuitBreakerPlugin()
         plugin.isolate(Self.home)
-        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
+        #expect(await call(plugin, Self.response(200))?.kind == .circuitOpen)
         plugin.reset(Self.home)
         #expect(events.names == ["closed \(Self.home)"])
     }
 
-    @Test func everythingCanBeIsolatedAndReset() async {
+    @Test func allCircuitsCanBeIsolatedAndReset() async {
         let plugin = CircuitBreakerPlugin()
-        await call(plugin, Self.answer(200))
+        await call(plugin, Self.response(200))
         plugin.isolate()
         plugin.isolate()
         plugin.reset(Self.home)
-        #expect(await call(plugin, Self.answer(200))?.kind == .circuitOpen)
-        #expect(await call(plugin, Self.answer(200), "https://new.example.com/")?.kind == .circuitOpen)
+        #expect(await call(plugin, Self.response(200))?.kind == .circuitOpen)
+        #expect(await call(plugin, Self.response(200), "https://new.example.com/")?.kind == .circuitOpen)
         #expect(plugin.state(for: "https://never.example.com") == .isolated)
         plugin.reset()
-        #expect(await call(plugin, Self.answer(200), "https://new.example.com/") == nil)
+        #expect(await call(plugin, Self.response(200), "https://new.example.com/") == nil)
         #expect(plugin.state(for: Self.home) == .closed)
         #expect(events.names == ["opened \(Self.home)", "closed \(Self.home)"])
     }
 
-    @Test func aResetClosesAnOpenCircuitAndForgetsWhatWasCounted() async {
+    @Test func aResetClosesAnOpenCircuitAndClearsItsCounts() async {
         let plugin = CircuitBreakerPlugin(failureThreshold: 2)
-        for _ in 0..<2 { await call(plugin, Self.answer(500)) }
+        for _ in 0..<2 { await call(plugin, Self.response(500)) }
         plugin.reset()
-        await call(plugin, Self.answer(500))
+        await call(plugin, Self.response(500))
         #expect(plugin.state(for: Self.home) == .closed)
         #expect(events.names == ["opened \(Self.home)", "closed \(Self.home)"])
     }
 
-    @Test func anIsolatedCircuitIsKeptHoweverManyOthersCome() async {
+    @Test func manyOtherCircuitsDoNotEvictAnIsolatedOne() async {
         let plugin = CircuitBreakerPlugin()
         plugin.isolate(Self.home)
-        for host in 0..<2000 { await call(plugin, Self.answer(200), "https://host-\(host).example.com/") }
+        for host in 0..<2000 { await call(plugin, Self.response(200), "https://host-\(host).example.com/") }
         #expect(plugin.state(for: Self.home) == .isolated)
     }
 
     // MARK: In the chain
 
-    @Test func theRetryLoopOutsideDoesNotRetryARefusal() async throws {
+    @Test func theOuterRetryLoopDoesNotRetryARejectedCall() async throws {
         let sent = Locked(0)
         let breaker = CircuitBreakerPlugin(failureThreshold: 2)
         let clock = TestClock(autoAdvances: true)
@@ -471,7 +471,7 @@ struct CircuitBreakerPluginTests {
     }
 }
 
-/// Keeps the breaker's events, by name.
+/// The names of the breaker's events.
 private final class BreakerEvents: EventSink {
     private let recorded = Locked<[String]>([])
 

@@ -7,13 +7,13 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Seeded random schedules of calls, late answers, cancels, clock jumps and resets against a plain model;
+/// Seeded random schedules of calls, late responses, cancellations, clock jumps and resets against a plain model;
 /// `PULSE_STEPS` sets their length.
 @Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct CircuitBreakerScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    /// The rules, written down with lists of what happened in a state.
+    /// The rules as specified, with lists of the events in each state.
     private final class Model {
         enum State { case closed, open, halfOpen, isolated }
 
@@ -21,14 +21,14 @@ struct CircuitBreakerScheduleTests {
 
         let policy: CircuitBreakerPolicy
         var state = State.closed
-        /// One for each state that was ever entered, and for each reset.
+        /// One for each state entered, and for each reset.
         var round = 0
         var openUntil = 0.0
         var openedInARow = 0
         var outcomes: [(time: Double, isGood: Bool, isSlow: Bool)] = []
         var probes: [(number: Int, start: Double, verdict: Bool?)] = []
         var count = 0
-        /// What the last question or answer has changed.
+        /// The change caused by the last call or result.
         var change: CircuitBreaker.Change?
 
         init(_ policy: CircuitBreakerPolicy) {
@@ -82,7 +82,7 @@ struct CircuitBreakerScheduleTests {
             }
             switch state {
             case .closed:
-                // No policy looks back further than twenty.
+                // No policy considers more than the latest twenty.
                 outcomes = outcomes.suffix(19) + [(now, isGood, isSlow)]
                 if isTripped(now) { open(now, asked) }
             case .halfOpen:
@@ -135,7 +135,7 @@ struct CircuitBreakerScheduleTests {
     ]
 
     @Test(arguments: policies.indices, [1, 2] as [UInt64])
-    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(policy index: Int, seed: UInt64) async {
+    @HeavyWork func agreesWithAPlainModelForRandomSchedules(policy index: Int, seed: UInt64) async {
         let policy = Self.policies[index]
         let random = SeededRandomness(seed: seed)
         func chance(_ outOf: UInt64) -> Bool { random.next() % outOf == 0 }
@@ -146,7 +146,7 @@ struct CircuitBreakerScheduleTests {
         var isIll = false
         var visits: [String: Int] = [:]
         for step in 0..<Self.steps {
-            // The other tests have but a few threads.
+            // Other tests share the few threads.
             if step % 100 == 0 { await Task.yield() }
             func place() -> Comment { "policy \(index), seed \(seed), step \(step)" }
             switch random.next() % 20 {
@@ -162,7 +162,7 @@ struct CircuitBreakerScheduleTests {
                 default: Issue.record("\(admission), the model \(String(describing: ticket)); \(place())")
                 }
             case 9..<17 where !pending.isEmpty:
-                // In any order: many answers come late, some in a later state.
+                // In any order: many responses come late, some in a later state.
                 let (permit, ticket) = pending.remove(at: Int(random.next() % UInt64(pending.count)))
                 let verdict: CircuitBreaker.Verdict =
                     if chance(6) { .ignored } else if chance(isIll ? 8 : 2) { .success(isSlow: chance(5)) } else {

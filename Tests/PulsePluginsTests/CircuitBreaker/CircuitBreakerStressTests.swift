@@ -6,10 +6,10 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Many calls at once through one breaker, some of them cancelled.
+/// Many concurrent calls through one breaker, some of them cancelled.
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct CircuitBreakerStressTests {
-    @Test func letsOneProbeThroughAtATimeAndIsNeverWedged() async throws {
+    @Test func oneProbePassesAtATimeAndTheCircuitAlwaysRecovers() async throws {
         let clock = TestClock()
         let plugin = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 1)
         _ = try await plugin.run(in: .mock(clock: clock)) { PulseResponse(statusCode: 500, request: $0) }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import PulsePlugins
 
-/// One circuit as a value: each rule by itself.
+/// Each rule of a circuit, as a value.
 @Suite(.timeLimit(.minutes(5)))
 struct CircuitBreakerTests {
     private let success = CircuitBreaker.Verdict.success(isSlow: false)
     private let failure = CircuitBreaker.Verdict.failure(retryAfter: nil)
 
-    /// A circuit in a box, so that expectations may change it.
+    /// A circuit in a class, so that expectations may mutate it.
     private final class Circuit {
         private var breaker: CircuitBreaker
 
@@ -43,7 +43,7 @@ struct CircuitBreakerTests {
             settle(try permit(at: now), verdict, at: now)
         }
 
-        /// Fails until it opens, and gives the first probe of second 30.
+        /// Fails until the circuit opens; returns the first probe, at second 30.
         func halfOpen() throws -> CircuitBreaker.Permit {
             while state == .closed { try call(.failure(retryAfter: nil)) }
             let (admission, change) = breaker.admit(at: 30)
@@ -65,7 +65,7 @@ struct CircuitBreakerTests {
 
     // MARK: Threshold
 
-    @Test func opensAfterThatManyFailuresInARow() throws {
+    @Test func consecutiveFailuresOpenTheCircuit() throws {
         let breaker = threshold()
         #expect(try breaker.call(failure) == nil)
         #expect(try breaker.call(failure) == nil)
@@ -74,7 +74,7 @@ struct CircuitBreakerTests {
         #expect(breaker.refusal(at: 15) == 20)
     }
 
-    @Test func aSuccessBeginsTheRowAnew() throws {
+    @Test func aSuccessResetsTheFailureCount() throws {
         let breaker = threshold()
         for _ in 0..<10 {
             try breaker.call(failure)
@@ -85,12 +85,12 @@ struct CircuitBreakerTests {
     }
 
     @Test(arguments: [1, 0, -5, Int.min])
-    func aThresholdBelowOneIsOne(count: Int) throws {
+    func aThresholdBelowOneCountsAsOne(count: Int) throws {
         let breaker = threshold(count)
         #expect(try breaker.call(failure) == .opened)
     }
 
-    @Test func whatIsNobodysCountsNowhere() throws {
+    @Test func ignoredOutcomesAreNotCounted() throws {
         let breaker = threshold()
         for verdict in [failure, failure, .ignored, .ignored, failure] { try breaker.call(verdict) }
         guard case .open = breaker.state else {
@@ -101,7 +101,7 @@ struct CircuitBreakerTests {
 
     // MARK: Half-open
 
-    @Test func oneProbePassesAfterTheCooldownAndTheRestStillFail() throws {
+    @Test func onlyOneProbePassesAfterTheCooldown() throws {
         let breaker = threshold()
         let probe = try breaker.halfOpen()
         #expect(breaker.refusal(at: 30) == 0)
@@ -110,26 +110,26 @@ struct CircuitBreakerTests {
         #expect(breaker.refusal(at: 59) == nil)
     }
 
-    @Test func aFailedProbeOpensItAgain() throws {
+    @Test func aFailedProbeReopensTheCircuit() throws {
         let breaker = threshold()
         let probe = try breaker.halfOpen()
         #expect(breaker.settle(probe, failure, at: 40) == .opened)
         #expect(breaker.state == .open(until: 70))
     }
 
-    /// A trap: wedged for ever.
-    @Test func aProbeThatSaysNothingGivesItsPermitBack() throws {
+    /// Regression: the circuit must not stay half-open forever.
+    @Test func anIgnoredProbeReturnsItsPermit() throws {
         let breaker = threshold()
         let probe = try breaker.halfOpen()
         #expect(breaker.settle(probe, .ignored, at: 31) == nil)
-        // A trap: a cancelled probe closes it.
+        // Regression: a cancelled probe must not close the circuit.
         #expect(breaker.state == .halfOpen)
         let next = try breaker.permit(at: 31)
         #expect(breaker.refusal(at: 31) == 0)
         #expect(breaker.settle(next, success, at: 31) == .closed)
     }
 
-    @Test func aProbeThatNeverEndsIsWrittenOffAfterOneCooldown() throws {
+    @Test func aProbeThatNeverEndsIsDroppedAfterOneCooldown() throws {
         let breaker = threshold()
         let lost = try breaker.halfOpen()
         #expect(breaker.refusal(at: 59.9) == 0)
@@ -140,7 +140,7 @@ struct CircuitBreakerTests {
         #expect(breaker.settle(next, success, at: 62) == .closed)
     }
 
-    @Test func aPermitCountsOnce() throws {
+    @Test func aPermitIsSettledOnce() throws {
         let breaker = rate()
         let probe = try breaker.halfOpen()
         #expect(breaker.settle(probe, success, at: 30) == nil)
@@ -148,7 +148,7 @@ struct CircuitBreakerTests {
         #expect(breaker.state == .halfOpen)
     }
 
-    @Test func inRateModeThreeProbesPassAndTwoGoodOnesCloseIt() throws {
+    @Test func inRateModeTwoGoodProbesOfThreeCloseTheCircuit() throws {
         let breaker = rate()
         let first = try breaker.halfOpen()
         let second = try breaker.permit(at: 30)
@@ -160,7 +160,7 @@ struct CircuitBreakerTests {
         #expect(breaker.settle(third, success, at: 31) == .closed)
     }
 
-    @Test func inRateModeTwoBadProbesOpenItAgain() throws {
+    @Test func inRateModeTwoBadProbesReopenTheCircuit() throws {
         let breaker = rate()
         let first = try breaker.halfOpen()
         let second = try breaker.permit(at: 30)
@@ -170,8 +170,8 @@ struct CircuitBreakerTests {
 
     // MARK: Generations
 
-    /// A trap: results of an older state count in a later one.
-    @Test func whatBeganInAnEarlierStateCountsNowhere() throws {
+    /// Regression: results from an earlier state must not count in a later one.
+    @Test func callsFromAnEarlierStateAreNotCounted() throws {
         let breaker = threshold()
         let early = try (0..<5).map { _ in try breaker.permit(at: 0) }
         let probe = try breaker.halfOpen()
@@ -184,7 +184,7 @@ struct CircuitBreakerTests {
         #expect(breaker.settle(probe, failure, at: 30) == nil)
     }
 
-    @Test func aCircuitThatTookThePlaceOfAnotherKnowsNothingOfItsCalls() throws {
+    @Test func aNewCircuitIgnoresTheCallsOfADroppedOne() throws {
         let old = threshold(1)
         let permit = try old.permit(at: 0)
         let breaker = Circuit(.init(trip: .consecutiveFailures(1)), epoch: 2)
@@ -194,27 +194,27 @@ struct CircuitBreakerTests {
 
     // MARK: Rate
 
-    @Test func opensAtHalfOfAtLeastTen() throws {
+    @Test func halfOfAtLeastTenCallsFailingOpensTheCircuit() throws {
         let breaker = rate()
         for _ in 0..<5 { #expect(try breaker.call(success) == nil) }
         for _ in 0..<4 { #expect(try breaker.call(failure) == nil) }
         #expect(try breaker.call(failure) == .opened)
     }
 
-    @Test func fewerThanTenOpenNothing() throws {
+    @Test func fewerThanTenCallsDoNotOpenTheCircuit() throws {
         let breaker = rate()
         for _ in 0..<9 { #expect(try breaker.call(failure) == nil) }
         #expect(try breaker.call(failure) == .opened)
     }
 
-    @Test func onlyTheLatestTwentyCount() throws {
+    @Test func onlyTheLatestTwentyCallsCount() throws {
         let breaker = rate()
         for _ in 0..<100 { #expect(try breaker.call(success) == nil) }
         for _ in 0..<9 { #expect(try breaker.call(failure) == nil) }
         #expect(try breaker.call(failure) == .opened)
     }
 
-    @Test func onlyTheLastThirtySecondsCount() throws {
+    @Test func onlyCallsOfTheLastThirtySecondsCount() throws {
         let breaker = rate()
         for _ in 0..<9 { #expect(try breaker.call(failure, at: 0) == nil) }
         #expect(try breaker.call(failure, at: 30) == nil)
@@ -223,7 +223,7 @@ struct CircuitBreakerTests {
         #expect(try other.call(failure, at: 29.9) == .opened)
     }
 
-    @Test func slowCallsCountIfThePolicySaysWhatIsSlow() throws {
+    @Test func slowCallsCountIfThePolicyHasASlowCallDuration() throws {
         let breaker = rate(.init(slowCallDuration: 2, slowCallRate: 0.3))
         for _ in 0..<7 { #expect(try breaker.call(success) == nil) }
         for _ in 0..<2 { #expect(try breaker.call(.success(isSlow: true)) == nil) }
@@ -233,7 +233,7 @@ struct CircuitBreakerTests {
         #expect(breaker.settle(probes[1], .success(isSlow: true), at: 33) == .opened, "a slow probe is a bad one")
     }
 
-    @Test func oddWindowsDoNoHarm() throws {
+    @Test func unusualWindowSettingsAreSafe() throws {
         for window in [
             CircuitBreakerPolicy.RateWindow(calls: 0), .init(calls: .min, minimumCalls: .max), .init(calls: .max),
             .init(duration: -1), .init(duration: .nan), .init(failureRate: .nan), .init(minimumCalls: .min),
@@ -247,7 +247,7 @@ struct CircuitBreakerTests {
 
     // MARK: Cooldown
 
-    @Test func theCooldownIsLongerIfTheServerAsksForMore() throws {
+    @Test func theCooldownIsLongerIfTheServerDemandsIt() throws {
         for (asked, until) in [(10, 30), (100, 100), (1e9, 3600), (.infinity, 3600)] as [(Double, Double)] {
             let breaker = threshold(1)
             try breaker.call(.failure(retryAfter: asked))
@@ -255,7 +255,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test func theCooldownDoublesToFiveMinutesIfThePolicySaysSo() throws {
+    @Test func theCooldownDoublesUpToFiveMinutesIfThePolicyBacksOff() throws {
         let breaker = threshold(1, backsOff: true)
         var now: TimeInterval = 0
         for wait in [30, 60, 120, 240, 300, 300, 300] as [TimeInterval] {
@@ -268,14 +268,14 @@ struct CircuitBreakerTests {
         #expect(breaker.state == .open(until: now + 30), "once closed it begins anew")
     }
 
-    @Test func aLongCooldownIsNotCutByBackingOff() throws {
+    @Test func backingOffDoesNotShortenALongCooldown() throws {
         let breaker = threshold(1, cooldown: 1000, backsOff: true)
         try breaker.call(failure)
         #expect(breaker.state == .open(until: 1000))
     }
 
     @Test(arguments: [0, -1, TimeInterval.nan])
-    func aCooldownThatIsNoneLetsTheNextCallProbe(cooldown: TimeInterval) throws {
+    func withoutACooldownTheNextCallIsAProbe(cooldown: TimeInterval) throws {
         let breaker = threshold(1, cooldown: cooldown)
         try breaker.call(failure)
         #expect(try breaker.call(success) == .closed)
@@ -283,7 +283,7 @@ struct CircuitBreakerTests {
 
     // MARK: By hand
 
-    @Test func anIsolatedCircuitRefusesForEver() throws {
+    @Test func anIsolatedCircuitRejectsCallsForever() throws {
         let breaker = threshold()
         let early = try breaker.permit(at: 0)
         #expect(breaker.isolate() == .opened)

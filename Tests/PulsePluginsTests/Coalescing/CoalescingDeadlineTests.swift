@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// A shared request takes no longer than the most patient of its calls waits, and what it failed with is theirs.
+/// A shared request has the latest deadline of its calls, and they share its failures.
 @Suite(.timeLimit(.minutes(5)))
 struct CoalescingDeadlineTests {
     private struct Plain: Endpoint {
@@ -26,20 +26,20 @@ struct CoalescingDeadlineTests {
         let transport: MockTransport
         let client: PulseClient
 
-        /// - Parameter answers: one after the other, the last one for ever; nil is never answered.
-        init(_ answers: [(status: Int, retryAfter: Int?)?], breaks: Bool = false) {
-            let left = Locked(answers)
+        /// - Parameter responses: one after the other, the last one repeatedly; nil means no response.
+        init(_ responses: [(status: Int, retryAfter: Int?)?], breaks: Bool = false) {
+            let left = Locked(responses)
             let gate = gate
             transport = MockTransport { request in
                 await gate.pass()
-                let answer = left.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
-                guard let answer else {
+                let response = left.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+                guard let response else {
                     try await Task.sleep(nanoseconds: .max)
                     throw CancellationError()
                 }
-                let headers = answer.retryAfter.map { ["Retry-After": "\($0)"] } ?? [:]
+                let headers = response.retryAfter.map { ["Retry-After": "\($0)"] } ?? [:]
                 return PulseResponse(
-                    statusCode: answer.status, headers: HTTPHeaders(headers), request: request)
+                    statusCode: response.status, headers: HTTPHeaders(headers), request: request)
             }
             client = PulseClient(
                 configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
@@ -60,13 +60,13 @@ struct CoalescingDeadlineTests {
         return PulseError(wrapping: error)
     }
 
-    @Test func noRetryAfterIsWaitedForBeyondTheDeadlineOfEverybody() async {
+    @Test func aRetryAfterBeyondAllDeadlinesIsNotWaitedFor() async {
         let stage = Stage([(503, 30)])
         stage.gate.close()
         let calls = [5.0, 10].map { stage.start(deadline: $0) }
         #expect(stage.plugin.waiterCount == 2)
         stage.gate.open()
-        // At once: the clock stands.
+        // At once: the clock is stopped.
         for call in calls {
             let error = await Self.failure(call)
             #expect(error?.kind == .http)
@@ -77,7 +77,7 @@ struct CoalescingDeadlineTests {
         #expect(!stage.clock.sleeps.contains(30))
     }
 
-    @Test func aRetryIsWaitedForIfOneCallHasTheTimeAndTheOthersNameTheFailure() async throws {
+    @Test func aRetryHappensIfOneCallHasTimeAndOtherErrorsHaveTheFailure() async throws {
         let stage = Stage([(503, 10), (200, nil)])
         stage.gate.close()
         let hasty = stage.start(deadline: 5)
@@ -96,7 +96,7 @@ struct CoalescingDeadlineTests {
         #expect(stage.transport.requests.count == 2)
     }
 
-    @Test func aDeadlineThatStrikesARetryNamesTheFailureBeforeIt() async throws {
+    @Test func aDeadlineErrorDuringARetryHasTheFailureBeforeIt() async throws {
         let stage = Stage([(503, nil), nil])
         let call = stage.start(deadline: 5)
         await stage.clock.sleepers(atLeast: 1)
@@ -109,7 +109,7 @@ struct CoalescingDeadlineTests {
         #expect(error?.statusCode == 503)
     }
 
-    @Test func aHostThatKeepsAllBeyondTheirDeadlinesHasFailed() async {
+    @Test func aHostThatExceedsAllDeadlinesHasFailed() async {
         let stage = Stage([nil], breaks: true)
         let calls = [5.0, 8].map { stage.start(deadline: $0) }
         #expect(stage.plugin.waiterCount == 2)
@@ -134,7 +134,7 @@ struct CoalescingDeadlineTests {
         return Task.startingNow { try await client.rawRequest(Plain(), options: options) }
     }
 
-    /// Moves time, whenever somebody waits for it, until the task has ended.
+    /// Advances the clock to each sleeper until the task has ended.
     private static func outcome(
         of task: Task<PulseResponse, any Error>, _ clock: TestClock
     ) async -> Result<PulseResponse, any Error> {
@@ -148,7 +148,7 @@ struct CoalescingDeadlineTests {
         return await task.result
     }
 
-    @Test func aWaitForAConnectionLastsAsLongAsWhoJoinsItHasTime() async throws {
+    @Test func aWaitForAConnectionHasTheLatestDeadlineOfItsCallers() async throws {
         let (clock, plugin, monitor) = (TestClock(), CoalescingPlugin(), ManualConnectivityMonitor.manual())
         monitor.set(.unsatisfied)
         let isUp = Locked(false)
@@ -160,7 +160,7 @@ struct CoalescingDeadlineTests {
             configuration: Self.settings.with(\.clock, value: clock).with(\.connectivity, value: monitor),
             plugins: [plugin], transport: transport, events: PulseEventBus())
         let hasty = Self.start(client, deadline: 5)
-        // The deadline's and the wait's own.
+        // The sleepers of the deadline and of the wait.
         await clock.sleepers(atLeast: 1)
         await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1)
@@ -173,7 +173,7 @@ struct CoalescingDeadlineTests {
         await client.shutdown()
     }
 
-    @Test func aPlaceInTheRateLimitsLineIsKeptForWhoJoinsAndHasTime() async throws {
+    @Test func aWaitForARateLimitHasTheLatestDeadlineOfItsCallers() async throws {
         let (clock, plugin, gate) = (TestClock(), CoalescingPlugin(), Gate())
         let transport = MockTransport { request in
             guard request.url?.path == "/pausing" else { return PulseResponse(statusCode: 200, request: request) }
@@ -190,10 +190,10 @@ struct CoalescingDeadlineTests {
         await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1)
         let patient = Self.start(client, deadline: nil)
-        // With the one that is held.
+        // Including the request that is held.
         #expect(plugin.waiterCount == 3)
         await clock.advance(by: 1)
-        // Its answer holds the line until 32.
+        // The response pauses the bucket until second 32.
         gate.open()
         _ = await pausing.result
         #expect(try await Self.outcome(of: patient, clock).get().statusCode == 200)
@@ -202,7 +202,7 @@ struct CoalescingDeadlineTests {
         await client.shutdown()
     }
 
-    @Test func callsThatAreCancelledSayNothingOfTheHost() async {
+    @Test func cancelledCallsAreIgnoredByTheBreaker() async {
         let stage = Stage([nil], breaks: true)
         let call = stage.start(deadline: 5)
         await stage.gate.arrivals(atLeast: 1)

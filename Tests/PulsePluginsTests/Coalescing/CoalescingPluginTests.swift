@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CoalescingPluginTests {
-    /// A client over a transport that holds every request at a gate until the test has seen all calls wait.
+    /// A client and a transport that holds every request at a gate until all calls wait.
     struct Stage {
         let plugin = CoalescingPlugin()
         let gate: Gate
@@ -20,7 +20,7 @@ struct CoalescingPluginTests {
 
         init(
             gate: Gate = Gate(), outer: [any PulsePlugin] = [], inner: [any PulsePlugin] = [],
-            answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse = {
+            responding respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse = {
                 PulseResponse(statusCode: 200, data: Data("ok".utf8), request: $0)
             }
         ) {
@@ -35,12 +35,12 @@ struct CoalescingPluginTests {
                 plugins: outer + [plugin] + inner, transport: transport, events: PulseEventBus())
         }
 
-        /// A call that has come as far as it can without waiting: it has joined a request, or begun one.
+        /// A call that has run as far as possible without waiting: it has joined a request, or started one.
         func start(_ endpoint: Plain, _ options: RequestOptions = RequestOptions()) -> Task<PulseResponse, any Error> {
             Task.startingNow { try await client.rawRequest(endpoint, options: options) }
         }
 
-        /// Starts all; how many requests reach the wire.
+        /// Starts all calls; returns how many requests reach the transport.
         func requests(for calls: [(Plain, RequestOptions)], sharing: Int) async throws -> Int {
             let calls = calls.map { start($0, $1) }
             #expect(plugin.waiterCount == sharing)
@@ -67,14 +67,14 @@ struct CoalescingPluginTests {
         #expect(stage.plugin.waiterCount == 0)
     }
 
-    @Test func nothingIsKeptForWhoComesAfterTheAnswer() async throws {
+    @Test func aCallAfterTheResponseSendsItsOwnRequest() async throws {
         let stage = Stage(gate: Gate(isOpen: true))
         for _ in 0..<3 { _ = try await stage.client.rawRequest(Plain()) }
         #expect(stage.transport.requests.count == 3)
         #expect(stage.plugin.runCount == 0)
     }
 
-    @Test func aFollowersAnswerShowsItsOwnRequestAndWhereItCameFrom() async throws {
+    @Test func aSharedResponseHasTheCallsOwnRequestAndTheOriginCoalesced() async throws {
         let stage = Stage()
         let first = stage.start(Plain(headers: ["X-Request-ID": "1"]))
         #expect(stage.plugin.waiterCount == 1)
@@ -90,7 +90,7 @@ struct CoalescingPluginTests {
     }
 
     @Test(arguments: [PulseResponse.Origin.cache, .stale, .revalidated])
-    func whatCameFromAStoreStaysThatForAll(origin: PulseResponse.Origin) async throws {
+    func aSharedResponseFromAStoreKeepsItsOrigin(origin: PulseResponse.Origin) async throws {
         let stage = Stage(inner: [Storing(origin: origin)])
         let calls = (0..<2).map { _ in stage.start(Plain()) }
         #expect(stage.plugin.waiterCount == 2)
@@ -98,7 +98,7 @@ struct CoalescingPluginTests {
         for call in calls { #expect(try await call.value.origin == origin) }
     }
 
-    @Test func theRequestIsTheFirstCallsToWhoeverReadsTaskLocalValues() async throws {
+    @Test func theSharedRequestHasTheTaskLocalValuesOfTheFirstCall() async throws {
         let stage = Stage(inner: [TracingPlugin()])
         let traces = try ["0af7651916cd43dd8448eb211c80319c", "1af7651916cd43dd8448eb211c80319c"].map { id in
             try #require(TraceContext(traceparent: "00-\(id)-b7ad6b7169203331-01"))
@@ -112,9 +112,9 @@ struct CoalescingPluginTests {
         #expect(sent.first?.contains(traces[0].traceID) == true)
     }
 
-    @Test func theRequestIsUrgentWhoeverIsFirstToAsk() async throws {
+    @Test func theSharedRequestHasAHighPriorityWhicheverCallIsFirst() async throws {
         let priority = Locked<TaskPriority?>(nil)
-        let stage = Stage(answering: { request in
+        let stage = Stage(responding: { request in
             priority.withLock { $0 = Task.currentPriority }
             return PulseResponse(statusCode: 200, request: request)
         })
@@ -125,7 +125,7 @@ struct CoalescingPluginTests {
         #expect((priority.withLock { $0 } ?? .background) >= .userInitiated)
     }
 
-    /// Answers a PUT at once.
+    /// Responds to a PUT at once.
     private struct Writing: PulsePlugin {
         let identifier = "com.pulse.tests.writing"
         let status: Int?
@@ -140,7 +140,7 @@ struct CoalescingPluginTests {
     }
 
     @Test(arguments: [200, 303, 400, nil], ["/a", "/b"])
-    func aReadAfterAWriteJoinsNoneFromBefore(status: Int?, path: String) async throws {
+    func aReadAfterAWriteDoesNotShareAnEarlierRequest(status: Int?, path: String) async throws {
         let stage = Stage(inner: [Writing(status: status)])
         let before = stage.start(Plain())
         _ = try? await stage.client.rawRequest(Plain(path: path, method: .put))
@@ -154,7 +154,7 @@ struct CoalescingPluginTests {
 
     /// It would wait for itself.
     @Test(arguments: [false, true])
-    func aPluginThatStandsTwiceInAChainDoesNotWaitForItself(isCache: Bool) async throws {
+    func aPluginThatIsTwiceInAChainDoesNotWaitForItself(isCache: Bool) async throws {
         let (coalescing, cache) = (CoalescingPlugin(), CachePlugin(policy: .rfc9111))
         let plugin: any PulsePlugin = isCache ? cache : coalescing
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
@@ -166,8 +166,8 @@ struct CoalescingPluginTests {
         #expect(coalescing.runCount + cache.cache.flights.runCount == 0)
     }
 
-    /// Those who hold up the other request may wait for the refresh.
-    @Test func aCallWithinARefreshGoesAlone() async throws {
+    /// The owner of the other request may wait for the refresh.
+    @Test func aCallWithinATokenRefreshIsNotShared() async throws {
         let stage = Stage()
         let first = stage.start(Plain())
         let refresh = await WorkScope.run(TokenRefresh(FakeSession())) { stage.start(Plain()) }
@@ -177,10 +177,10 @@ struct CoalescingPluginTests {
         #expect(stage.transport.requests.count == 2)
     }
 
-    @Test func aCallWithinTheWorkOfAnotherGoesAlone() async throws {
+    @Test func aCallWithinTheWorkOfAnotherIsNotShared() async throws {
         let sent = Locked(0)
         let client = Locked<PulseClient?>(nil)
-        // What the recovery asks for is what the call that waits for it asks for.
+        // The recovery sends the same request as the call that waits for it.
         let recovery = Recovery.task("renew") {
             _ = try await client.withLock { $0 }?.rawRequest(Plain())
         }
@@ -205,8 +205,8 @@ struct CoalescingPluginTests {
         await made.shutdown()
     }
 
-    @Test func aFailureIsTheSameForAll() async throws {
-        let stage = Stage(answering: { _ in throw PulseError.noConnection })
+    @Test func allCallsGetTheSameFailure() async throws {
+        let stage = Stage(responding: { _ in throw PulseError.noConnection })
         let calls = (0..<5).map { _ in stage.start(Plain()) }
         #expect(stage.plugin.waiterCount == 5)
         stage.gate.open()
@@ -220,7 +220,7 @@ struct CoalescingPluginTests {
     // MARK: What makes a difference, and what does not
 
     @Test(arguments: ["traceparent", "tracestate", "baggage", "X-Request-ID", "Idempotency-Key", "x-request-id"])
-    func aCallsOwnFieldMakesNoDifference(name: String) async throws {
+    func perCallFieldsDoNotPreventSharing(name: String) async throws {
         let stage = Stage()
         let calls = ["1", "2"].map { (Plain(headers: [name: $0]), RequestOptions()) }
         #expect(try await stage.requests(for: calls, sharing: 2) == 1)
@@ -251,12 +251,12 @@ struct CoalescingPluginTests {
         (Plain(), RequestOptions().with(\.redirectPolicy, value: .refuse)),
         (Plain(), RequestOptions().with(\.priority, value: .high)),
         (Plain(), RequestOptions().with(\.tag, value: "feed")),
-        // One text to Swift, and two to a server.
+        // One string to Swift, and two to a server.
         (Plain(headers: ["X-A": "\u{E9}"]), RequestOptions()),
         (Plain(headers: ["X-A": "e\u{301}"]), RequestOptions()),
     ]
 
-    @Test func whateverElseDiffersKeepsCallsApart() async throws {
+    @Test func callsThatDifferOtherwiseAreNotShared() async throws {
         let stage = Stage()
         let calls = [(Plain(), RequestOptions())] + Self.different
         #expect(try await stage.requests(for: calls + calls, sharing: 2 * calls.count) == calls.count)
@@ -276,19 +276,19 @@ struct CoalescingPluginTests {
     ]
 
     @Test(arguments: alone.indices)
-    func whatMustNotBeSharedGoesAlone(index: Int) async throws {
+    func callsThatMustNotBeSharedSendTheirOwnRequests(index: Int) async throws {
         let stage = Stage()
         let call = Self.alone[index]
         #expect(try await stage.requests(for: [call, call], sharing: 0) == 2)
     }
 
-    @Test func anEndpointsPluginFurtherOutMakesNoDifference() async throws {
+    @Test func anOuterEndpointPluginDoesNotPreventSharing() async throws {
         let stage = Stage()
         let call = (Plain(plugins: [Marker(scope: .call)]), RequestOptions().with(\.coalesces, value: true))
         #expect(try await stage.requests(for: [call, call], sharing: 2) == 1)
     }
 
-    @Test func onlyBufferedAnswersAreShared() async throws {
+    @Test func onlyBufferedResponsesAreShared() async throws {
         let plugin = CoalescingPlugin()
         let gate = Gate()
         let calls = (0..<2).map { _ in
@@ -304,9 +304,9 @@ struct CoalescingPluginTests {
         for call in calls { #expect(try await call.value.origin == .network) }
     }
 
-    @Test func usersBehindOneAuthPluginAreToldApartAndOneUserIsNot() async throws {
+    @Test func usersOfOneAuthPluginAreSeparatedAndCallsOfOneUserAreShared() async throws {
         let session = FakeSession("t2", account: "ada")
-        // One header for both users: the account alone tells them apart.
+        // One header for both users: only the account distinguishes them.
         let stage = Stage(outer: [AuthPlugin(tokenProvider: session)])
         let first = stage.start(Plain())
         #expect(stage.plugin.waiterCount == 1)
@@ -323,13 +323,13 @@ struct CoalescingPluginTests {
     }
 
     @Test(arguments: URLCredentialPlugin.all.indices)
-    func aCredentialThatAPluginFurtherInPutsIntoTheURLKeepsCallsApart(index: Int) async throws {
+    func aCredentialThatAnInnerPluginAddsToTheURLPreventsSharing(index: Int) async throws {
         let stage = Stage(inner: [URLCredentialPlugin.all[index]])
         let calls = [(Plain, RequestOptions)](repeating: (Plain(), RequestOptions()), count: 3)
         #expect(try await stage.requests(for: calls, sharing: 3) == 3)
     }
 
-    @Test func clientsThatShareThePluginShareNoAnswer() async throws {
+    @Test func clientsThatShareThePluginShareNoRequest() async throws {
         let stage = Stage()
         let other = PulseClient(
             configuration: stage.client.configuration, plugins: [stage.plugin], transport: stage.transport,
@@ -344,7 +344,7 @@ struct CoalescingPluginTests {
 
     // MARK: Leaving
 
-    @Test func aCancelledCallLeavesAloneAndAtOnce() async throws {
+    @Test func aCancelledCallLeavesAtOnceWithoutTheOthers() async throws {
         let stage = Stage()
         let first = stage.start(Plain())
         #expect(stage.plugin.waiterCount == 1)
@@ -358,7 +358,7 @@ struct CoalescingPluginTests {
         #expect(stage.transport.requests.count == 1)
     }
 
-    @Test func theLastOneCancelsTheWireAndWhoComesNextBeginsAnew() async throws {
+    @Test func theLastCancelledCallCancelsTheRequestAndTheNextCallStartsANewOne() async throws {
         let (isWaiting, isCancelled) = (Gate(isOpen: true), Gate(isOpen: true))
         let stage = Stage(gate: Gate(isOpen: true)) { request in
             guard request.value(forHTTPHeaderField: "X-Request-ID") != "new" else {
@@ -402,7 +402,7 @@ struct CoalescingPluginTests {
         #expect(try await patient.value.statusCode == 200)
     }
 
-    @Test func theEndOfOneClientDoesNotEndTheCallsOfAnother() async throws {
+    @Test func shuttingDownOneClientDoesNotEndTheCallsOfAnother() async throws {
         let stage = Stage()
         let other = PulseClient(
             configuration: stage.client.configuration, plugins: [stage.plugin], transport: stage.transport,
@@ -421,7 +421,7 @@ struct CoalescingPluginTests {
         #expect(stage.transport.requests.count == 2)
     }
 
-    @Test func aCancelWhileARequestBeginsCancelsIt() async throws {
+    @Test func aCancellationWhileARequestStartsCancelsIt() async throws {
         let client = Locked<PulseClient?>(nil)
         let isCancelled = Locked<Bool?>(nil)
         let hold = Gate()
@@ -442,7 +442,7 @@ struct CoalescingPluginTests {
         client.withLock { $0 = nil }
     }
 
-    @Test func aShutdownWaitsAlsoForARequestThatNobodyWaitsFor() async throws {
+    @Test func aShutdownWaitsForARequestWithoutWaiters() async throws {
         let ended = Locked(false)
         let stage = Stage { request in
             ended.withLock { $0 = true }
@@ -461,7 +461,7 @@ struct CoalescingPluginTests {
         #expect(stage.plugin.runCount == 0)
     }
 
-    @Test func thePluginsBehindItSeeOneCallOfItsOwnWhichIsCompleted() async throws {
+    @Test func innerPluginsSeeOneCallWhichCompletes() async throws {
         let seen = Locked<[String]>([])
         let stage = Stage(inner: [Completion(seen: seen)])
         let calls = (0..<4).map { _ in stage.start(Plain()) }
@@ -472,7 +472,7 @@ struct CoalescingPluginTests {
         #expect(seen.withLock { $0 } == ["entered", "completed"])
     }
 
-    @Test func aCallThatHasEndedBeginsNothing() async {
+    @Test func anEndedCallSendsNothing() async {
         let sent = Locked(0)
         let call = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -492,7 +492,7 @@ struct Marker: PulsePlugin {
     let scope: PluginScope
 }
 
-/// Answers as if from a store.
+/// Responds as if from a store.
 private struct Storing: PulsePlugin {
     let identifier = "test.storing"
     let origin: PulseResponse.Origin

@@ -19,7 +19,7 @@ struct CoalescingStressTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func whoeverStaysGetsTheAnswerToItsOwnQuestionAndNothingIsLeft(seed: UInt64) async throws {
+    func everyRemainingCallGetsItsOwnResponseAndNothingIsLeft(seed: UInt64) async throws {
         let random = SeededRandomness(seed: seed)
         let plugin = CoalescingPlugin()
         let transport = MockTransport(recordsRequests: false) { request in
@@ -52,8 +52,8 @@ struct CoalescingStressTests {
         #expect(plugin.runCount == 0)
     }
 
-    /// The rule's million is measured with the plugin alone in ``CoalescingKeysTests``.
-    @Test func distinctCallsLeaveNothing() async throws {
+    /// ``CoalescingKeysTests`` measures the plugin alone with a million keys.
+    @Test func distinctCallsLeaveNothingInMemory() async throws {
         let plugin = CoalescingPlugin()
         for number in 0..<2_000 {
             let request = URLRequest.mock(.get, "/items/\(number)")
@@ -63,7 +63,7 @@ struct CoalescingStressTests {
         #expect(plugin.runCount == 0)
     }
 
-    @Test func aShutdownUnderLoadLosesNobody() async throws {
+    @Test func aShutdownUnderLoadLosesNoCall() async throws {
         let plugin = CoalescingPlugin()
         let transport = MockTransport(recordsRequests: false) { request in
             for _ in 0..<3 { await Task.yield() }

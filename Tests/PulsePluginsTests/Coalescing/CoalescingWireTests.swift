@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Over real sockets: the server counts.
+/// Over real sockets: the server counts the requests.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CoalescingWireTests {
     private struct Item: Endpoint {
@@ -25,7 +25,7 @@ struct CoalescingWireTests {
         let client: PulseClient
         let gate = Gate()
 
-        /// - Parameter status: of every answer, whose body is the request's `Authorization`.
+        /// - Parameter status: of every response, whose body is the request's `Authorization`.
         init(_ server: MockServer, status: Int = 200) {
             self.server = server
             server.on(.get, "/item") { [gate] request in
@@ -37,7 +37,7 @@ struct CoalescingWireTests {
                 plugins: [plugin], events: PulseEventBus())
         }
 
-        /// Calls that have all joined by the time this returns, each with its own request id.
+        /// Calls that have all joined a request when this returns, each with its own request id.
         func start(_ count: Int, _ headers: [String: String] = [:]) -> [Task<String, any Error>] {
             (0..<count).map { number in
                 let headers = headers.merging(["X-Request-ID": "\(number)"]) { $1 }
@@ -46,22 +46,22 @@ struct CoalescingWireTests {
         }
     }
 
-    @Test func aHundredEqualCallsAreOneRequest() async throws {
+    @Test func aHundredEqualCallsSendOneRequest() async throws {
         try await MockServer.run { server in
             let stage = Stage(server)
             let calls = stage.start(100)
             #expect(stage.plugin.waiterCount == 100)
             stage.gate.open()
             for call in calls {
-                let answer = try await call.value
-                #expect(answer == "")
+                let response = try await call.value
+                #expect(response == "")
             }
             #expect(server.requests.count == 1)
             await stage.client.shutdown()
         }
     }
 
-    @Test func with99OfThemCancelledTheLastStillSucceeds() async throws {
+    @Test func theLastOfAHundredCallsSucceedsAfter99Cancellations() async throws {
         try await MockServer.run { server in
             let stage = Stage(server)
             let calls = stage.start(100)
@@ -79,7 +79,7 @@ struct CoalescingWireTests {
         }
     }
 
-    @Test func aFailureFailsAllOnce() async throws {
+    @Test func aSharedFailureFailsAllCallsOnce() async throws {
         try await MockServer.run { server in
             let stage = Stage(server, status: 500)
             let calls = stage.start(100)
@@ -93,7 +93,7 @@ struct CoalescingWireTests {
         }
     }
 
-    @Test func noTwoCredentialsEverShare() async throws {
+    @Test func callsWithDifferentCredentialsNeverShareARequest() async throws {
         try await MockServer.run { server in
             let stage = Stage(server)
             let calls = (0..<10).map { user in
@@ -103,8 +103,8 @@ struct CoalescingWireTests {
             stage.gate.open()
             for (user, calls) in calls {
                 for call in calls {
-                    let answer = try await call.value
-                    #expect(answer == "Bearer user-\(user)")
+                    let response = try await call.value
+                    #expect(response == "Bearer user-\(user)")
                 }
             }
             #expect(server.requests.count == 10)
@@ -112,7 +112,7 @@ struct CoalescingWireTests {
         }
     }
 
-    /// Each attempt gets the token of whoever is logged in at that moment.
+    /// Each attempt gets the token of the user who is logged in at that moment.
     private struct UserHeader: PulsePlugin {
         let user: Locked<String>
 
@@ -123,7 +123,7 @@ struct CoalescingWireTests {
         }
     }
 
-    /// How many requests three calls at once make that are signed so, and what each is told: what came under that name.
+    /// The number of requests for three concurrent signed calls, and the value that each response has for the header.
     private func signed(_ signing: RequestSigningPlugin, telling header: String) async throws -> (Int, [String]) {
         try await MockServer.run { server in
             let (gate, plugin) = (Gate(), CoalescingPlugin())
@@ -138,25 +138,25 @@ struct CoalescingWireTests {
             await gate.arrivals(atLeast: 1)
             #expect(plugin.waiterCount == 3)
             gate.open()
-            var answers: [String] = []
-            for call in calls { answers.append(try await call.value) }
+            var responses: [String] = []
+            for call in calls { responses.append(try await call.value) }
             await client.shutdown()
-            return (server.requests.count, answers)
+            return (server.requests.count, responses)
         }
     }
 
-    @Test func aSignatureOfANameOfOnesOwnIsNoCredential() async throws {
-        let (count, answers) = try await signed(
+    @Test func aSignatureInACustomHeaderIsNoCredential() async throws {
+        let (count, responses) = try await signed(
             .signing(secret: "secret", signatureHeader: "X-Seal"), telling: "X-Seal")
         #expect(count == 1)
-        #expect(answers.count == 3 && !answers.contains(""))
+        #expect(responses.count == 3 && !responses.contains(""))
     }
 
-    @Test func callsWhoseKeyIDNamesTheUserGoAlone() async throws {
-        let (count, answers) = try await signed(
+    @Test func callsWithAUserKeyIDAreNotShared() async throws {
+        let (count, responses) = try await signed(
             .signing(secret: "secret", keyID: "ada", keyIDNamesUser: true), telling: "X-Pulse-Key-ID")
         #expect(count == 3)
-        #expect(answers == Array(repeating: "ada", count: 3))
+        #expect(responses == Array(repeating: "ada", count: 3))
     }
 
     private struct Said: Error, Decodable {
@@ -164,7 +164,7 @@ struct CoalescingWireTests {
     }
 
     @Test(arguments: [200, 403], [false, true])
-    func aCredentialThatAPluginFurtherInSetsIsNotShared(status: Int, isJudged: Bool) async throws {
+    func aCredentialSetByAnInnerPluginPreventsSharing(status: Int, isJudged: Bool) async throws {
         try await MockServer.run { server in
             let (user, gate, bus) = (Locked("ada"), Gate(), PulseEventBus())
             let warnings = Locked(0)
@@ -175,32 +175,32 @@ struct CoalescingWireTests {
                 return .text(request.headers["Authorization"] ?? "", status: status)
             }
             let plugin = CoalescingPlugin()
-            // An error of its own hides whose answer it was.
+            // The validator's own error hides whose response it was.
             let judge = ValidatorPlugin([
                 Validator { _, response, _ in .fail(Said(user: String(decoding: response.data, as: UTF8.self))) }
             ])
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none),
                 plugins: [plugin, UserHeader(user: user)] + (isJudged ? [judge] : []), events: bus)
-            /// What the server said, whether that is a success or a failure.
-            @Sendable func answer() async -> String {
+            /// The body of the response, whether it is a success or a failure.
+            @Sendable func response() async -> String {
                 switch await client.result(of: Item()) {
                 case .success(let text): text
                 case .failure(.custom(let said as Said)): said.user
                 case .failure(let error): String(decoding: error.response?.data ?? Data(), as: UTF8.self)
                 }
             }
-            let ada = Task.startingNow { await answer() }
+            let ada = Task.startingNow { await response() }
             await gate.arrivals(atLeast: 1)
             user.withLock { $0 = "bob" }
-            let bobs = (0..<3).map { _ in Task.startingNow { await answer() } }
+            let bobs = (0..<3).map { _ in Task.startingNow { await response() } }
             #expect(plugin.waiterCount == 4)
             gate.open()
             let adas = try await ada.value
             #expect(adas == "Bearer ada")
             for bob in bobs {
-                let answer = try await bob.value
-                #expect(answer == "Bearer bob")
+                let response = try await bob.value
+                #expect(response == "Bearer bob")
             }
             #expect(warnings.withLock { $0 } == 1)
             await client.shutdown()

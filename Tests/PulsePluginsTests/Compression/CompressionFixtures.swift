@@ -5,8 +5,8 @@ import PulseNetworking
 import PulsePlugins
 import PulseTesting
 
-/// A server that sends back each body with the coding that it came with: the client's libcurl undoes it, checks its checksum,
-/// and is nobody of ours.
+/// A server that returns each body with its content coding. The client's libcurl decodes it and checks its checksum: an
+/// independent implementation.
 enum GzipEcho {
     static func run(
         _ plugins: [any PulsePlugin], _ body: (PulseClient, MockServer) async throws -> Void
@@ -27,12 +27,12 @@ enum GzipEcho {
         }
     }
 
-    /// Bytes of that many different values: 1 shrinks to nothing, 256 does not shrink.
+    /// Random bytes with the given number of values: with 1 they shrink to almost nothing, with 256 not at all.
     static func bytes(_ count: Int, values: UInt64, seed: UInt64 = 1) -> Data {
         let chance = SeededRandomness(seed: seed)
         var bytes: [UInt8] = []
         while bytes.count < count {
-            // One number is eight bytes: chance is slow under a sanitizer.
+            // One random number gives eight bytes: the generator is slow under a sanitizer.
             let bits = chance.next()
             for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8((bits >> shift & 0xFF) % values)) }
         }

@@ -11,7 +11,7 @@ import Testing
 struct CompressionPluginTests {
     private let text = Data(String(repeating: "all work and no play ", count: 100).utf8)
 
-    /// What goes further in, and the body beside it.
+    /// The request that inner plugins see, and its body.
     private func sent(
         _ request: URLRequest, by plugin: CompressionPlugin = .compression(), in context: PluginContext? = nil
     ) async throws -> (request: URLRequest, body: BodySource) {
@@ -32,7 +32,7 @@ struct CompressionPluginTests {
         }
     }
 
-    @Test func compressesABodyAndSaysSo() async throws {
+    @Test func aCompressedBodyHasAContentEncoding() async throws {
         let (request, _) = try await sent(.mock(.post, body: text))
         let body = try #require(request.httpBody)
         #expect(body.count < text.count / 10)
@@ -41,7 +41,7 @@ struct CompressionPluginTests {
         #expect(CompressionPlugin().scope == .call)
     }
 
-    @Test func theSameBodyGivesTheSameBytes() async throws {
+    @Test func compressionIsDeterministic() async throws {
         let bodies = [
             try await sent(.mock(.post, body: text)).request.httpBody,
             try await sent(.mock(.post, body: text)).request.httpBody,
@@ -49,7 +49,7 @@ struct CompressionPluginTests {
         #expect(bodies[0] == bodies[1])
     }
 
-    @Test func aStaleContentLengthGoes() async throws {
+    @Test func anOutdatedContentLengthIsRemoved() async throws {
         let request = URLRequest.mock(.post, headers: ["Content-Length": "2100", "X-A": "1"], body: text)
         let (sent, _) = try await sent(request)
         #expect(sent["Content-Length"] == nil)
@@ -60,14 +60,14 @@ struct CompressionPluginTests {
         "Content-Encoding", "content-encoding", "Content-Range", "Content-MD5", "Digest", "Content-Digest",
         "Repr-Digest",
     ])
-    func neverWhereAHeaderTellsOfTheBytes(name: String) async throws {
+    func aBodyDescribedByAHeaderIsNotCompressed(name: String) async throws {
         let request = URLRequest.mock(.post, headers: [name: "x"], body: text)
         let (sent, _) = try await sent(request)
         #expect(sent.httpBody == text)
         #expect(sent.allHTTPHeaderFields == request.allHTTPHeaderFields)
     }
 
-    @Test func neverBelowTheFloor() async throws {
+    @Test func aBodyBelowTheMinimumLengthIsNotCompressed() async throws {
         for (count, isCompressed) in [(0, false), (1, false), (1023, false), (1024, true)] {
             let body = Data(repeating: 0, count: count)
             let (sent, _) = try await sent(.mock(.post, body: body))
@@ -80,7 +80,7 @@ struct CompressionPluginTests {
     }
 
     @Test(arguments: [1024, 100_000, 1_000_000])
-    func neverIfItWouldNotBeSmaller(count: Int) async throws {
+    func aBodyThatWouldNotShrinkIsNotCompressed(count: Int) async throws {
         let noise = GzipEcho.bytes(count, values: 256)
         let (sent, _) = try await sent(.mock(.post, body: noise))
         #expect(sent.httpBody == noise)
@@ -92,8 +92,8 @@ struct CompressionPluginTests {
         guard case .file(file.url) = ofFile.body else { return #expect(Bool(false), "\(ofFile.body)") }
     }
 
-    @Test func whatHardlyShrinksIsGivenUpAfterItsFirstPiece() async throws {
-        /// Gives back nearly what it takes.
+    @Test func aBodyThatHardlyShrinksIsGivenUpAfterTheFirstPiece() async throws {
+        /// Returns nearly as many bytes as it receives.
         final class Idle: RawDeflate {
             let taken: Locked<Int>
 
@@ -120,20 +120,20 @@ struct CompressionPluginTests {
         #expect(taken.withLock { $0 } == 512 << 10)
     }
 
-    @Test func withoutABodyNothingChanges() async throws {
+    @Test func aRequestWithoutABodyIsUnchanged() async throws {
         let (sent, _) = try await sent(.mock(.get, headers: ["X-A": "1"]))
         #expect(sent.allHTTPHeaderFields == ["X-A": "1"])
         #expect(sent.httpBody == nil)
     }
 
-    @Test func aRequestElsewherePassesUntouched() async throws {
+    @Test func aRequestToAForeignOriginPassesUnchanged() async throws {
         let request = URLRequest.mock(.post, "https://elsewhere.example/", body: text)
         let (sent, _) = try await sent(request, in: .mock(for: .mock()))
         #expect(sent.httpBody == text)
         #expect(sent["Content-Encoding"] == nil)
     }
 
-    @Test func aClientWithoutAHomeCompressesEverywhere() async throws {
+    @Test func aClientWithoutHomeOriginsCompressesForAllOrigins() async throws {
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
         let client = PulseClient(
             configuration: PulseConfiguration(), plugins: [.compression()], transport: transport)
@@ -143,7 +143,7 @@ struct CompressionPluginTests {
         await client.shutdown()
     }
 
-    @Test func aFileGoesAsATemporaryOneThatIsGoneAfterwards() async throws {
+    @Test func aFileIsSentAsATemporaryFileThatIsRemoved() async throws {
         let file = try TemporaryFile(Data(repeating: 7, count: 600_000))
         let request = URLRequest.mock(.put)
         let seen = Locked<(size: Int, mode: Int)?>(nil)
@@ -177,7 +177,7 @@ struct CompressionPluginTests {
         }
     }
 
-    @Test func aFileThatIsMissingIsLeftToTheTransport() async throws {
+    @Test func aMissingFileIsLeftToTheTransport() async throws {
         let missing = FileManager.default.temporaryDirectory.appendingPathComponent("test-\(UUID().uuidString)")
         let request = URLRequest.mock(.put)
         let (sent, body) = try await sent(request, in: .mock(for: request, body: .file(missing)))
@@ -185,7 +185,7 @@ struct CompressionPluginTests {
         guard case .file(missing) = body else { return #expect(Bool(false), "\(body)") }
     }
 
-    @Test func aStreamStaysAsItIsUnlessAskedFor() async throws {
+    @Test func aStreamIsCompressedOnlyOnDemand() async throws {
         let request = URLRequest.mock(.put)
         let stream = BodyStream(length: 5000, isOneShot: true) { ByteStream([Data(repeating: 7, count: 5000)]) }
         let context = PluginContext.mock(for: request, body: .stream(stream))
@@ -198,7 +198,7 @@ struct CompressionPluginTests {
         #expect(inner.isOneShot)
     }
 
-    @Test func withoutALibraryRequestsPassAndOneWarningSaysSo() async throws {
+    @Test func withoutACompressionLibraryRequestsPassAndOneWarningIsEmitted() async throws {
         let log = WarningLog()
         let plugin = CompressionPlugin(minimumLength: 1024, includesStreams: false, make: nil)
         for _ in 0..<3 {
@@ -210,7 +210,7 @@ struct CompressionPluginTests {
         #expect(log.warnings.count == 1)
     }
 
-    @Test func whatTheLibraryCannotDoFailsTheCall() async {
+    @Test func aCompressionErrorFailsTheCall() async {
         struct Failure: Error {}
         let plugin = CompressionPlugin(minimumLength: 1, includesStreams: false) {
             throw PulseError.encodingFailed(underlying: Failure())
@@ -221,11 +221,11 @@ struct CompressionPluginTests {
         }
     }
 
-    /// RFC 3720, appendix B.4 has other polynomials; these are the check value of every catalogue, and zlib's own.
+    /// The standard check values of CRC-32, as zlib has them.
     @Test(
         arguments: [("", 0), ("123456789", 0xCBF4_3926), ("a", 0xE8B7_BE43), ("abc", 0x3524_41C2)] as [(String, UInt32)]
     )
-    func computesTheChecksum(text: String, value: UInt32) {
+    func theChecksumMatchesKnownValues(text: String, value: UInt32) {
         var checksum = CRC32()
         for byte in text.utf8 { withUnsafeBytes(of: byte) { checksum.update($0) } }
         #expect(checksum.value == value)

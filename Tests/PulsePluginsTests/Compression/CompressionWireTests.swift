@@ -7,10 +7,10 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Another implementation, that of libcurl and zlib, undoes what the plugin did.
+/// An independent implementation, libcurl with zlib, decodes what the plugin has encoded.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CompressionWireTests {
-    @Test func whatComesBackIsWhatWasSent() async throws {
+    @Test func compressedBodiesDecodeToTheOriginal() async throws {
         try await GzipEcho.run([.compression(minimumLength: 1)]) { client, server in
             for values in [1, 2, 16, 250] as [UInt64] {
                 for count in [1, 2, 10, 100, 1000, 65_535, 65_536, 65_537, 262_144, 262_145, 1_000_000] {
@@ -25,7 +25,7 @@ struct CompressionWireTests {
         }
     }
 
-    @Test func filesAndStreamsComeBackAsTheyWereSent() async throws {
+    @Test func compressedFilesAndStreamsDecodeToTheOriginal() async throws {
         let bytes = GzipEcho.bytes(1_500_000, values: 20)
         let file = try TemporaryFile(bytes)
         try await GzipEcho.run([.compression(includesStreams: true)]) { client, server in

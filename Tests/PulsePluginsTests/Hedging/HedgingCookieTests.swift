@@ -13,7 +13,7 @@ struct HedgingCookieTests {
     /// Tells when an answer's cookies are in it.
     private struct Store: CookieStore {
         let cookies = MemoryCookieStore()
-        let answers = Gate(isOpen: true)
+        let responses = Gate(isOpen: true)
 
         func cookieHeader(for url: URL, now: Date) async -> String? {
             await cookies.cookieHeader(for: url, now: now)
@@ -21,7 +21,7 @@ struct HedgingCookieTests {
 
         func store(setCookie lines: [String], from url: URL, now: Date) async {
             await cookies.store(setCookie: lines, from: url, now: now)
-            await answers.pass()
+            await responses.pass()
         }
     }
 
@@ -36,7 +36,7 @@ struct HedgingCookieTests {
         let isHeld = Locked(false)
         let transport = MockTransport { [wire] request in
             guard isHeld.withLock({ $0 }) else { return PulseResponse(statusCode: 200, request: request) }
-            return try await wire.answer(request)
+            return try await wire.respond(to: request)
         }
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
@@ -59,32 +59,32 @@ struct HedgingCookieTests {
         return call
     }
 
-    private static func answer(_ status: Int, setting line: String) -> Result<PulseResponse, any Error> {
+    private static func response(_ status: Int, setting line: String) -> Result<PulseResponse, any Error> {
         .success(PulseResponse(statusCode: status, headers: ["Set-Cookie": line], request: .mock()))
     }
 
-    @Test func eachCopyCarriesTheCookiesOfItsMomentAndOnlyTheWinnersAreStored() async throws {
+    @Test func eachCopyHasCurrentCookiesAndOnlyTheWinnersCookiesAreStored() async throws {
         let url = try #require(URL(string: "https://api.example.com/data"))
         let (client, transport) = try await self.client()
         let call = await sendTwice(client, to: url)
-        wire.release(1, Self.answer(200, setting: "winner=1"))
+        wire.release(1, Self.response(200, setting: "winner=1"))
         _ = try await call.value
         await wire.cancellations(1)
         // Its answer does not come any more.
-        wire.release(0, Self.answer(200, setting: "loser=1"))
+        wire.release(0, Self.response(200, setting: "loser=1"))
         await client.shutdown()
         let sent = transport.requests.suffix(2).map { $0.value(forHTTPHeaderField: "Cookie") }
         #expect(sent == ["session=1", "session=2"])
         #expect(Set(store.cookies.cookies(for: url, now: clock.now).map(\.name)) == ["session", "winner"])
     }
 
-    @Test func whatAnAnswerSetsThatIsTooBadToWinIsStored() async throws {
+    @Test func theCookiesOfAFailedResponseAreStored() async throws {
         let url = try #require(URL(string: "https://api.example.com/data"))
         let (client, _) = try await self.client()
         let call = await sendTwice(client, to: url)
-        wire.release(0, Self.answer(503, setting: "loser=1"))
-        await store.answers.arrivals(atLeast: 1)
-        wire.release(1, Self.answer(200, setting: "winner=1"))
+        wire.release(0, Self.response(503, setting: "loser=1"))
+        await store.responses.arrivals(atLeast: 1)
+        wire.release(1, Self.response(200, setting: "winner=1"))
         #expect(try await call.value.statusCode == 200)
         #expect(Set(store.cookies.cookies(for: url, now: clock.now).map(\.name)) == ["session", "loser", "winner"])
         await client.shutdown()

@@ -33,7 +33,7 @@ struct HedgingPluginTests {
         _ plugin: HedgingPlugin, _ request: URLRequest = .mock(), in context: PluginContext? = nil, wire: HeldWire
     ) -> Task<PulseResponse, any Error> {
         let context = context ?? self.context(request)
-        return Task { try await plugin.run(request, in: context) { try await wire.answer($0) } }
+        return Task { try await plugin.run(request, in: context) { try await wire.respond(to: $0) } }
     }
 
     /// A call whose request and its copy wait for their answers.
@@ -48,7 +48,7 @@ struct HedgingPluginTests {
         return (wire, call)
     }
 
-    @Test func sendsACopyAfterTheDelayAndTheFirstGoodAnswerWins() async throws {
+    @Test func aCopyIsSentAfterTheDelayAndTheFirstGoodResponseWins() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin)
         let wire = HeldWire()
@@ -65,7 +65,7 @@ struct HedgingPluginTests {
         #expect(wire.cancelled == [0], "the loser is cancelled")
     }
 
-    @Test func theFirstRequestMayStillWin() async throws {
+    @Test func theOriginalRequestMayStillWin() async throws {
         let (wire, call) = try await sentTwice()
         wire.release(0, .success(PulseResponse(statusCode: 200, request: .mock())))
         #expect(try await call.value.statusCode == 200)
@@ -73,7 +73,7 @@ struct HedgingPluginTests {
         #expect(wire.cancelled == [1])
     }
 
-    @Test func waitsForTheOtherAfterABadAnswer() async throws {
+    @Test func aBadResponseWaitsForTheOtherRequest() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin, copies: 2)
         for bad in [
@@ -88,11 +88,11 @@ struct HedgingPluginTests {
             await wire.arrivals(2)
             wire.release(0, bad)
             wire.release(1, .success(PulseResponse(statusCode: 404, request: .mock())))
-            #expect(try await call.value.statusCode == 404, "a verdict of the server is a good answer")
+            #expect(try await call.value.statusCode == 404, "a verdict of the server is a good response")
         }
     }
 
-    @Test func aBadAnswerBeforeTheDelayIsTheRetryLoopsBusiness() async throws {
+    @Test func aBadResponseBeforeTheDelayIsLeftToTheRetryLoop() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin)
         let response = try await plugin.run(in: context()) { PulseResponse(statusCode: 503, request: $0) }
@@ -101,11 +101,11 @@ struct HedgingPluginTests {
     }
 
     private enum Bad: CaseIterable {
-        case answer, lost, refused, cancelled
+        case response, lost, refused, cancelled
 
         var outcome: Result<PulseResponse, any Error> {
             switch self {
-            case .answer: .success(PulseResponse(statusCode: 503, request: .mock()))
+            case .response: .success(PulseResponse(statusCode: 503, request: .mock()))
             case .lost: .failure(URLError(.networkConnectionLost))
             case .refused: .failure(PulseError.circuitOpen(name: "home", retryAfter: 1))
             case .cancelled: .failure(PulseError.cancelled)
@@ -114,13 +114,14 @@ struct HedgingPluginTests {
     }
 
     @Test(arguments: Bad.allCases.indices, Bad.allCases.indices)
-    func ifAllAreBadTheServersAnswerIsWorthMoreThanAnErrorAndThatMoreThanARefusal(first: Int, last: Int) async throws {
+    func withoutAGoodResponseABadOneIsPreferredToAnErrorAndAnErrorToALocalRejection(first: Int, last: Int) async throws
+    {
         let (wire, call) = try await sentTwice()
         wire.release(1, Bad.allCases[first].outcome)
         wire.release(0, Bad.allCases[last].outcome)
         let result = await call.result
         switch Bad.allCases[min(first, last)] {
-        case .answer: #expect(try result.get().statusCode == 503)
+        case .response: #expect(try result.get().statusCode == 503)
         case .lost: #expect(throws: PulseError.self) { try result.get() }
         case .refused, .cancelled: break
         }
@@ -129,7 +130,7 @@ struct HedgingPluginTests {
         #expect(PulseError(wrapping: error).kind == kinds[min(first, last)])
     }
 
-    @Test func ofEqualOutcomesTheFirstIsTheAnswer() async throws {
+    @Test func theFirstOfEqualOutcomesWins() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2), maximumCopies: 2)
         try await warm(plugin, copies: 2)
         let (gate, count, context) = (Gate(), Locked(0), context())
@@ -154,7 +155,7 @@ struct HedgingPluginTests {
     // MARK: What is copied
 
     /// Nobody knows which of the copies a cache before them keeps: the age counts from the first.
-    @Test func anAnswerIsAsOldAsTheFirstOfItsCopies() async throws {
+    @Test func theAgeOfAResponseCountsFromTheFirstCopy() async throws {
         let hedging = HedgingPlugin(delay: .fixed(5))
         try await warm(hedging)
         let wire = HeldWire()
@@ -162,7 +163,7 @@ struct HedgingPluginTests {
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: [cache, hedging], transport: MockTransport { try await wire.answer($0) })
+            plugins: [cache, hedging], transport: MockTransport { try await wire.respond(to: $0) })
         let endpoint = Request<EmptyResponse>(.get, "/a").option(\.route, "r")
         let call = Task { try await client.rawRequest(endpoint) }
         await wire.arrivals(1)
@@ -192,7 +193,7 @@ struct HedgingPluginTests {
         }
     }
 
-    @Test func whatAPluginTurnedIntoAPostIsNotCopied() async throws {
+    @Test func aRequestThatAPluginTurnedIntoAPOSTIsNotCopied() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin)
         let wire = HeldWire()
@@ -204,7 +205,7 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
-    @Test func onlyBufferedAnswersAndBodiesThatCanBeSentAgainAreCopied() async throws {
+    @Test func onlyCallsWithBufferedResponsesAndReplayableBodiesAreCopied() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin, copies: 10)
         let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
@@ -223,13 +224,13 @@ struct HedgingPluginTests {
         }
     }
 
-    @Test func copiesHaveContextsOfTheirOwn() async throws {
+    @Test func copiesHaveTheirOwnContexts() async throws {
         let seen = Locked<[Int]>([])
         let inner = SeeingPlugin { context in seen.withLock { $0.append(context.wireAttempt) } }
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin)
         let wire = HeldWire()
-        let chain = PluginChain.mock([plugin, inner], context: context()) { try await wire.answer($0) }
+        let chain = PluginChain.mock([plugin, inner], context: context()) { try await wire.respond(to: $0) }
         let call = Task { try await chain(.mock()) }
         await clock.sleepers(atLeast: 1)
         await clock.advance(by: 0.2)
@@ -241,7 +242,7 @@ struct HedgingPluginTests {
 
     // MARK: How much
 
-    @Test func noCopyComesBeforeTwentyCalls() async throws {
+    @Test func noCopyIsSentBeforeTwentyCalls() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         for _ in 0..<19 {
             let wire = HeldWire()
@@ -258,7 +259,7 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
-    @Test func copiesAreFivePercentOfTheCallsAtMost() async throws {
+    @Test func copiesAreAtMostFivePercentOfTheCalls() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         var sent = 0
         for number in 1...60 {
@@ -277,7 +278,7 @@ struct HedgingPluginTests {
         #expect(sent == 63)
     }
 
-    @Test func severalCopiesComeOneAfterTheOther() async throws {
+    @Test func severalCopiesAreSentOneAfterTheOther() async throws {
         let plugin = HedgingPlugin(delay: .fixed(1), maximumCopies: 2)
         try await warm(plugin, copies: 3)
         let wire = HeldWire()
@@ -297,7 +298,7 @@ struct HedgingPluginTests {
 
     // MARK: The observed delay
 
-    @Test func theObservedDelayIsTheRoutesP95() async throws {
+    @Test func theObservedDelayIsThe95thPercentileOfTheRoute() async throws {
         let plugin = HedgingPlugin()
         let clock = JumpingClock()
         func context() -> PluginContext {
@@ -318,7 +319,7 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
-    @Test func badAnswersAndErrorsAreNotOfTheP95() async throws {
+    @Test func badResponsesAndErrorsDoNotCountForThePercentile() async throws {
         let plugin = HedgingPlugin()
         let clock = JumpingClock()
         func context() -> PluginContext {
@@ -342,7 +343,7 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
-    @Test func whatACallWaitsForOnThisSideIsNotOfTheP95() async throws {
+    @Test func waitingOnTheClientDoesNotCountForThePercentile() async throws {
         let plugin = HedgingPlugin()
         let clock = JumpingClock()
         let waiting = Waiting { clock.jump(by: 10) }
@@ -359,7 +360,7 @@ struct HedgingPluginTests {
             }(.mock())
         }
         let wire = HeldWire()
-        let held = chain { try await wire.answer($0) }
+        let held = chain { try await wire.respond(to: $0) }
         let call = Task { try await held(.mock()) }
         await wire.arrivals(1)
         let delay = try #require(await clock.nextSleep())
@@ -377,10 +378,10 @@ struct HedgingPluginTests {
         let limit = ConcurrencyLimitPlugin(limit: 2, by: .all)
         let wire = HeldWire()
         let holders = (0..<2).map { _ in
-            Task { try await limit.run(in: context()) { try await wire.answer($0) } }
+            Task { try await limit.run(in: context()) { try await wire.respond(to: $0) } }
         }
         await wire.arrivals(2)
-        let chain = PluginChain.mock([hedging, limit], context: context()) { try await wire.answer($0) }
+        let chain = PluginChain.mock([hedging, limit], context: context()) { try await wire.respond(to: $0) }
         let call = Task { try await chain(.mock()) }
         await clock.sleepers(atLeast: 1)
         await clock.advance(by: step)
@@ -396,7 +397,7 @@ struct HedgingPluginTests {
         for holder in holders { _ = try await holder.value }
     }
 
-    @Test func anotherRouteIsObservedByItself() async throws {
+    @Test func routesAreMeasuredSeparately() async throws {
         let plugin = HedgingPlugin()
         try await warm(plugin, copies: 5)
         let wire = HeldWire()
@@ -410,7 +411,7 @@ struct HedgingPluginTests {
 
     // MARK: The end
 
-    @Test func aCancellationEndsAllRequests() async throws {
+    @Test func aCancellationEndsTheRequestAndItsCopies() async throws {
         let (wire, call) = try await sentTwice()
         call.cancel()
         let error = await #expect(throws: PulseError.self) { try await call.value }
@@ -419,7 +420,7 @@ struct HedgingPluginTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func aCallThatIsCancelledBeforeSendsNothingMore() async throws {
+    @Test func aCancelledCallSendsNothingMore() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin)
         let (context, sent) = (context(), Locked(0))
@@ -436,12 +437,12 @@ struct HedgingPluginTests {
     }
 
     /// Losers count nowhere.
-    @Test func theBreakerInsideDoesNotCountACancelledLoser() async throws {
+    @Test func anInnerBreakerDoesNotCountACancelledLoser() async throws {
         let hedging = HedgingPlugin(delay: .fixed(0.2))
         try await warm(hedging)
         let breaker = CircuitBreakerPlugin(failureThreshold: 1)
         let wire = HeldWire()
-        let chain = PluginChain.mock([hedging, breaker], context: context()) { try await wire.answer($0) }
+        let chain = PluginChain.mock([hedging, breaker], context: context()) { try await wire.respond(to: $0) }
         let call = Task { try await chain(.mock()) }
         await clock.sleepers(atLeast: 1)
         await clock.advance(by: 0.2)

@@ -43,7 +43,7 @@ struct HedgingRaceScheduleTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) {
+    func agreesWithAPlainModelForRandomSchedules(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
         var (race, model) = (HedgingPlugin.Race(limit: 3), Model(limit: 3))

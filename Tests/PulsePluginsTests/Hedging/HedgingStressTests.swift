@@ -20,7 +20,7 @@ struct HedgingStressTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func everyCallEndsOnceWithAnAnswerOfItsOwnAndCopiesStayWithinTheirShare(seed: UInt64) async {
+    func everyCallEndsOnceWithItsOwnResponseAndCopiesStayWithinTheirBudget(seed: UInt64) async {
         let random = SeededRandomness(seed: seed)
         let plugin = HedgingPlugin(delay: .fixed(0.1), maximumCopies: 3)
         let sent = Locked(0)

@@ -22,7 +22,7 @@ final class HeldWire: Sendable {
     var count: Int { state.withLock { $0.doors.count } }
     var cancelled: [Int] { state.withLock { $0.cancelled } }
 
-    func answer(_ request: URLRequest) async throws -> PulseResponse {
+    func respond(to request: URLRequest) async throws -> PulseResponse {
         let number = Locked(-1)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -81,11 +81,11 @@ final class HeldWire: Sendable {
     private func change(
         _ body: (inout State) -> (CheckedContinuation<PulseResponse, any Error>, Result<PulseResponse, any Error>)?
     ) {
-        let (answer, met) = state.withLock { state in
-            let answer = body(&state)
-            return (answer, state.takeMet())
+        let (resumption, met) = state.withLock { state in
+            let resumption = body(&state)
+            return (resumption, state.takeMet())
         }
-        if let (door, result) = answer { door.resume(with: result) }
+        if let (door, result) = resumption { door.resume(with: result) }
         met.forEach { $0.resume() }
     }
 }

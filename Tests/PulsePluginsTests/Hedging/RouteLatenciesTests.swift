@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RouteLatenciesTests {
-    @Test func saysNothingBeforeTwentyCalls() {
+    @Test func thereIsNoDelayBeforeTwentyCalls() {
         var latencies = RouteLatencies()
         for _ in 0..<19 { latencies.add(1) }
         #expect(latencies.usualDelay == nil)
@@ -16,7 +16,7 @@ struct RouteLatenciesTests {
         #expect(latencies.usualDelay == 1)
     }
 
-    @Test func theDelayIsWhatNinetyFivePercentStayedWithin() throws {
+    @Test func theDelayIsThe95thPercentile() throws {
         var latencies = RouteLatencies()
         for call in 1...100 { latencies.add(TimeInterval(call)) }
         // Looked at every 16 calls: the last time at 100 = 20 + 5 · 16.
@@ -24,7 +24,7 @@ struct RouteLatenciesTests {
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func theDelayIsThatOfTheNinetyFifthInHundredOfTheLatest(seed: UInt64) {
+    func theDelayMatchesThe95thPercentileOfRandomLatencies(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         var (latencies, all) = (RouteLatencies(), [Float]())
         for call in 1...500 {
@@ -39,13 +39,13 @@ struct RouteLatenciesTests {
         }
     }
 
-    @Test func theDelayIsFiftyMillisecondsAtLeast() {
+    @Test func theDelayIsAtLeastFiftyMilliseconds() {
         var latencies = RouteLatencies()
         for _ in 0..<50 { latencies.add(0.001) }
         #expect(latencies.usualDelay == 0.05)
     }
 
-    @Test func onlyTheLatestCallsCount() throws {
+    @Test func onlyTheLatestLatenciesCount() throws {
         var latencies = RouteLatencies()
         for _ in 0..<500 { latencies.add(9) }
         for _ in 0..<160 { latencies.add(1) }
@@ -53,13 +53,13 @@ struct RouteLatenciesTests {
     }
 
     @Test(arguments: [TimeInterval.nan, .infinity, -1])
-    func ignoresWhatIsNoTime(latency: TimeInterval) {
+    func invalidLatenciesAreIgnored(latency: TimeInterval) {
         var latencies = RouteLatencies()
         for _ in 0..<50 { latencies.add(latency) }
         #expect(latencies.usualDelay == nil)
     }
 
-    @Test func twentyCallsPayForOneCopyAndTenAreSaved() {
+    @Test func twentyCallsAllowOneCopyAndTenCopiesCanBeSaved() {
         var latencies = RouteLatencies()
         for _ in 0..<19 { latencies.countCall() }
         var taken = [latencies.takeCopy()]

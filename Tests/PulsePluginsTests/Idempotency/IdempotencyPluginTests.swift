@@ -35,7 +35,7 @@ struct IdempotencyPluginTests {
         #expect((key.flatMap(UUID.init(uuidString:)) != nil) == hasKey)
     }
 
-    @Test func theKeyIsTheSameOnEveryAttemptAndLetsAPOSTBeRetried() async throws {
+    @Test func everyAttemptHasTheSameKeyAndAPOSTIsRetried() async throws {
         let transport = MockTransport(stubs: [Stub(.post, "/").reply(.status(503), .status(503), .status(204))])
         let client = Self.client(transport)
         _ = try await client.request(Request<EmptyResponse>(.post, "/"))
@@ -47,7 +47,7 @@ struct IdempotencyPluginTests {
         await client.shutdown()
     }
 
-    @Test func aKeyThatIsThereStands() async throws {
+    @Test func anExistingKeyIsKept() async throws {
         let transport = MockTransport(stubs: [Stub().reply(.status(204))])
         let client = Self.client(transport, [.headers(["idempotency-key": "plugin"]), .idempotency()])
         _ = try await client.request(Request<EmptyResponse>(.post, "/").option(\.idempotencyKey, .value("option")))
@@ -59,14 +59,14 @@ struct IdempotencyPluginTests {
         await own.shutdown()
     }
 
-    @Test func tellsTheCallOfAKeyThatAnotherPluginWrote() async throws {
+    @Test func aKeySetByAnotherPluginIsRecordedInTheCall() async throws {
         let request = URLRequest.mock(.post, headers: ["Idempotency-Key": "written"])
         let context = PluginContext.mock(for: .mock(.post))
         _ = try await IdempotencyPlugin().run(request, in: context) { PulseResponse(statusCode: 200, request: $0) }
         #expect(context.idempotencyKey == "written")
     }
 
-    @Test func writesAKeyThatTheContextHasAndTheRequestLacks() async throws {
+    @Test func aKeyOfTheContextIsAddedToTheRequest() async throws {
         let context = PluginContext.mock(for: .mock(.post))
         context.idempotencyKey = "given"
         let response = try await IdempotencyPlugin().run(.mock(.post), in: context) {
@@ -76,7 +76,7 @@ struct IdempotencyPluginTests {
     }
 
     @Test(arguments: [(307, true), (308, true), (301, false), (302, false), (303, false)])
-    func aRedirectKeepsTheKeyUnlessItTurnsTheCallIntoAGET(_ status: Int, _ keepsKey: Bool) async throws {
+    func aRedirectKeepsTheKeyUnlessItTurnsTheCallIntoAGET(_ status: Int, _ retainsKey: Bool) async throws {
         let transport = MockTransport(stubs: [
             Stub(nil, "/old").reply(.status(status, headers: ["Location": "/new"])),
             Stub(nil, "/new").reply(.status(204)),
@@ -86,8 +86,8 @@ struct IdempotencyPluginTests {
         let keys = Self.keys(transport)
         #expect(keys.count == 2)
         #expect(keys[0] != nil)
-        #expect(keys[1] == (keepsKey ? keys[0] : nil))
-        #expect(transport.requests[1].httpMethod == (keepsKey ? "POST" : "GET"))
+        #expect(keys[1] == (retainsKey ? keys[0] : nil))
+        #expect(transport.requests[1].httpMethod == (retainsKey ? "POST" : "GET"))
         await client.shutdown()
     }
 }

@@ -26,7 +26,7 @@ struct ConcurrencyLimitPluginTests {
 
     private static let key = LimitKey.host.value(.mock(), .mock())
 
-    @Test func urgentCallsGoFirstAndWithinAPriorityTheFirstToCome() async throws {
+    @Test func urgentCallsGoFirstAndEachPriorityIsFirstComeFirstServed() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         var calls = [await Self.start(plugin, "/first", through: gate)]
         for (name, priority) in [
@@ -42,7 +42,7 @@ struct ConcurrencyLimitPluginTests {
     }
 
     /// Those who hold the permits may wait for it, by a recovery of theirs that needs the token.
-    @Test func aRefreshDoesNotStandInTheLine() async throws {
+    @Test func aTokenRefreshDoesNotWaitForAPermit() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         let first = await Self.start(plugin, "/first", through: gate)
         let refresh = await WorkScope.run(TokenRefresh(FakeSession())) {
@@ -55,7 +55,7 @@ struct ConcurrencyLimitPluginTests {
     }
 
     /// As where each call begins the task of the next one.
-    @Test func aChainOfTasksKeepsNoPermitThatWasGivenBack() {
+    @Test func aChainOfTasksRetainsNoReleasedPermit() {
         let (permits, owner) = (KeyedSemaphore<LimitKey.Value>(limit: 1), NSObject())
         var last: HeldPermit?
         for _ in 0..<3 {
@@ -69,7 +69,7 @@ struct ConcurrencyLimitPluginTests {
         }
     }
 
-    @Test func aCancelledWaiterLeavesNoHole() async throws {
+    @Test func aCancelledWaiterLeavesTheQueueWithoutAPermit() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         let first = await Self.start(plugin, "/first", through: gate)
         let second = await Self.start(plugin, "/second", through: gate)
@@ -85,7 +85,7 @@ struct ConcurrencyLimitPluginTests {
         #expect(plugin.keyCount == 0)
     }
 
-    @Test func aCallThatIsCancelledOnTheWireGivesItsPermitBack() async throws {
+    @Test func aCallCancelledInFlightReleasesItsPermit() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         let first = await Self.start(plugin, "/first", through: gate)
         let second = await Self.start(plugin, "/second", through: gate)
@@ -111,7 +111,7 @@ struct ConcurrencyLimitPluginTests {
         #expect(plugin.keyCount == 0)
     }
 
-    @Test func theRoutesOfAHostMayHaveLimitsOfTheirOwn() async throws {
+    @Test func theRoutesOfAHostMayHaveSeparateLimits() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1, by: .route), Turnstile())
         let calls = [
             await Self.start(plugin, "/a", through: gate), await Self.start(plugin, "/b", through: gate),
@@ -129,7 +129,7 @@ struct ConcurrencyLimitPluginTests {
     }
 
     @Test(arguments: End.allCases)
-    private func aStreamedAnswerHoldsItsPermitUntilItsStreamEnds(_ end: End) async throws {
+    private func aStreamedResponseHoldsItsPermitUntilItsStreamEnds(_ end: End) async throws {
         let plugin = ConcurrencyLimitPlugin(limit: 1)
         let chain = PluginChain.mock([plugin]) { request in
             var response = PulseResponse(statusCode: 200, request: request)
@@ -154,7 +154,7 @@ struct ConcurrencyLimitPluginTests {
         #expect(response?.statusCode == (end == .dropped ? nil : 200))
     }
 
-    @Test func aFailureGivesThePermitBack() async throws {
+    @Test func aFailedCallReleasesItsPermit() async throws {
         let plugin = ConcurrencyLimitPlugin(limit: 1)
         for _ in 0..<3 {
             await #expect(throws: PulseError.self) {
@@ -181,7 +181,7 @@ struct ConcurrencyLimitPluginTests {
         await client.shutdown()
     }
 
-    @Test func aDeadlineThatStrikesInLineGivesTheDeadlinesError() async throws {
+    @Test func aDeadlineInTheQueueIsDeadlineExceeded() async throws {
         let (clock, gate) = (TestClock(), Turnstile())
         let plugin = ConcurrencyLimitPlugin(limit: 1)
         let client = PulseClient(
@@ -223,7 +223,7 @@ struct ConcurrencyLimitPluginTests {
         }
     }
 
-    @Test func aCallWithinACallGoesUnderItsPermit() async throws {
+    @Test func aCallWithinACallSharesItsPermit() async throws {
         let client = Locked<PulseClient?>(nil)
         let plugin = ConcurrencyLimitPlugin(limit: 1)
         let made = PulseClient(
@@ -245,7 +245,7 @@ struct ConcurrencyLimitPluginTests {
         await made.shutdown()
     }
 
-    @Test func workThatOutlivesItsCallHasNoPermitOfIt() async throws {
+    @Test func workThatOutlivesItsCallDoesNotShareItsPermit() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         let left = Locked<Task<Void, any Error>?>(nil)
         let outer = CallingPlugin { _ in

@@ -16,7 +16,7 @@ struct LimitsStressTests {
         var sum = 0
     }
 
-    @Test func noMoreThanTheLimitAreInsideAndEverybodyComesToAnEnd() async throws {
+    @Test func theLimitIsNeverExceededAndEveryCallEnds() async throws {
         let plugin = ConcurrencyLimitPlugin(limit: 3)
         let random = SeededRandomness(seed: 5)
         let inside = Locked(Inside())
@@ -49,7 +49,7 @@ struct LimitsStressTests {
         #expect(plugin.keyCount == 0)
     }
 
-    @Test func aRateIsKeptWhoeverIsCancelledAndNobodyIsForgotten() async throws {
+    @Test func theRateHoldsDespiteCancellationsAndEveryCallEnds() async throws {
         let clock = TestClock(autoAdvances: true)
         let plugin = RateLimitPlugin(requests: 100, per: 1, burst: 1, maximumWait: .infinity)
         let random = SeededRandomness(seed: 6)
@@ -74,21 +74,21 @@ struct LimitsStressTests {
         #expect(clock.uptime >= Double(count - 1) * 0.01 - 1e-6)
     }
 
-    @Test func pausesFromManyThreadsLoseNobody() async throws {
+    @Test func pausesFromManyThreadsLoseNoCall() async throws {
         let clock = TestClock(autoAdvances: true)
         let plugin = RateLimitPlugin(requests: 1000, per: 1, maximumWait: .infinity)
-        let answered = Locked(0)
+        let completed = Locked(0)
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<400 {
                 group.addTask {
                     _ = try? await plugin.run(in: .mock(clock: clock)) { request in
-                        answered.withLock { $0 += 1 }
+                        completed.withLock { $0 += 1 }
                         let headers: HTTPHeaders = index % 7 == 0 ? ["Retry-After": "1"] : [:]
                         return PulseResponse(statusCode: index % 7 == 0 ? 503 : 200, headers: headers, request: request)
                     }
                 }
             }
         }
-        #expect(answered.withLock { $0 } == 400)
+        #expect(completed.withLock { $0 } == 400)
     }
 }

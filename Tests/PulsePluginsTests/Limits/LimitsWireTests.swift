@@ -12,7 +12,7 @@ import Testing
 struct LimitsWireTests {
     private struct Ended: Error {}
 
-    @Test func theServerNeverSeesMoreThanTheLimitAtATime() async throws {
+    @Test func theServerNeverHasMoreRequestsThanTheLimit() async throws {
         try await MockServer.run { server in
             let inside = Locked((now: 0, most: 0))
             // Nobody leaves before as many are inside as may be.
@@ -40,7 +40,7 @@ struct LimitsWireTests {
         }
     }
 
-    @Test func aPOSTWithoutAKeyIsSentOnceThoughAValidatorAsksForMore() async throws {
+    @Test func aPOSTWithoutAKeyIsSentOnceAlthoughAValidatorDemandsRetries() async throws {
         try await MockServer.run { server in
             server.on(.post, "/orders") { _ in .text(#"{"fault": 1}"#) }
             let client = PulseClient(

@@ -33,7 +33,7 @@ struct ManyHostsTests {
         return numbers.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * 4096 }
     }
 
-    @Test func theBreakerKeepsItsBound() async throws {
+    @Test func theMemoryOfTheCircuitBreakerIsBounded() async throws {
         var circuits = Circuits(CircuitBreakerPolicy(trip: .consecutiveFailures(1)))
         var count = 0
         let growth = await Self.growth { host in
@@ -48,7 +48,7 @@ struct ManyHostsTests {
         #expect(growth ?? 0 < Self.limit)
     }
 
-    @Test func theRetryBudgetsKeepTheirBound() async throws {
+    @Test func theMemoryOfTheRetryBudgetsIsBounded() async throws {
         let budgets = RetryBudgets()
         let growth = await Self.growth { host in
             budgets.countCall(to: host, at: 0)
@@ -58,7 +58,7 @@ struct ManyHostsTests {
         #expect(growth ?? 0 < Self.limit)
     }
 
-    @Test func theConcurrencyLimitKeepsNobodyWhoHasLeft() async throws {
+    @Test func theConcurrencyLimitKeepsNoEndedCalls() async throws {
         let permits = KeyedSemaphore<LimitKey.Value>(limit: 2)
         let growth = try await Self.growth { host in
             try await permits.acquire(.name(host))
@@ -68,7 +68,7 @@ struct ManyHostsTests {
         #expect(growth ?? 0 < Self.limit)
     }
 
-    @Test func theCoalescerKeepsNobodyWhoHasGone() async {
+    @Test func coalescingKeepsNoEndedCalls() async {
         typealias Runs = SingleFlight<String, Never>
         var machine = Runs.StateMachine<Void, Runs.Ticket>()
         let growth = await Self.growth { host in
@@ -80,7 +80,7 @@ struct ManyHostsTests {
         #expect(growth ?? 0 < Self.limit)
     }
 
-    @Test func hedgingKeepsItsBound() async {
+    @Test func theMemoryOfHedgingIsBounded() async {
         let plugin = HedgingPlugin()
         let growth = await Self.growth { host in
             plugin.latencies(of: .name(host)).withLock { latencies in
@@ -92,18 +92,18 @@ struct ManyHostsTests {
         #expect(growth ?? 0 < Self.limit)
     }
 
-    @Test func recoveriesKeepTheirBound() async {
-        var ledger = RecoveryState<Int>()
+    @Test func theMemoryOfRecoveriesIsBounded() async {
+        var state = RecoveryState<Int>()
         let growth = await Self.growth { name in
-            guard case .start(let run) = ledger.request(name, sentAt: 0) else { return }
-            _ = ledger.join(name, 1, id: 1)
-            _ = ledger.end(name, run: run, isSuccess: run % 2 == 0)
+            guard case .start(let run) = state.request(name, sentAt: 0) else { return }
+            _ = state.join(name, 1, id: 1)
+            _ = state.end(name, run: run, isSuccess: run % 2 == 0)
         }
-        #expect(ledger.runCount == 0)
+        #expect(state.runCount == 0)
         #expect(growth ?? 0 < Self.limit)
     }
 
-    @Test func theRateLimiterKeepsItsBound() async throws {
+    @Test func theMemoryOfTheRateLimiterIsBounded() async throws {
         let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maximumWait: 60)
         let context = PluginContext.mock(clock: TestClock())
         let growth = try await Self.growth { host in try await limiter.enter(.name(host), for: context) }

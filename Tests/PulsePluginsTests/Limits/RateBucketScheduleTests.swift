@@ -67,7 +67,7 @@ struct RateBucketScheduleTests {
     }
 
     @Test(arguments: [11, 12, 13] as [UInt64])
-    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(_ seed: UInt64) {
+    @HeavyWork func agreesWithAPlainModelForRandomSchedules(_ seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         func below(_ count: UInt64) -> Int { Int(random.next() % count) }
         var model = Model()

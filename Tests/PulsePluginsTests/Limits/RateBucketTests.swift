@@ -11,7 +11,7 @@ struct RateBucketTests {
     /// Two a second, two at once after a rest.
     private static let rate = Rate(requests: 2, per: 1, burst: 2)
 
-    @Test func letsABurstThroughAndThenOneAtATime() {
+    @Test func aBurstPassesAndThenOneRequestAtATime() {
         var bucket = RateBucket<Int>(Self.rate)
         #expect(bucket.enter(now: 10) == nil)
         #expect(bucket.enter(now: 10) == nil)
@@ -28,7 +28,7 @@ struct RateBucketTests {
     @Test(
         arguments: [(10, 1), (20, 1), (50, 1), (100, 1), (100, 60), (3, 1), (7, 3), (1_000, 60)],
         [0, 1, 30, 1_000, 1e6, 1e9])
-    func aBurstAtOneMomentIsWhole(rate: (requests: Int, period: TimeInterval), uptime: TimeInterval) {
+    func aBurstPassesDespiteRoundingErrors(rate: (requests: Int, period: TimeInterval), uptime: TimeInterval) {
         let burst = rate.requests
         var bucket = RateBucket<Int>(Rate(requests: rate.requests, per: rate.period, burst: burst))
         let allowed = (0..<burst).count { _ in bucket.enter(now: uptime) == nil }
@@ -37,7 +37,7 @@ struct RateBucketTests {
         #expect(due.map { $0 > uptime + rate.period / Double(rate.requests) * 0.9 } == true)
     }
 
-    @Test func servesThoseWhoWaitInTheirOrderAndBeforeNewcomers() {
+    @Test func waitersGoInOrderAndBeforeNewCalls() {
         var bucket = RateBucket<Int>(Self.rate)
         for _ in 0..<2 { #expect(bucket.enter(now: 0) == nil) }
         for id in 1...3 {
@@ -53,7 +53,7 @@ struct RateBucketTests {
         #expect(bucket.due(now: 1.5) == nil)
     }
 
-    @Test func aCancelledWaiterTakesNoTokenAndThoseBehindMoveUp() {
+    @Test func aCancelledWaiterTakesNoTokenAndLaterOnesMoveUp() {
         var bucket = RateBucket<Int>(Self.rate)
         for _ in 0..<2 { #expect(bucket.enter(now: 0) == nil) }
         for id in 1...3 { bucket.join(id, id: UInt64(id), latest: 9) }
@@ -63,7 +63,7 @@ struct RateBucketTests {
         #expect(bucket.admit(now: 1) == [3])
     }
 
-    @Test func aPauseHoldsEverybodyAndNeverEndsEarlierThanAnotherSaid() {
+    @Test func aPauseDelaysAllWaitersAndAShorterOneDoesNotEndItEarly() {
         var bucket = RateBucket<Int>(Self.rate)
         let late = bucket.pause(until: 5, now: 0) + bucket.pause(until: 3, now: 0)
         #expect(late.isEmpty)
@@ -74,7 +74,7 @@ struct RateBucketTests {
         #expect(bucket.enter(now: 5) == 5.5)
     }
 
-    @Test func aPauseSendsThoseAwayWhoCannotGoInTimeAnyMore() {
+    @Test func aPauseRemovesWaitersThatCannotGoInTime() {
         var bucket = RateBucket<Int>(Rate(requests: 1, per: 1, burst: 1))
         #expect(bucket.enter(now: 0) == nil)
         for (id, latest) in [(1, 9.0), (2, 4.0), (3, 6.0), (4, 7.0)] {
@@ -87,7 +87,7 @@ struct RateBucketTests {
         #expect((5...7).map { bucket.admit(now: Double($0)) } == [[1], [3], [4]])
     }
 
-    @Test func strangeRatesAreNoLimitOrAVeryStrictOne() {
+    @Test func unusualRatesAreUnlimitedOrVeryStrict() {
         for period in [0, -1, .nan] as [TimeInterval] {
             var bucket = RateBucket<Int>(Rate(requests: 0, per: period, burst: -5))
             for _ in 0..<100 { #expect(bucket.enter(now: 1) == nil) }

@@ -17,7 +17,7 @@ struct RateLimitPluginTests {
         let clock = TestClock()
         let events = EventLog()
         let sent = Locked<[Sent]>([])
-        var answer: @Sendable (URLRequest) -> PulseResponse = { PulseResponse(statusCode: 200, request: $0) }
+        var respond: @Sendable (URLRequest) -> PulseResponse = { PulseResponse(statusCode: 200, request: $0) }
 
         init(_ plugin: RateLimitPlugin) {
             self.plugin = plugin
@@ -35,7 +35,7 @@ struct RateLimitPluginTests {
                 for: request, options: options, deadline: deadline, clock: clock, events: events)
             return try await plugin.run(request, in: context) { request in
                 sent.withLock { $0.append((request.url?.path ?? "", clock.uptime)) }
-                return answer(request)
+                return respond(request)
             }
         }
 
@@ -60,7 +60,7 @@ struct RateLimitPluginTests {
 
     // MARK: The rate
 
-    @Test func aTokenBucketLetsABurstThroughAndThenKeepsTheRateFirstComeFirstServed() async throws {
+    @Test func aBurstPassesAndThenCallsGoAtTheRateInOrder() async throws {
         let bench = Bench(RateLimitPlugin(requests: 2, per: 1))
         var calls: [Task<PulseResponse, any Error>] = []
         for index in 0..<6 { calls.append(await bench.start("/\(index)")) }
@@ -75,7 +75,7 @@ struct RateLimitPluginTests {
         #expect(bench.times == [0, 0, 0.5, 1, 1.5, 2])
     }
 
-    @Test func oneTimerServesAllWhoWaitAndNoneIsLeft() async throws {
+    @Test func oneTimerServesAllWaitersAndNoneIsLeft() async throws {
         let bench = Bench(RateLimitPlugin(requests: 1, per: 1))
         _ = try await bench.send()
         #expect(bench.clock.sleeps.isEmpty)
@@ -96,7 +96,7 @@ struct RateLimitPluginTests {
         #expect(bench.times == [0, 1])
     }
 
-    @Test func aCancelledCallLeavesTheLineAndThoseBehindMoveUp() async throws {
+    @Test func aCancelledCallLeavesTheQueueAndLaterOnesMoveUp() async throws {
         let bench = Bench(RateLimitPlugin(requests: 1, per: 1))
         _ = try await bench.send("/0")
         let first = await bench.start("/1")
@@ -110,7 +110,7 @@ struct RateLimitPluginTests {
         #expect(bench.times == [0, 1])
     }
 
-    @Test func hostsRoutesAndNamesHaveBucketsOfTheirOwn() async throws {
+    @Test func hostsRoutesAndNamesHaveSeparateBuckets() async throws {
         let host = Bench(RateLimitPlugin(requests: 1, per: 1, maximumWait: 0))
         for target in ["https://a.example/", "https://b.example/", "https://a.example:8443/", "http://a.example/"] {
             _ = try await host.send(target)
@@ -137,7 +137,7 @@ struct RateLimitPluginTests {
 
     // MARK: Waits that would be in vain
 
-    @Test func neverWaitsPastTheDeadlineButFailsAtOnce() async throws {
+    @Test func aCallThatCannotGoBeforeItsDeadlineFailsAtOnce() async throws {
         let bench = Bench(RateLimitPlugin(requests: 1, per: 10))
         _ = try await bench.send()
         do {
@@ -155,7 +155,7 @@ struct RateLimitPluginTests {
         #expect(bench.times == [0, 10])
     }
 
-    @Test func failsAtOnceBeyondTheLongestWait() async throws {
+    @Test func aCallBeyondTheLongestWaitFailsAtOnce() async throws {
         let bench = Bench(RateLimitPlugin(requests: 1, per: 1, maximumWait: 2))
         _ = try await bench.send()
         let calls = [await bench.start(), await bench.start()]
@@ -168,7 +168,7 @@ struct RateLimitPluginTests {
         #expect(bench.times == [0, 1, 2])
     }
 
-    @Test func aPauseFailsThoseInLineWhoCannotGoInTimeAnyMore() async throws {
+    @Test func aPauseFailsQueuedCallsThatCannotGoInTime() async throws {
         let bench = Bench(RateLimitPlugin(requests: 2, per: 2, burst: 1))
         let gate = Turnstile()
         let plugin = bench.plugin
@@ -225,11 +225,11 @@ struct RateLimitPluginTests {
         (429, [:], 0),
         (503, [:], 0),
     ])
-    func otherRequestsWaitForAsLongAsTheServerAsks(
+    func otherRequestsWaitForTheServersPause(
         _ status: Int, _ headers: [String: String], _ wait: TimeInterval
     ) async throws {
         var bench = Bench(RateLimitPlugin(maximumWait: 7200))
-        bench.answer = { PulseResponse(statusCode: status, headers: HTTPHeaders(headers), request: $0) }
+        bench.respond = { PulseResponse(statusCode: status, headers: HTTPHeaders(headers), request: $0) }
         #expect(try await bench.send("/first").statusCode == status)
         let other = await bench.start("/other")
         #expect(bench.names.count == (wait == 0 ? 2 : 1))
@@ -241,7 +241,7 @@ struct RateLimitPluginTests {
         _ = try await elsewhere.value
     }
 
-    @Test func heedsWhatAValidatorFurtherInSays() async throws {
+    @Test func anErrorOfAnInnerValidatorPausesOtherCalls() async throws {
         let bench = Bench(RateLimitPlugin(maximumWait: 0))
         await #expect(throws: PulseError.self) {
             try await bench.plugin.run(in: .mock(clock: bench.clock)) { _ in
@@ -256,7 +256,7 @@ struct RateLimitPluginTests {
 
     /// Another server may have said it, and others do not ask that one.
     @Test(arguments: [429, 503])
-    func whatARecoveryIsToldMakesNobodyWait(status: Int) async throws {
+    func aRateLimitOfARecoveryPausesNoOtherCall(status: Int) async throws {
         let (plugin, clock) = (RateLimitPlugin(), TestClock())
         let login = URLRequest.mock(.post, "https://login.example.com/")
         let validator = Validator { _, _, _ in .recover(.request(login), otherwise: PulseError.emptyBody) }
@@ -274,7 +274,7 @@ struct RateLimitPluginTests {
         #expect(response.statusCode == 200)
     }
 
-    @Test func whatALimiterFurtherInRefusesIsNoWordOfTheServers() async throws {
+    @Test func aRejectionByAnInnerLimiterPausesNoOtherCall() async throws {
         let clock = TestClock()
         let outer = RateLimitPlugin(by: .host)
         let inner = RateLimitPlugin(requests: 1, per: 100, by: .route, maximumWait: 1)
@@ -291,9 +291,9 @@ struct RateLimitPluginTests {
         #expect(try await send("b").statusCode == 200)
     }
 
-    @Test func tellsWhoHadToWaitAndWhatTheServerRefused() async throws {
+    @Test func eventsReportWaitingCallsAndServerRejections() async throws {
         var bench = Bench(RateLimitPlugin())
-        bench.answer = { PulseResponse(statusCode: 429, headers: ["Retry-After": "5"], request: $0) }
+        bench.respond = { PulseResponse(statusCode: 429, headers: ["Retry-After": "5"], request: $0) }
         _ = try await bench.send()
         #expect(bench.events.rateLimits == [5])
         let other = await bench.start()
@@ -304,7 +304,7 @@ struct RateLimitPluginTests {
 
     // MARK: Bounds
 
-    @Test func keepsNoMoreBucketsThanItMay() async throws {
+    @Test func theNumberOfBucketsIsBounded() async throws {
         let limiter = RateLimiter(Rate(requests: 1, per: 3600, burst: 1), maximumWait: 60)
         let clock = TestClock()
         for index in 0..<20_000 {
@@ -314,7 +314,7 @@ struct RateLimitPluginTests {
         await #expect(throws: PulseError.self) { try await limiter.enter(.name("19999"), for: .mock(clock: clock)) }
     }
 
-    @Test func aBucketThatIsWaitedForStays() async throws {
+    @Test func aBucketWithWaitersIsNotEvicted() async throws {
         let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maximumWait: 60, maximumKeys: 2)
         let clock = TestClock()
         try await limiter.enter(.name("waited for"), for: .mock(clock: clock))
@@ -328,7 +328,7 @@ struct RateLimitPluginTests {
 
     // MARK: In a client
 
-    @Test func theRetryOfA429FindsItsWayFreeWhenItsWaitIsOver() async throws {
+    @Test func theRetryOfA429PassesTheLimiterAfterItsWait() async throws {
         let clock = TestClock()
         let stub = Stub(.get, "/").reply(.status(429, headers: ["Retry-After": "5"]), .text("at last"))
         let client = PulseClient(
@@ -344,7 +344,7 @@ struct RateLimitPluginTests {
         await client.shutdown()
     }
 
-    @Test func aCallWhoseDeadlineIsTooNearFailsWithoutASleepAndIsNotRetried() async throws {
+    @Test func aCallWithATooNearDeadlineFailsAtOnceAndIsNotRetried() async throws {
         let clock = TestClock()
         let stub = Stub(.get, "/").reply(.status(204))
         let client = PulseClient(
@@ -362,7 +362,7 @@ struct RateLimitPluginTests {
         await client.shutdown()
     }
 
-    @Test func aClientThatCancelsItsCallsEmptiesTheLine() async throws {
+    @Test func cancellingAllCallsEmptiesTheQueue() async throws {
         let clock = TestClock()
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))

@@ -19,7 +19,7 @@ struct LoggerPluginTests {
         }
     }
 
-    private static func answer(_ request: URLRequest, at clock: TestClock) async -> PulseResponse {
+    private static func response(_ request: URLRequest, at clock: TestClock) async -> PulseResponse {
         await clock.advance(by: 0.034)
         return PulseResponse(
             statusCode: 201,
@@ -36,7 +36,7 @@ struct LoggerPluginTests {
     private static func text(
         _ verbosity: LoggerPlugin.Verbosity, _ request: URLRequest = login, includesCurl: Bool = false,
         body: BodySource = .inRequest, attempt: Int = 1, hop: Int = 0, maxBodyLength: Int = 4096,
-        answering: (@Sendable (URLRequest) async throws -> PulseResponse)? = nil
+        responding: (@Sendable (URLRequest) async throws -> PulseResponse)? = nil
     ) async throws -> String {
         let (lines, clock) = (Lines(), TestClock())
         let plugin = LoggerPlugin(
@@ -45,19 +45,19 @@ struct LoggerPluginTests {
         let context = PluginContext.mock(
             for: request, body: body, attempt: attempt, hop: hop, clock: clock, randomness: SeededRandomness(seed: 1))
         let response = try? await plugin.run(request, in: context) { request in
-            guard let answering else { return await Self.answer(request, at: clock) }
+            guard let responding else { return await Self.response(request, at: clock) }
             await clock.advance(by: 0.034)
-            return try await answering(request)
+            return try await responding(request)
         }
         if let stream = response?.bytes { for try await _ in stream {} }
         return lines.all.joined(separator: "\n").replacingOccurrences(of: LogText.shortID(context.id), with: "0a1b2c3d")
     }
 
-    @Test func writesNothingAtNone() async throws {
+    @Test func verbosityNoneWritesNothing() async throws {
         #expect(try await Self.text(.none) == "")
     }
 
-    @Test func writesOneLineACallAtMinimal() async throws {
+    @Test func verbosityMinimalWritesOneLinePerCall() async throws {
         #expect(
             try await Self.text(.minimal) == """
                 [0a1b2c3d] POST https://api.example.com/login?api_key=***REDACTED***&page=1 201, 34 bytes in 34 ms
@@ -71,7 +71,7 @@ struct LoggerPluginTests {
                 """)
     }
 
-    @Test func writesALineEachWayAtStandard() async throws {
+    @Test func verbosityStandardWritesALinePerRequestAndResponse() async throws {
         #expect(
             try await Self.text(.standard) == """
                 [0a1b2c3d] --> POST https://api.example.com/login?api_key=***REDACTED***&page=1, 35 bytes
@@ -88,7 +88,7 @@ struct LoggerPluginTests {
                 """)
     }
 
-    @Test func writesReadableBlocksAtVerbose() async throws {
+    @Test func verbosityVerboseWritesReadableBlocks() async throws {
         #expect(
             try await Self.text(.verbose) == """
                 [0a1b2c3d] --> POST https://api.example.com/login?api_key=***REDACTED***&page=1, 35 bytes
@@ -106,7 +106,7 @@ struct LoggerPluginTests {
                 """)
     }
 
-    @Test func showsTheRequestAsCurlIfAskedTo() async throws {
+    @Test func theRequestIsShownAsCurlOnDemand() async throws {
         let text = try await Self.text(.verbose, .mock(.put, "/a", body: Data("a\nb".utf8)), includesCurl: true)
         #expect(
             text.hasPrefix(
@@ -125,12 +125,12 @@ struct LoggerPluginTests {
         #expect(try await !Self.text(.standard, includesCurl: true).contains("curl"))
     }
 
-    @Test func tellsAttemptsAndRedirectsApart() async throws {
+    @Test func linesDistinguishAttemptsAndRedirects() async throws {
         let text = try await Self.text(.standard, .mock(.get, "/a"), attempt: 2, hop: 1)
         #expect(text.contains("--> GET https://api.example.com/a (attempt 2, redirect 1)"))
     }
 
-    @Test func showsAFollowedRedirectAsSuch() async throws {
+    @Test func aFollowedRedirectIsShownAsSuch() async throws {
         let text = try await Self.text(.standard, .mock(.get, "/a")) { request in
             PulseResponse(statusCode: 302, headers: ["Location": "/b?token=hunter2"], request: request)
         }
@@ -145,7 +145,7 @@ struct LoggerPluginTests {
 
     // MARK: Bodies
 
-    @Test func neverConsumesAStream() async throws {
+    @Test func loggingNeverConsumesAStream() async throws {
         let taken = Locked(0)
         let lines = Lines()
         let plugin = LoggerPlugin(options: .init(verbosity: .verbose, output: lines.add))
@@ -166,7 +166,7 @@ struct LoggerPluginTests {
         #expect(lines.all.last?.contains("<-- the stream of GET https://api.example.com/ ended after") == true)
     }
 
-    @Test func tellsHowAStreamFails() async throws {
+    @Test func theFailureOfAStreamIsLogged() async throws {
         let failing: @Sendable (URLRequest) -> PulseResponse = { request in
             var response = PulseResponse(statusCode: 200, request: request)
             response.bytes = ByteStream(next: { throw PulseError.socketClosed(code: 1, reason: "token=hunter2") })
@@ -181,7 +181,7 @@ struct LoggerPluginTests {
         }
     }
 
-    @Test func waitsAtMinimalForTheEndOfAStream() async throws {
+    @Test func verbosityMinimalWaitsForTheEndOfAStream() async throws {
         let (lines, written) = (Lines(), AsyncStream<Void>.makeStream())
         let plugin = LoggerPlugin(
             options: .init(verbosity: .minimal) { line in
@@ -203,7 +203,7 @@ struct LoggerPluginTests {
         #expect(lines.all.first?.contains("networkConnectionLost") == true)
     }
 
-    @Test func showsFilesAndStreamsByTheirSizeAndNoPath() async throws {
+    @Test func filesAndStreamsAreShownBySizeWithoutAPath() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("diary-\(UUID()).txt")
         try Data("0123456789".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -221,7 +221,7 @@ struct LoggerPluginTests {
         #expect(try await Self.text(.standard, .mock(.post, "/a"), body: stream).contains("/a, a stream of 1 byte\n"))
     }
 
-    @Test func showsABinaryBodyAsItsSize() async throws {
+    @Test func aBinaryBodyIsShownAsItsSize() async throws {
         let text = try await Self.text(
             .verbose, .mock(.post, "/a", headers: ["Content-Type": "image/png"], body: Data([0x89, 0x50, 0, 1]))
         ) { request in
@@ -233,7 +233,7 @@ struct LoggerPluginTests {
         #expect(text.hasSuffix("\n    <3 bytes of application/json>"))
     }
 
-    @Test func cutsABodyAtItsMaximumLength() async throws {
+    @Test func aBodyIsTruncatedAtTheMaximumLength() async throws {
         let text = try await Self.text(
             .verbose, .mock(.post, "/a", body: Data("é0123456789".utf8)), maxBodyLength: 5)
         #expect(text.contains("\n    é012… (12 bytes in all)\n"))
@@ -246,7 +246,7 @@ struct LoggerPluginTests {
         "\n[0a1b2c3d] <-- 200 for GET https://bank.example/", "\r\n    X: y", "\u{1B}[2J\u{1B}]0;x\u{7}", "\u{85}",
         "\u{2028}", "\u{202E}", "\u{0}", "\u{9B}2K",
     ])
-    func nothingOfAServerForgesALineNorSpeaksToTheTerminal(text: String) async throws {
+    func aServerCannotForgeALogLineOrControlTheTerminal(text: String) async throws {
         let written = try await Self.text(.verbose, .mock(.get, "/a")) { request in
             PulseResponse(
                 statusCode: 302,
@@ -262,7 +262,7 @@ struct LoggerPluginTests {
         }
     }
 
-    @Test func cutsAHostileHeadToASizeThatALogCanBear() async throws {
+    @Test func aHugeResponseHeadIsTruncated() async throws {
         let text = try await Self.text(.verbose, .mock(.get, "/a")) { request in
             var headers = HTTPHeaders()
             headers.add(name: String(repeating: "N", count: 1 << 20), value: "x")
@@ -277,7 +277,7 @@ struct LoggerPluginTests {
 
     // MARK: Secrets
 
-    @Test func masksTheNamesOfOptionsConfigurationAndPlugins() async throws {
+    @Test func secretNamesOfOptionsConfigurationAndPluginsAreMasked() async throws {
         let lines = Lines()
         let transport = MockTransport { request in
             PulseResponse(
@@ -316,7 +316,7 @@ struct LoggerPluginTests {
 
     // MARK: A whole client
 
-    @Test func seesTheRequestAsItIsSentWhateverOtherPluginsMadeOfIt() async throws {
+    @Test func theLoggerSeesTheRequestAsSentAfterOtherPlugins() async throws {
         let lines = Lines()
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
         let client = PulseClient(
@@ -335,9 +335,9 @@ struct LoggerPluginTests {
         #expect(transport.requests.first?.allHTTPHeaderFields?["Authorization"] == nil)
     }
 
-    @Test func countsTheRequestsOfACallThatIsRetriedAndRedirected() async throws {
+    @Test func theCallLineCountsRetriesAndRedirects() async throws {
         let (minimal, standard) = (Lines(), Lines())
-        let answers = Locked([503, 302, 503, 200])
+        let statuses = Locked([503, 302, 503, 200])
         let clock = TestClock(autoAdvances: true)
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
@@ -349,7 +349,7 @@ struct LoggerPluginTests {
             ],
             transport: MockTransport { request in
                 PulseResponse(
-                    statusCode: answers.withLock { $0.removeFirst() }, headers: ["Location": "/b"], request: request)
+                    statusCode: statuses.withLock { $0.removeFirst() }, headers: ["Location": "/b"], request: request)
             })
         _ = try await client.rawRequest(Request<String>(.get, "/a"))
         await client.shutdown()
@@ -373,13 +373,13 @@ struct LoggerPluginTests {
         #expect(Set(standard.all.map { $0.prefix(9) }).count == 1)
     }
 
-    @Test func aCancelledCopyTellsNothingOfACallThatWasAnswered() async throws {
+    @Test func aCancelledCopyDoesNotReplaceTheWinnersResponse() async throws {
         let lines = Lines()
         let plugin = LoggerPlugin(options: .init(verbosity: .minimal, output: lines.add))
         let context = PluginContext.mock()
-        let answering = PluginChain.mock(context: context) { PulseResponse(statusCode: 200, request: $0) }
+        let responding = PluginChain.mock(context: context) { PulseResponse(statusCode: 200, request: $0) }
         let cancelled = PluginChain.mock(context: context) { _ in throw CancellationError() }
-        _ = try await plugin.intercept(.mock(), for: context, next: answering)
+        _ = try await plugin.intercept(.mock(), for: context, next: responding)
         _ = try? await plugin.intercept(.mock(), for: context, next: cancelled)
         await plugin.didComplete(context)
         #expect(lines.all.count == 1)
@@ -388,7 +388,7 @@ struct LoggerPluginTests {
 
     // MARK: When it writes at all
 
-    @Test func isSilentInAReleaseBuildUnlessAsked() {
+    @Test func theLoggerIsSilentInAReleaseBuildByDefault() {
         typealias Verbosity = LoggerPlugin.Verbosity
         #expect(Verbosity.unasked(hasOutput: false, isDebugBuild: false) == .none)
         #expect(Verbosity.unasked(hasOutput: true, isDebugBuild: false) == .standard)
@@ -399,7 +399,7 @@ struct LoggerPluginTests {
         #expect(LoggerPlugin.Options().maxBodyLength == 4096)
     }
 
-    @Test func standsInnermostAndEndsWithItsCall() {
+    @Test func theLoggerIsInnermostAndNeedsNoTask() {
         let plugin: any PulsePlugin = .logger()
         #expect(plugin.identifier == "com.pulse.logger")
         #expect(plugin.scope == .attempt)

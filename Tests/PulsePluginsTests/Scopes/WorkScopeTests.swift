@@ -18,7 +18,7 @@ struct WorkScopeTests {
         deinit { whenGone() }
     }
 
-    @Test func codeIsWithinAllWorkThatGoesOnAroundItAndNoOther() async {
+    @Test func codeIsWithinAllEnclosingOpenWorkOnly() async {
         let (outer, inner, other) = (Owner(), Owner(), Owner())
         await WorkScope.run(outer) {
             #expect(!WorkScope.isWithin(inner))
@@ -33,7 +33,7 @@ struct WorkScopeTests {
     }
 
     /// As where each recovery begins the task of the next one.
-    @Test func aChainOfTasksKeepsNoWorkThatHasEnded() async {
+    @Test func aChainOfTasksRetainsNoEndedWork() async {
         let isGone = Locked(false)
         let (hasEnded, over) = (Gate(), Gate())
         let next = await WorkScope.run(Owner { isGone.withLock { $0 = true } }) {

@@ -13,7 +13,7 @@ struct NonceMemoryScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap { Int($0) } ?? 10_000
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    @HeavyWork func neverTakesARequestTwiceAndStaysBounded(seed: UInt64) {
+    @HeavyWork func aRequestIsNeverAcceptedTwiceAndTheMemoryIsBounded(seed: UInt64) {
         let chance = SeededRandomness(seed: seed)
         let capacity = 50
         var memory = NonceMemory(capacity: capacity)
@@ -44,7 +44,7 @@ struct NonceMemoryScheduleTests {
     }
 
     @Test(arguments: [4, 5, 6] as [UInt64])
-    @HeavyWork func judgesAsOneThatLooksAtAllItHas(seed: UInt64) {
+    @HeavyWork func verdictsMatchAPlainModel(seed: UInt64) {
         let chance = SeededRandomness(seed: seed)
         let capacity = 60
         var memory = NonceMemory(capacity: capacity)
@@ -65,7 +65,7 @@ struct NonceMemoryScheduleTests {
             let verdict = memory.admit(nonce, timestamp: timestamp, oldest: oldest)
             let expected = plain.admit(nonce, timestamp: timestamp, oldest: oldest)
             #expect(verdict == expected, "seed \(seed), step \(step)")
-            #expect(memory.count == plain.kept.count, "seed \(seed), step \(step)")
+            #expect(memory.count == plain.entries.count, "seed \(seed), step \(step)")
             if !verdicts.contains(verdict) { verdicts.append(verdict) }
         }
         #expect(verdicts.count == 3)
@@ -75,7 +75,7 @@ struct NonceMemoryScheduleTests {
 /// What a memory does, in the fewest words.
 private struct PlainMemory {
     let capacity: Int
-    private(set) var kept: [(second: Int64, nonce: String)] = []
+    private(set) var entries: [(second: Int64, nonce: String)] = []
     private var floor = Int64.min
 
     init(capacity: Int) {
@@ -83,16 +83,16 @@ private struct PlainMemory {
     }
 
     mutating func admit(_ nonce: String, timestamp: Int64, oldest: Int64) -> NonceMemory.Verdict {
-        forget { $0 < oldest }
+        evict { $0 < oldest }
         guard timestamp >= floor else { return .evicted }
-        guard !kept.contains(where: { $0.second == timestamp && $0.nonce == nonce }) else { return .replayed }
-        kept.append((second: timestamp, nonce: nonce))
-        while kept.count > capacity, let first = kept.map({ $0.second }).min() { forget { $0 == first } }
+        guard !entries.contains(where: { $0.second == timestamp && $0.nonce == nonce }) else { return .replayed }
+        entries.append((second: timestamp, nonce: nonce))
+        while entries.count > capacity, let first = entries.map({ $0.second }).min() { evict { $0 == first } }
         return .new
     }
 
-    private mutating func forget(where isForgotten: (Int64) -> Bool) {
-        for (second, _) in kept where isForgotten(second) { floor = max(floor, second + 1) }
-        kept.removeAll { isForgotten($0.second) }
+    private mutating func evict(where isEvicted: (Int64) -> Bool) {
+        for (second, _) in entries where isEvicted(second) { floor = max(floor, second + 1) }
+        entries.removeAll { isEvicted($0.second) }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct NonceMemoryTests {
-    @Test @HeavyWork func knowsANonceOfItsSecondAlone() {
+    @Test @HeavyWork func aNonceIsKnownForItsOwnSecondOnly() {
         var memory = NonceMemory(capacity: 10)
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .new)
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .replayed)
@@ -15,7 +15,7 @@ struct NonceMemoryTests {
         #expect(memory.admit("a", timestamp: 6, oldest: 0) == .new)
     }
 
-    @Test @HeavyWork func forgetsWhatNobodyAcceptsAnyMoreAndNeverTakesItAgain() {
+    @Test @HeavyWork func expiredNoncesAreEvictedAndNeverAcceptedAgain() {
         var memory = NonceMemory(capacity: 10)
         #expect(memory.admit("a", timestamp: 5, oldest: 0) == .new)
         #expect(memory.admit("b", timestamp: 20, oldest: 10) == .new)
@@ -35,7 +35,7 @@ struct NonceMemoryTests {
     }
 
     /// A walk over all seconds for each request would take minutes.
-    @Test @HeavyWork func aWindowOfManySecondsIsNotWalkedForEachRequest() {
+    @Test @HeavyWork func aWindowOfManySecondsIsNotScannedForEachRequest() {
         var memory = NonceMemory(capacity: 100_000)
         for second in 0..<Int64(200_000) {
             let verdict = memory.admit("a", timestamp: second, oldest: 0)

@@ -21,7 +21,7 @@ struct RequestSigningPluginTests {
     }
 
     // The codes are those of `printf '%s' TEXT | openssl dgst -sha256 -hmac s3cret`.
-    @Test func signsMethodPathTimestampAndBodyHash() async throws {
+    @Test func theSignatureCoversMethodPathTimestampAndBodyHash() async throws {
         let request = URLRequest.mock(.post, "/v1/a%20b?x=1&y=%2F", body: Data(#"{"a":1}"#.utf8))
         let signed = try await sent(request)
         #expect(signed["X-Signature-256"] == "c669a2dc44962ff28f4641c8e5e5ca647da345065cbe1b0786c2419aa8948b2c")
@@ -32,7 +32,7 @@ struct RequestSigningPluginTests {
         #expect(signed.url == request.url)
     }
 
-    @Test func aKeyIDThatCannotBeSentFailsTheCallBeforeAnythingIsSent() async throws {
+    @Test func anInvalidKeyIDFailsTheCallUnsent() async throws {
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
@@ -45,33 +45,33 @@ struct RequestSigningPluginTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func withoutABodyTheHashIsThatOfTheEmptyString() async throws {
+    @Test func theHashOfNoBodyIsThatOfTheEmptyString() async throws {
         let code = "d8ab44f3f9f1b31357206b7f5ab5c7dade2375e767150ba12343f5d086cd921e"
         #expect(try await sent(.mock())["X-Signature-256"] == code)
         #expect(try await sent(.mock(body: Data()))["X-Signature-256"] == code)
     }
 
-    @Test func theTimestampIsWholeSeconds() async throws {
+    @Test func theTimestampHasWholeSeconds() async throws {
         clock.setWallClock(to: Date(timeIntervalSince1970: 1_767_225_600.999))
         #expect(try await sent(.mock())["X-Pulse-Timestamp"] == "1767225600")
         clock.setWallClock(to: Date(timeIntervalSince1970: .infinity))
         await #expect { try await sent(.mock()) } throws: { PulseError(wrapping: $0).kind == .invalidRequest }
     }
 
-    @Test func theHeaderHasTheNameThatItWasGiven() async throws {
+    @Test func theSignatureHeaderIsConfigurable() async throws {
         let signed = try await sent(.mock(), by: .signing(secret: "s3cret", signatureHeader: "X-Seal"))
         #expect(signed["X-Seal"]?.count == 64)
         #expect(signed["X-Signature-256"] == nil)
     }
 
-    @Test func aSignatureUnderAnyNameIsMarkedAsASecret() async throws {
+    @Test func aSignatureInAnyHeaderIsMarkedAsSecret() async throws {
         let context = PluginContext.mock(clock: clock)
         _ = try await RequestSigningPlugin(secret: "s3cret", signatureHeader: "X-Seal").sent(.mock(), in: context)
         #expect(context.call.markedSecrets == ["x-seal"])
         #expect(Redaction.standard.isSecret("X-Signature-256"))
     }
 
-    @Test func aNonceIsNewForEachRequestAndSigned() async throws {
+    @Test func eachRequestHasANewSignedNonce() async throws {
         let plugin = RequestSigningPlugin(secret: "s3cret", sendsNonce: true)
         let requests = [try await sent(.mock(), by: plugin), try await sent(.mock(), by: plugin)]
         let nonces = requests.compactMap { $0["X-Pulse-Nonce"] }
@@ -86,7 +86,7 @@ struct RequestSigningPluginTests {
         #expect(verifier.verdict(on: stripped) == .refused(.mismatch))
     }
 
-    @Test func nonceComesFromTheClientsChance() async throws {
+    @Test func theNonceComesFromTheClientsRandomness() async throws {
         let plugin = RequestSigningPlugin(secret: "s3cret", sendsNonce: true)
         let nonces = try await [SeededRandomness(seed: 1), SeededRandomness(seed: 1)].asyncMap {
             try await plugin.sent(.mock(), in: .mock(randomness: $0))["X-Pulse-Nonce"]
@@ -94,7 +94,7 @@ struct RequestSigningPluginTests {
         #expect(nonces[0] == nonces[1])
     }
 
-    @Test func aKeyIDGoesAlong() async throws {
+    @Test func theKeyIDIsSent() async throws {
         let signed = try await sent(.mock(), by: RequestSigningPlugin(secret: "s3cret", keyID: "2026-01"))
         #expect(signed["X-Pulse-Key-ID"] == "2026-01")
     }
@@ -109,12 +109,12 @@ struct RequestSigningPluginTests {
         #expect(!context.call.isCredential(header: "X-Pulse-Timestamp"))
     }
 
-    @Test func aSecretOfBytesIsTheSameAsItsText() async throws {
+    @Test func aSecretOfBytesSignsLikeItsText() async throws {
         let signed = try await sent(.mock(), by: .signing(secret: Data("s3cret".utf8)))
         #expect(signed["X-Signature-256"] == (try await sent(.mock()))["X-Signature-256"])
     }
 
-    @Test func aRequestElsewherePassesUntouched() async throws {
+    @Test func aRequestToAForeignOriginPassesUnchanged() async throws {
         let home = PluginContext.mock(for: .mock(), clock: clock)
         let foreign = URLRequest.mock(
             .post, "https://elsewhere.example/v1", headers: ["X-A": "1"], body: Data("b".utf8))
@@ -122,14 +122,14 @@ struct RequestSigningPluginTests {
         #expect(sent.allHTTPHeaderFields == ["X-A": "1"])
     }
 
-    @Test func aTrustedOriginIsHomeToo() async throws {
+    @Test func aTrustedOriginIsSignedLikeHome() async throws {
         let other = try #require(URL(string: "https://elsewhere.example"))
         let context = PluginContext.mock(for: .mock(), trustedOrigins: [other], clock: clock)
         #expect(
             try await plugin.sent(.mock(.get, "https://elsewhere.example/v1"), in: context)["X-Signature-256"] != nil)
     }
 
-    @Test func withoutAHomeNothingIsSignedAndOneWarningSaysSo() async throws {
+    @Test func withoutHomeOriginsNothingIsSignedAndOneWarningIsEmitted() async throws {
         let log = WarningLog()
         let bus = PulseEventBus()
         bus.addSink(log)
@@ -144,7 +144,7 @@ struct RequestSigningPluginTests {
         await client.shutdown()
     }
 
-    @Test func aFileIsHashedInPiecesAsItIsSent() async throws {
+    @Test func aFileIsHashedInPieces() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let bytes = Data((0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -159,7 +159,7 @@ struct RequestSigningPluginTests {
         }
     }
 
-    @Test func aStreamIsHashedByAPassOfItsOwn() async throws {
+    @Test func aStreamIsCreatedOnceMoreForItsHash() async throws {
         let made = Locked(0)
         let stream = BodyStream(length: nil) {
             made.withLock { $0 += 1 }
@@ -171,7 +171,7 @@ struct RequestSigningPluginTests {
         #expect(made.withLock { $0 } == 1)
     }
 
-    @Test func aStreamThatFailsFailsTheCall() async {
+    @Test func aFailingStreamFailsTheCall() async {
         struct Failure: Error {}
         let stream = BodyStream(length: nil) { ByteStream(next: { throw Failure() }) }
         await #expect { try await sent(.mock(.put, "/f"), body: .stream(stream)) } throws: {
@@ -179,7 +179,7 @@ struct RequestSigningPluginTests {
         }
     }
 
-    @Test func aOneShotStreamIsRefusedAndNotTouched() async {
+    @Test func aOneShotStreamIsRejectedUnread() async {
         let stream = BodyStream(length: 5, isOneShot: true) {
             Issue.record("made")
             return ByteStream([])
@@ -189,7 +189,7 @@ struct RequestSigningPluginTests {
         }
     }
 
-    @Test func cancellingTheCallEndsThePassOverAStream() async throws {
+    @Test func cancellingTheCallEndsTheHashingOfAStream() async throws {
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         let stream = BodyStream(length: nil) {
@@ -208,7 +208,7 @@ struct RequestSigningPluginTests {
         for await _ in ended { break }
     }
 
-    @Test func everyAttemptIsSignedAnew() async throws {
+    @Test func everyAttemptHasANewSignature() async throws {
         let clock = TestClock(autoAdvances: true)
         let transport = MockTransport { PulseResponse(statusCode: 503, request: $0) }
         let client = PulseClient(
@@ -239,19 +239,19 @@ struct RequestSigningPluginTests {
     }
 
     @Test(arguments: ["", "a b", "X:Y", "x-pulse-timestamp", "X-Pulse-Nonce"])
-    func aHeaderNameThatCannotBeIsRefused(name: String) async {
+    func anInvalidHeaderNameIsRejected(name: String) async {
         await #expect { try await sent(.mock(), by: .signing(secret: "s3cret", signatureHeader: name)) } throws: {
             PulseError(wrapping: $0).kind == .invalidRequest
         }
     }
 
-    @Test func anEmptySecretIsRefused() async {
+    @Test func anEmptySecretIsRejected() async {
         await #expect { try await sent(.mock(), by: .signing(secret: "")) } throws: {
             PulseError(wrapping: $0).kind == .invalidRequest
         }
     }
 
-    @Test func noTextShowsTheSecret() {
+    @Test func descriptionsHideTheSecret() {
         let verifier = SignatureVerifier(secrets: ["a": Data("hunter2".utf8)])
         for value in [RequestSigningPlugin(secret: "hunter2"), SignatureVerifier(secret: "hunter2"), verifier] as [Any]
         {

@@ -31,7 +31,7 @@ struct RequestSigningWireTests {
         }
     }
 
-    @Test func aServerVerifiesWhatItGets() async throws {
+    @Test func aServerVerifiesSignedRequests() async throws {
         try await MockServer.run { server in
             Self.open(server)
             let client = Self.client(server)
@@ -48,7 +48,7 @@ struct RequestSigningWireTests {
         }
     }
 
-    @Test func aReadyRequestWithoutAPathIsSignedAsItIsSent() async throws {
+    @Test func aReadyRequestWithoutAPathIsSignedAsSent() async throws {
         try await MockServer.run { server in
             Self.open(server)
             let client = Self.client(server)
@@ -60,7 +60,7 @@ struct RequestSigningWireTests {
         }
     }
 
-    @Test func filesAndStreamsVerify() async throws {
+    @Test func aServerVerifiesFilesAndStreams() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let bytes = Data((0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -79,7 +79,7 @@ struct RequestSigningWireTests {
         }
     }
 
-    @Test func aRetryIsSignedAnewAndVerifies() async throws {
+    @Test func aRetryHasANewValidSignature() async throws {
         try await MockServer.run { server in
             let count = Locked(0)
             server.on(.put, "/flaky") { request in
@@ -97,7 +97,7 @@ struct RequestSigningWireTests {
         }
     }
 
-    @Test func aHopAtHomeIsSignedForItsOwnPath() async throws {
+    @Test func aRedirectHopAtHomeIsSignedForItsOwnPath() async throws {
         try await MockServer.run { server in
             Self.open(server)
             server.on(.post, "/from") { request in
@@ -112,7 +112,7 @@ struct RequestSigningWireTests {
         }
     }
 
-    @Test func aForeignHopIsNotSigned() async throws {
+    @Test func aRedirectHopToAForeignOriginIsNotSigned() async throws {
         try await MockServer.run { server in
             try await MockServer.run { foreign in
                 let target = foreign.baseURL.absoluteString + "/to"
@@ -135,7 +135,7 @@ struct RequestSigningWireTests {
         }
     }
 
-    @Test func signsTheCompressedBytes() async throws {
+    @Test func theSignatureCoversTheCompressedBytes() async throws {
         try await MockServer.run { server in
             Self.open(server)
             let client = Self.client(server, [.compression()])

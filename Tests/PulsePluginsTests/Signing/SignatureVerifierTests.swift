@@ -32,19 +32,19 @@ struct SignatureVerifierTests {
         return received
     }
 
-    @Test func acceptsWhatThePluginSigned() async throws {
+    @Test func aRequestSignedByThePluginIsAccepted() async throws {
         #expect(try await received().verdict(verifier) == .accepted)
         #expect(try await received().verdict(verifier).isAccepted)
     }
 
-    @Test func judgesARequestAsAMockTransportGotIt() async throws {
+    @Test func aRequestOfAMockTransportIsVerified() async throws {
         let sent = try await plugin.sent(.mock(.get, "/a?b"), in: .mock(clock: clock))
         #expect(verifier.verdict(on: sent) == .accepted)
         #expect(verifier.verdict(on: .mock(.get, "/a?b")) == .refused(.missing))
     }
 
     /// No client sends one, and what stands behind it is not signed.
-    @Test func refusesATargetWithAFragment() async throws {
+    @Test func aTargetWithAFragmentIsRejected() async throws {
         var received = try await received()
         received.target += "#x"
         #expect(received.verdict(verifier) == .refused(.malformed))
@@ -52,20 +52,20 @@ struct SignatureVerifierTests {
         #expect(verifier.verdict(on: sent) == .accepted)
     }
 
-    @Test func refusesAKeyIDThatCameTwice() async throws {
+    @Test func aRepeatedKeyIDIsRejected() async throws {
         var received = try await received(.signing(secret: "s3cret", keyID: "a"))
         #expect(received.verdict(verifier) == .accepted)
         received.headers.add(name: "X-Pulse-Key-ID", value: "b")
         #expect(received.verdict(verifier) == .refused(.malformed))
     }
 
-    @Test func takesTheAbsoluteFormThatAProxyGets() async throws {
+    @Test func theAbsoluteFormOfATargetIsAccepted() async throws {
         var received = try await received()
         received.target = "http://api.example.com" + received.target
         #expect(received.verdict(verifier) == .accepted)
     }
 
-    @Test func refusesAnySingleByteChangedInMethodPathQueryBodyOrTimestamp() async throws {
+    @Test func aChangedByteInMethodPathQueryBodyOrTimestampIsRejected() async throws {
         let original = try await received()
         let timestamp = try #require(original.headers["X-Pulse-Timestamp"])
         var verdicts: [SignatureVerifier.Verdict] = []
@@ -97,7 +97,7 @@ struct SignatureVerifierTests {
         #expect(verdicts.contains(.refused(.mismatch)))
     }
 
-    @Test func refusesAnySingleDigitChangedInTheSignature() async throws {
+    @Test func aChangedDigitInTheSignatureIsRejected() async throws {
         let original = try await received()
         let signature = try #require(original.headers["X-Signature-256"])
         for index in signature.indices {
@@ -108,13 +108,13 @@ struct SignatureVerifierTests {
         }
     }
 
-    @Test func refusesAnotherSecret() async throws {
+    @Test func anotherSecretIsRejected() async throws {
         let other = SignatureVerifier(secret: "S3cret", clock: clock)
         #expect(try await received().verdict(other) == .refused(.mismatch))
         #expect(try await received().verdict(SignatureVerifier(secret: "", clock: clock)) == .refused(.unknownKey))
     }
 
-    @Test func rejectsOldAndFutureTimestamps() async throws {
+    @Test func oldAndFutureTimestampsAreRejected() async throws {
         let received = try await received()
         let signedAt = clock.now
         for (seconds, verdict) in [
@@ -126,7 +126,7 @@ struct SignatureVerifierTests {
         }
     }
 
-    @Test func aToleranceThatIsNoneAcceptsNothing() async throws {
+    @Test func anInvalidToleranceAcceptsNothing() async throws {
         let received = try await received()
         for tolerance in [TimeInterval.nan, -1] {
             #expect(
@@ -137,7 +137,7 @@ struct SignatureVerifierTests {
     }
 
     @Test(arguments: ["X-Signature-256", "X-Pulse-Timestamp"])
-    func refusesWhatIsMissingMalformedOrDoubled(name: String) async throws {
+    func missingMalformedAndRepeatedHeadersAreRejected(name: String) async throws {
         var received = try await received()
         let value = try #require(received.headers[name])
         received.headers[name] = nil
@@ -152,13 +152,13 @@ struct SignatureVerifierTests {
     }
 
     @Test(arguments: ["", "a|b", "a b", "é", String(repeating: "a", count: 129)])
-    func refusesANonceThatIsNone(nonce: String) async throws {
+    func anInvalidNonceIsRejected(nonce: String) async throws {
         var received = try await received()
         received.headers["X-Pulse-Nonce"] = nonce
         #expect(received.verdict(verifier) == .refused(.malformed))
     }
 
-    @Test func selectsTheSecretByKeyID() async throws {
+    @Test func theSecretIsSelectedByKeyID() async throws {
         let verifier = SignatureVerifier(
             secrets: ["old": Data("1".utf8), "new": Data("2".utf8), "": Data()], clock: clock)
         #expect(try await received(.signing(secret: "1", keyID: "old")).verdict(verifier) == .accepted)
@@ -168,7 +168,7 @@ struct SignatureVerifierTests {
         #expect(try await received(.signing(secret: "1")).verdict(verifier) == .refused(.unknownKey))
     }
 
-    @Test func acceptsANonceOnceWithinTheWindow() async throws {
+    @Test func aNonceIsAcceptedOnceWithinTheWindow() async throws {
         let verifier = SignatureVerifier(secret: "s3cret", rejectsReplays: true, clock: clock)
         let signing = RequestSigningPlugin(secret: "s3cret", sendsNonce: true)
         let received = try await received(signing)
@@ -183,7 +183,7 @@ struct SignatureVerifierTests {
         #expect(received.verdict(verifier) == .refused(.tooOld))
     }
 
-    @Test func aForgedRequestTakesNoNonce() async throws {
+    @Test func aForgedRequestUsesUpNoNonce() async throws {
         let verifier = SignatureVerifier(secret: "s3cret", rejectsReplays: true, clock: clock)
         let received = try await received(.signing(secret: "s3cret", sendsNonce: true))
         var forged = received

@@ -22,15 +22,15 @@ struct SignedTextTests {
             ("http://user:pass@[::1]:8080/a", "/a"), ("/a?u=http://b/c", "/a?u=http://b/c"),
             ("https://api.example.com//a//b", "//a//b"), ("//a", "//a"), ("*", "*"), ("", ""),
         ])
-    func coversThePathAndTheQueryAsTheyAreSent(target: String, path: String) {
+    func theSignedTextCoversPathAndQueryAsSent(target: String, path: String) {
         #expect(Self.text(target) == "GET|\(path)|1767225600|ab")
     }
 
-    @Test func aNonceIsAFifthPart() {
+    @Test func aNonceIsTheFifthPartOfTheSignedText() {
         #expect(Self.text(method: "POST", "/a", nonce: "n") == "POST|/a|1767225600|ab|n")
     }
 
-    @Test func aSeparatorWithinAPartIsRefused() {
+    @Test func aSeparatorWithinAPartOfTheSignedTextIsRejected() {
         #expect(Self.text(method: "A|B", "/a") == nil)
         #expect(Self.text("/a|b") == nil)
         #expect(Self.text("/a?b=|") == nil)

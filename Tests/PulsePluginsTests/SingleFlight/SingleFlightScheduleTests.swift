@@ -32,7 +32,7 @@ struct SingleFlightScheduleTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    @HeavyWork func agreesWithAPlainModel(seed: UInt64) {
+    @HeavyWork func agreesWithAPlainModelForRandomSubscriptions(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         var machine = Runs.StateMachine<Int, Subscriber>()
         var model: [Int: Run] = [:]
@@ -105,7 +105,7 @@ struct SingleFlightScheduleTests {
         #expect(hasBeenClosed > 0)
     }
 
-    @Test @HeavyWork func aMillionDistinctKeysLeaveNothing() {
+    @Test @HeavyWork func aMillionDistinctKeysLeaveNothingInMemory() {
         var machine = Runs.StateMachine<Void, Runs.Ticket>()
         var tickets: [(key: Int, ticket: Runs.Ticket)] = []
         for key in 0..<1_000_000 {

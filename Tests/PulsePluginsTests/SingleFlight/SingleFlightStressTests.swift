@@ -18,7 +18,7 @@ struct SingleFlightStressTests {
             ?? "none"
     }
 
-    @Test func workBehindTheCallsHasNoDeadlineOfThose() async throws {
+    @Test func backgroundWorkHasNoDeadlineOfItsSubscribers() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let seen = Locked<CallGroup?>(nil)
         runs.startInBackground("/", unless: { _ in false }) { waiting in
@@ -34,7 +34,7 @@ struct SingleFlightStressTests {
         #expect(try await call.value == "new")
     }
 
-    @Test func workBehindGoesOnWhenThoseWhoJoinedItHaveLeft() async throws {
+    @Test func backgroundWorkContinuesAfterItsSubscribersHaveLeft() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let isCancelled = Locked(false)
         runs.startInBackground("/", unless: { _ in false }) { _ in
@@ -52,7 +52,7 @@ struct SingleFlightStressTests {
     }
 
     /// By that they judge whether its outcome is theirs.
-    @Test func whoJoinsWorkBehindLearnsWhatItSent() async throws {
+    @Test func aSubscriberOfBackgroundWorkSeesTheSentRequest() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let sent = URLRequest.mock(.get, "/sent")
         runs.startInBackground("/", unless: { _ in false }) { waiting in
@@ -63,17 +63,17 @@ struct SingleFlightStressTests {
             return "new"
         }
         let call = PluginContext.mock().call
-        let share = Task<URLRequest?, any Error>.startingNow {
+        let joined = Task<URLRequest?, any Error>.startingNow {
             await runs.join("/", for: call) { _ in "another" }?.sent
         }
         #expect(runs.waiterCount == 1)
         end.finish()
-        #expect(try await share.value == sent)
+        #expect(try await joined.value == sent)
         #expect(call.isSecret(header: "X-Marked"))
     }
 
     /// What somebody waits for goes on, whether or not others may still join it.
-    @Test func aShutdownEndsWhatNobodyWaitsForAndReturnsWhenItHasEnded() async throws {
+    @Test func aShutdownEndsRunsWithoutSubscribersAndWaitsForThem() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let (awaited, endAwaited) = AsyncStream<Void>.makeStream()
         let wasCancelled = Locked<[String: Bool]>([:])
@@ -111,7 +111,7 @@ struct SingleFlightStressTests {
     }
 
     /// Hundreds come and go at once, some of them cancelled; every one gets an outcome, and nothing is left.
-    @Test func everybodyGetsAnOutcomeAndNothingIsLeft() async throws {
+    @Test func everyCallerGetsAnOutcomeAndNoRunIsLeft() async throws {
         let random = SeededRandomness(seed: 4)
         for _ in 0..<40 {
             await withTaskGroup(of: Void.self) { group in
@@ -127,8 +127,8 @@ struct SingleFlightStressTests {
                             }
                         }
                         if isCancelled { call.cancel() }
-                        let told = await call.value
-                        #expect(told == key || told == "cancelled")
+                        let result = await call.value
+                        #expect(result == key || result == "cancelled")
                     }
                 }
                 if random.next() % 5 == 0 { group.addTask { runs.close { _ in true } } }

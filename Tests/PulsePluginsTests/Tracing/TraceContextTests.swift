@@ -21,7 +21,7 @@ struct TraceContextTests {
         ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true),
         ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-the-future-will-be-like", true),
     ])
-    func readsAValidParent(_ text: String, _ isSampled: Bool) throws {
+    func aValidTraceparentIsRead(_ text: String, _ isSampled: Bool) throws {
         let context = try #require(TraceContext(traceparent: text))
         let parts = text.split(separator: "-")
         #expect(context.traceID == parts[1])
@@ -39,7 +39,7 @@ struct TraceContextTests {
         "00_\(trace)-\(span)-01", "00-\(trace)_\(span)-01", "00-\(trace)-\(span)_01", " 00-\(trace)-\(span)-01",
         "00-\(trace)-\(span)-01 ", "00-\(trace.dropLast())é-\(span)-01", "00-\(trace.dropLast())g-\(span)-01",
     ])
-    func anInvalidParentIsNone(_ text: String) {
+    func anInvalidTraceparentIsRejected(_ text: String) {
         #expect(TraceContext(traceparent: text) == nil)
     }
 
@@ -58,7 +58,7 @@ struct TraceContextTests {
         ((0..<32).map { "k\($0)=1" }.joined(separator: ","), true),
         ((0..<3).map { "k\($0)=" + String(repeating: "v", count: 200) }.joined(separator: ","), false),
     ])
-    func keepsAValidStateAndDropsAnother(_ text: String, _ isValid: Bool) throws {
+    func aValidTracestateIsKeptAndAnInvalidOneDropped(_ text: String, _ isValid: Bool) throws {
         let context = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01", tracestate: text))
         #expect(context.traceState == (isValid ? text : nil))
     }
@@ -69,13 +69,13 @@ struct TraceContextTests {
         func next() -> UInt64 { value }
     }
 
-    @Test func neverMakesAnIDOfZeros() {
+    @Test func anIDIsNeverAllZeros() {
         let context = TraceContext(isSampled: true, Stuck(value: 0))
         #expect(TraceContext(traceparent: context.traceparent) == context)
         #expect(context.child(Stuck(value: 0)).spanID == "0000000000000001")
     }
 
-    @Test func writesEachDigit() {
+    @Test func idsAreWrittenWithAllDigits() {
         let context = TraceContext(isSampled: false, Stuck(value: 0x0123_4567_89AB_CDEF))
         #expect(context.traceparent == "00-0123456789abcdef0123456789abcdef-0123456789abcdef-00")
     }

@@ -26,7 +26,7 @@ struct TracingPluginTests {
         }
     }
 
-    @Test func aNewSpanPerAttemptAndOneTracePerCall() async throws {
+    @Test func everyAttemptHasANewSpanAndEveryCallOneTrace() async throws {
         let transport = MockTransport(stubs: [Stub().reply(.status(503), .status(503), .status(204))])
         let client = Self.client(transport)
         _ = try await client.request(Request<EmptyResponse>(.get, "/"))
@@ -40,7 +40,7 @@ struct TracingPluginTests {
         await client.shutdown()
     }
 
-    @Test func aRedirectHopIsOfTheSameTrace() async throws {
+    @Test func aRedirectHopHasTheSameTrace() async throws {
         let transport = MockTransport(stubs: [
             Stub(.get, "/old").reply(.status(302, headers: ["Location": "/new"])),
             Stub(.get, "/new").reply(.status(204)),
@@ -52,7 +52,7 @@ struct TracingPluginTests {
         await client.shutdown()
     }
 
-    @Test func continuesATaskLocalParent() async throws {
+    @Test func aCallContinuesATaskLocalParent() async throws {
         let transport = MockTransport(stubs: [Stub().reply(.status(503), .status(204))])
         let client = Self.client(transport, [.tracing(isSampled: false)])
         let parent = try #require(TraceContext(traceparent: Self.parent, tracestate: "rojo=1"))
@@ -72,7 +72,7 @@ struct TracingPluginTests {
         await client.shutdown()
     }
 
-    @Test func anInvalidParentIsIgnored() async throws {
+    @Test func anInvalidTaskLocalParentIsIgnored() async throws {
         let transport = MockTransport(stubs: [Stub().reply(.status(204))])
         let client = Self.client(transport)
         let zeros = TraceContext(traceparent: "00-00000000000000000000000000000000-00f067aa0ba902b7-01")
@@ -92,7 +92,7 @@ struct TracingPluginTests {
         ("https://other.example/", false),
         ("http://api.example.com/", false),
     ])
-    func goesHomeAndToTheHostsThatAreListed(_ target: String, _ isTraced: Bool) async throws {
+    func traceHeadersAreSentToHomeOriginsAndListedHosts(_ target: String, _ isTraced: Bool) async throws {
         let transport = MockTransport(stubs: [Stub().reply(.status(204))])
         let client = Self.client(transport, [.tracing(hosts: ["Partner.Example"])])
         _ = try await client.request(Request<EmptyResponse>(.get, PathTemplate(target)))
@@ -100,7 +100,7 @@ struct TracingPluginTests {
         await client.shutdown()
     }
 
-    @Test func aRedirectElsewhereTakesNoTraceAlong() async throws {
+    @Test func aRedirectToAForeignOriginHasNoTraceHeaders() async throws {
         let transport = MockTransport(stubs: [
             Stub(.get, "/old").reply(.status(302, headers: ["Location": "https://other.example/new"])),
             Stub(.get, "https://other.example/new").reply(.status(204)),
@@ -111,7 +111,7 @@ struct TracingPluginTests {
         await client.shutdown()
     }
 
-    @Test func eventsOfTheCallNameTheTrace() async throws {
+    @Test func theEventsOfACallHaveItsTraceID() async throws {
         let context = PluginContext.mock()
         #expect(context.summary.traceID == nil)
         let response = try await TracingPlugin().run(in: context) { PulseResponse(statusCode: 200, request: $0) }
@@ -119,7 +119,7 @@ struct TracingPluginTests {
         #expect(context.summary.traceID == TraceContext(traceparent: sent)?.traceID)
     }
 
-    @Test func aCopyThatIsSentWhileTheFirstBeginsItsTraceIsOfTheSameTrace() async throws {
+    @Test func aConcurrentCopyHasTheSameTrace() async throws {
         let sent = Locked<[String]>([])
         let randomness = InterruptingRandomness()
         let chain = PluginChain.mock([.tracing()], context: .mock(randomness: randomness)) { request in
@@ -154,7 +154,7 @@ struct TracingPluginTests {
         }
     }
 
-    @Test func aDetachedCallStaysInTheTraceOfTheOneThatItLeft() async throws {
+    @Test func aDetachedCallHasTheTraceOfItsOriginalCall() async throws {
         let sent = Locked<[URLRequest]>([])
         let pipeline = PluginChain.mock([DetachingPlugin(), .tracing()]) { request in
             sent.withLock { $0.append(request) }

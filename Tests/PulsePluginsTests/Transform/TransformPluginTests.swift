@@ -27,13 +27,13 @@ struct TransformPluginTests {
         }
     }
 
-    @Test func theCallSeesWhatComesOutOfIt() async throws {
+    @Test func theCallGetsTheTransformedResponse() async throws {
         let client = Self.client(Self.marking()) { PulseResponse(statusCode: 200, data: Data("a".utf8), request: $0) }
         #expect(try await client.get("/a") as String == "a!")
         await client.shutdown()
     }
 
-    @Test func aStatusIsAnAnswerToo() async throws {
+    @Test func aResponseOfAnyStatusIsTransformed() async throws {
         let plugin = TransformPlugin { response, context in
             #expect(context.endpointPath == "/a")
             return PulseResponse(statusCode: 200, data: Data("none".utf8), request: response.request)
@@ -43,7 +43,7 @@ struct TransformPluginTests {
         await client.shutdown()
     }
 
-    @Test func whatTheClientFollowsPassesUntouched() async throws {
+    @Test func aFollowedRedirectPassesUnchanged() async throws {
         let count = Locked(0)
         let client = Self.client(Self.marking(count)) { request in
             request.url?.path == "/to"
@@ -55,7 +55,7 @@ struct TransformPluginTests {
         await client.shutdown()
     }
 
-    @Test func aFailurePassesUntouched() async throws {
+    @Test func aFailurePassesUnchanged() async throws {
         let count = Locked(0)
         let client = Self.client(Self.marking(count)) { _ in throw PulseError.noConnection }
         #expect(await client.result(of: Request<String>(.post, "/a")).failureKind == .noConnection)
@@ -63,7 +63,7 @@ struct TransformPluginTests {
         await client.shutdown()
     }
 
-    @Test func standsAroundTheRetryLoopOrInIt() async throws {
+    @Test func theTransformRunsPerCallOrPerAttempt() async throws {
         for (everyAttempt, expected) in [(false, 1), (true, 3)] {
             let count = Locked(0)
             let client = Self.client(Self.marking(everyAttempt: everyAttempt, count)) {
@@ -75,7 +75,7 @@ struct TransformPluginTests {
         }
     }
 
-    @Test func whatItThrowsFailsTheCall() async throws {
+    @Test func anErrorOfTheTransformFailsTheCall() async throws {
         struct Envelope: Error {}
         let client = Self.client(.transform { _, _ in throw Envelope() }) {
             PulseResponse(statusCode: 200, request: $0)
@@ -84,7 +84,7 @@ struct TransformPluginTests {
         await client.shutdown()
     }
 
-    @Test func aStreamThatItDropsIsCancelled() async throws {
+    @Test func aDroppedStreamIsCancelled() async throws {
         let stream = ByteStream([Data("a".utf8)])
         let plugin = TransformPlugin { response, _ in PulseResponse(statusCode: 200, request: response.request) }
         _ = try await plugin.run { request in

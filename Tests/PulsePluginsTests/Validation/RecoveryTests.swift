@@ -17,7 +17,7 @@ struct RecoveryTests {
         let isGood = Locked(false)
         let sent = Locked<[URLRequest]>([])
 
-        func answer(_ request: URLRequest) -> PulseResponse {
+        func respond(to request: URLRequest) -> PulseResponse {
             sent.withLock { $0.append(request) }
             if request.url?.path == "/login" {
                 isGood.withLock { $0 = true }
@@ -63,17 +63,17 @@ struct RecoveryTests {
         }
     }
 
-    @Test func anAlternateRequestIsSentOnceAndThenTheRequestAgain() async throws {
+    @Test func aRecoveryRequestIsSentOnceAndThenTheRequestIsResent() async throws {
         let session = Session()
         var login = URLRequest.mock(.post, "/login", body: Data("secret".utf8))
         login.setValue("1", forHTTPHeaderField: "X-Login")
-        let response = try await Self.plugin(.request(login)).run(.mock(.get, "/data")) { session.answer($0) }
+        let response = try await Self.plugin(.request(login)).run(.mock(.get, "/data")) { session.respond(to: $0) }
         #expect(response.data == Data("good".utf8))
         #expect(session.sent.withLock { $0.map { $0.url?.path } } == ["/data", "/login", "/data"])
         #expect(session.sent.withLock { $0[1].httpBody } == Data("secret".utf8))
     }
 
-    @Test func theAnswerToAnAlternateRequestIsNotWrittenWhereTheCallsOwnGoes() async throws {
+    @Test func theResponseToARecoveryRequestIsNotWrittenToTheCallsFile() async throws {
         let session = Session()
         let deliveries = Locked<[TransportRequest.Delivery]>([])
         let file = TransportRequest.Delivery.file(URL(fileURLWithPath: "/nowhere"), resumeOffset: 0)
@@ -87,7 +87,7 @@ struct RecoveryTests {
                 bodies.withLock { $0.append(context.body.isInRequest) }
             },
         ]
-        _ = try await PluginChain.mock(plugins, context: context) { session.answer($0) }(.mock(.put, "/data"))
+        _ = try await PluginChain.mock(plugins, context: context) { session.respond(to: $0) }(.mock(.put, "/data"))
         #expect(deliveries.withLock { $0 } == [file, .buffered(limit: 1 << 20), file])
         #expect(bodies.withLock { $0 } == [false, true, false])
     }
@@ -99,7 +99,7 @@ struct RecoveryTests {
         func prepare(_ request: inout URLRequest, for context: PluginContext) async throws { note(context) }
     }
 
-    @Test func anAlternateRequestThatFailsFailsTheCall() async throws {
+    @Test func aFailingRecoveryRequestFailsTheCall() async throws {
         let plugin = Self.plugin(.request(.mock(.post, "/login")))
         let error = await #expect(throws: PulseError.self) {
             try await plugin.run(.mock(.get, "/data")) { request in
@@ -110,7 +110,7 @@ struct RecoveryTests {
         #expect(error?.kind == .unauthorized)
     }
 
-    @Test func oneRunServesAllCallsThatAskForIt() async throws {
+    @Test func oneRecoveryServesAllWaitingCalls() async throws {
         let (session, gate, runs) = (Session(), Turnstile(), Locked(0))
         let plugin = Self.plugin(
             .task("login") {
@@ -118,7 +118,7 @@ struct RecoveryTests {
                 try await gate.pass("login")
                 session.isGood.withLock { $0 = true }
             })
-        let calls = (0..<50).map { _ in Task.startingNow { try await plugin.run { session.answer($0) } } }
+        let calls = (0..<50).map { _ in Task.startingNow { try await plugin.run { session.respond(to: $0) } } }
         await gate.arrived(1)
         #expect(plugin.recoverer.waiterCount("login") == 50)
         gate.open()
@@ -126,21 +126,21 @@ struct RecoveryTests {
         #expect(runs.withLock { $0 } == 1)
     }
 
-    @Test func itIsUrgentWhoeverIsFirstToAsk() async throws {
+    @Test func aRecoveryHasAHighPriorityWhicheverCallIsFirst() async throws {
         let (session, priority) = (Session(), Locked<TaskPriority?>(nil))
         let plugin = Self.plugin(
             .task("login") {
                 priority.withLock { $0 = Task.currentPriority }
                 session.isGood.withLock { $0 = true }
             })
-        let call = Task(priority: .background) { try await plugin.run { session.answer($0) } }
+        let call = Task(priority: .background) { try await plugin.run { session.respond(to: $0) } }
         // Waiting for the task itself would make it urgent.
         while priority.withLock({ $0 == nil }) { await Task.yield() }
         _ = try await call.value
         #expect((priority.withLock { $0 } ?? .background) >= .userInitiated)
     }
 
-    @Test func aLateAnswerToARequestSentBeforeTheRecoveryDoesNotAskForAnother() async throws {
+    @Test func aLateResponseToARequestSentBeforeARecoveryStartsNoOther() async throws {
         let (session, gate, runs) = (Session(), Turnstile(), Locked(0))
         let plugin = Self.plugin(
             .task("login") {
@@ -149,19 +149,19 @@ struct RecoveryTests {
             })
         let late = Task {
             try await plugin.run { request in
-                let response = session.answer(request)
+                let response = session.respond(to: request)
                 try await gate.pass("late")
                 return response
             }
         }
         await gate.arrived(1)
-        _ = try await plugin.run { session.answer($0) }
+        _ = try await plugin.run { session.respond(to: $0) }
         gate.open()
         #expect(try await late.value.data == Data("good".utf8))
         #expect(runs.withLock { $0 } == 1)
     }
 
-    @Test func aFailedRunFailsAllWhoWaitedOnceAndTheNextCallStartsAnother() async throws {
+    @Test func aFailedRecoveryFailsAllWaitersOnceAndTheNextCallStartsAnother() async throws {
         let (session, gate, runs) = (Session(), Turnstile(), Locked(0))
         let plugin = Self.plugin(
             .task("login") {
@@ -169,51 +169,51 @@ struct RecoveryTests {
                 try await gate.pass("login")
                 throw LoginFailed()
             })
-        let calls = (0..<5).map { _ in Task.startingNow { try await plugin.run { session.answer($0) } } }
+        let calls = (0..<5).map { _ in Task.startingNow { try await plugin.run { session.respond(to: $0) } } }
         await gate.arrived(1)
         gate.open()
         for call in calls { #expect(await Self.cause(call) is LoginFailed) }
         #expect(runs.withLock { $0 } == 1)
-        await #expect(throws: PulseError.self) { try await plugin.run { session.answer($0) } }
+        await #expect(throws: PulseError.self) { try await plugin.run { session.respond(to: $0) } }
         #expect(runs.withLock { $0 } == 2)
     }
 
-    @Test func aCancelledCallLeavesAloneAndTheWorkGoesOn() async throws {
+    @Test func aCancelledCallLeavesAloneAndTheRecoveryContinues() async throws {
         let (session, gate, plugin) = Self.held()
-        let first = Task { try await plugin.run { session.answer($0) } }
+        let first = Task { try await plugin.run { session.respond(to: $0) } }
         await gate.arrived(1)
-        let second = Task.startingNow { try await plugin.run { session.answer($0) } }
+        let second = Task.startingNow { try await plugin.run { session.respond(to: $0) } }
         first.cancel()
         #expect((await Self.cause(first) as? PulseError)?.kind == .cancelled)
         gate.open()
         #expect(try await second.value.data == Data("good".utf8))
     }
 
-    @Test func aRecoveryThatHelpsNotIsTriedNoMoreOftenThanARepeat() async throws {
+    @Test func anIneffectiveRecoveryIsBoundedByMaxRepeats() async throws {
         let (session, runs) = (Session(), Locked(0))
         let plugin = Self.plugin(.task("login") { runs.withLock { $0 += 1 } }, maxRepeats: 3)
-        let call = Task { try await plugin.run { session.answer($0) } }
+        let call = Task { try await plugin.run { session.respond(to: $0) } }
         #expect(await Self.cause(call) is Fault)
         #expect(runs.withLock { $0 } == 3)
         #expect(session.count("/") == 4)
     }
 
-    @Test func aPOSTIsNotRecoveredForUnlessItMayBeSentAgain() async throws {
+    @Test func aPOSTStartsNoRecoveryUnlessItMayBeResent() async throws {
         let (session, runs) = (Session(), Locked(0))
         let plugin = Self.plugin(.task("login") { runs.withLock { $0 += 1 } })
-        let call = Task { try await plugin.run(.mock(.post)) { session.answer($0) } }
+        let call = Task { try await plugin.run(.mock(.post)) { session.respond(to: $0) } }
         #expect(await Self.cause(call) is Fault)
         #expect(runs.withLock { $0 } == 0)
     }
 
-    @Test func workThatTakesTooLongIsGivenUpThoughItHeedsNothing() async throws {
+    @Test func aRecoveryTimesOutEvenIfItIgnoresItsCancellation() async throws {
         let (session, clock, gate) = (Session(), TestClock(), Turnstile())
         let plugin = Self.plugin(
             .task("login") {
                 // Deaf to its cancellation.
                 await Task.detached { try? await gate.pass("login") }.value
             }, timeout: 10)
-        let call = Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+        let call = Task { try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) } }
         await gate.arrived(1)
         await clock.sleepers(atLeast: 1, for: .timeout)
         await clock.advance(by: 10)
@@ -223,7 +223,7 @@ struct RecoveryTests {
         await plugin.shutdown()
     }
 
-    @Test func noSecondRunBeginsBesideOneThatWasGivenUpAndGoesOn() async throws {
+    @Test func noSecondRecoveryRunsBesideATimedOutOne() async throws {
         let (session, clock, gate) = (Session(), TestClock(), Turnstile())
         let runs = Locked(0)
         let plugin = Self.plugin(
@@ -234,7 +234,7 @@ struct RecoveryTests {
                 session.isGood.withLock { $0 = true }
             }, timeout: 10)
         @Sendable func call() -> Task<PulseResponse, any Error> {
-            Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+            Task { try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) } }
         }
         // Each waits for a time of its own.
         for _ in 0..<2 {
@@ -254,7 +254,7 @@ struct RecoveryTests {
         #expect(clock.sleeperCount(for: .timeout) == 0)
     }
 
-    @Test func whoWaitsForOneThatWasGivenUpAndFailsMayTryAgain() async throws {
+    @Test func aWaiterOfATimedOutRecoveryThatFailsMayTryAgain() async throws {
         let (session, clock, gate) = (Session(), TestClock(), Turnstile())
         let plugin = Self.plugin(
             .task("login") {
@@ -262,7 +262,7 @@ struct RecoveryTests {
                 try Task.checkCancellation()
             }, timeout: 10)
         func call() -> Task<PulseResponse, any Error> {
-            Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+            Task { try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) } }
         }
         let first = call()
         await gate.arrived(1)
@@ -277,7 +277,7 @@ struct RecoveryTests {
         await plugin.shutdown()
     }
 
-    @Test func aTaskThatOutlivesARecoveryIsOutsideAgain() async throws {
+    @Test func aCallOfATaskThatOutlivesARecoveryIsJudgedAgain() async throws {
         let (session, gate, later) = (Session(), Gate(), Locked<Task<PulseResponse, any Error>?>(nil))
         let own = Locked<ValidatorPlugin?>(nil)
         let plugin = Self.plugin(
@@ -285,13 +285,13 @@ struct RecoveryTests {
                 guard let plugin = own.withLock({ $0 }) else { return }
                 let task = Task {
                     await gate.pass()
-                    return try await plugin.run { session.answer($0) }
+                    return try await plugin.run { session.respond(to: $0) }
                 }
                 later.withLock { $0 = task }
                 session.isGood.withLock { $0 = true }
             })
         own.withLock { $0 = plugin }
-        _ = try await plugin.run { session.answer($0) }
+        _ = try await plugin.run { session.respond(to: $0) }
         session.isGood.withLock { $0 = false }
         gate.open()
         // It is judged, and recovered for.
@@ -299,19 +299,19 @@ struct RecoveryTests {
         own.withLock { $0 = nil }
     }
 
-    @Test func aRecoveryMayShutItsPluginDown() async throws {
+    @Test func aRecoveryMayShutDownItsPlugin() async throws {
         let own = Locked<ValidatorPlugin?>(nil)
         let plugin = Self.plugin(.task("login") { await own.withLock { $0 }?.shutdown() })
         own.withLock { $0 = plugin }
         let session = Session()
-        await #expect(throws: (any Error).self) { try await plugin.run { session.answer($0) } }
+        await #expect(throws: (any Error).self) { try await plugin.run { session.respond(to: $0) } }
         own.withLock { $0 = nil }
     }
 
-    @Test func noAlarmIsLeftWhenTheWorkIsDone() async throws {
+    @Test func noTimerIsLeftAfterARecovery() async throws {
         let (session, clock) = (Session(), TestClock())
         let plugin = Self.plugin(.task("login") { session.isGood.withLock { $0 = true } })
-        _ = try await plugin.run(in: .mock(clock: clock)) { session.answer($0) }
+        _ = try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) }
         await clock.advance(by: 0)
         #expect(clock.sleeperCount(for: .timeout) == 0)
     }
@@ -328,7 +328,7 @@ struct RecoveryTests {
             })
         let made = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.concurrencyLimit(1), plugin], transport: MockTransport { session.answer($0) })
+            plugins: [.concurrencyLimit(1), plugin], transport: MockTransport { session.respond(to: $0) })
         client.withLock { $0 = made }
         #expect(try await made.request(Request<String>(.get, "/data")) == "good")
         #expect(session.sent.withLock { $0.map { $0.url?.path } } == ["/data", "/check", "/login", "/data"])
@@ -340,7 +340,7 @@ struct RecoveryTests {
     private static func client(
         _ session: Session, _ outer: [any PulsePlugin], clock: TestClock = TestClock(), gate: Gate = Gate(isOpen: true),
         tried: Gate = Gate(isOpen: true),
-        answering respond: @escaping @Sendable (URLRequest) -> PulseResponse? = { _ in nil }
+        responding respond: @escaping @Sendable (URLRequest) -> PulseResponse? = { _ in nil }
     ) -> (client: PulseClient, break: @Sendable () -> Void) {
         let client = Locked<PulseClient?>(nil)
         let plugin = Self.plugin(
@@ -353,7 +353,7 @@ struct RecoveryTests {
         let made = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: outer + [plugin], transport: MockTransport { respond($0) ?? session.answer($0) })
+            plugins: outer + [plugin], transport: MockTransport { respond($0) ?? session.respond(to: $0) })
         client.withLock { $0 = made }
         return (made, { client.withLock { $0 = nil } })
     }
@@ -375,7 +375,7 @@ struct RecoveryTests {
         await client.shutdown()
     }
 
-    @Test func anOpenCircuitRefusesWhatAnEarlierProbeStillWantsToSend() async throws {
+    @Test func anOpenCircuitRejectsCallsOfAnEarlierProbe() async throws {
         let (session, clock, gate, tried) = (Session(), TestClock(), Gate(), Gate(isOpen: true))
         let fails = Locked(true)
         let breaker = CircuitBreakerPlugin(failureThreshold: 1, cooldownDuration: 30)
@@ -401,7 +401,7 @@ struct RecoveryTests {
         end()
     }
 
-    @Test func aRecoveryWhoseFirstCallHasLeftKeepsThatCallsPermit() async throws {
+    @Test func aRecoveryRetainsThePermitOfItsFirstCallAfterThatHasLeft() async throws {
         let (session, gate) = (Session(), Gate())
         let limit = ConcurrencyLimitPlugin(limit: 1)
         let (client, end) = Self.client(session, [limit], gate: gate)
@@ -420,29 +420,29 @@ struct RecoveryTests {
     }
 
     @Test(arguments: [0, -1, .nan, -.infinity] as [TimeInterval])
-    func whatIsNoTimeoutIsThirtySeconds(timeout: TimeInterval) async throws {
+    func anInvalidTimeoutIsThirtySeconds(timeout: TimeInterval) async throws {
         let (session, clock) = (Session(), TestClock())
         let plugin = Self.plugin(
             .task("login") {
                 await clock.sleepers(atLeast: 1, for: .timeout)
                 session.isGood.withLock { $0 = true }
             }, timeout: timeout)
-        let response = try await plugin.run(in: .mock(clock: clock)) { session.answer($0) }
+        let response = try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) }
         #expect(response.data == Data("good".utf8))
         #expect(clock.sleeps(for: .timeout) == [30])
     }
 
     @Test(arguments: [CancellationError(), PulseError.cancelled, URLError(.cancelled)] as [any Error])
-    func aRecoveryThatIsCancelledWithinHasFailedForWhoWaits(error: any Error) async throws {
+    func aRecoveryCancelledFromWithinFailsItsWaiters(error: any Error) async throws {
         let session = Session()
         let plugin = Self.plugin(.task("login") { throw error })
-        let call = Task { try await plugin.run { session.answer($0) } }
+        let call = Task { try await plugin.run { session.respond(to: $0) } }
         #expect(await Self.cause(call) is RecoveryCancelled)
     }
 
-    @Test func aShutdownEndsTheRecoveryThatNobodyWaitsForAndThePluginStaysUsable() async throws {
+    @Test func aShutdownEndsARecoveryWithoutWaitersAndThePluginStaysUsable() async throws {
         let (session, gate, plugin) = Self.held()
-        let call = Task { try await plugin.run { session.answer($0) } }
+        let call = Task { try await plugin.run { session.respond(to: $0) } }
         await gate.arrived(1)
         call.cancel()
         #expect((await Self.cause(call) as? PulseError)?.kind == .cancelled)
@@ -450,12 +450,12 @@ struct RecoveryTests {
         await plugin.shutdown()
         #expect(gate.count == 0)
         gate.open()
-        #expect(try await plugin.run { session.answer($0) }.data == Data("good".utf8))
+        #expect(try await plugin.run { session.respond(to: $0) }.data == Data("good".utf8))
     }
 
-    @Test func aShutdownLeavesARecoveryThatCallsWaitFor() async throws {
+    @Test func aShutdownDoesNotEndARecoveryWithWaiters() async throws {
         let (session, gate, plugin) = Self.held()
-        let call = Task { try await plugin.run { session.answer($0) } }
+        let call = Task { try await plugin.run { session.respond(to: $0) } }
         await gate.arrived(1)
         await plugin.shutdown()
         gate.open()
@@ -463,7 +463,7 @@ struct RecoveryTests {
         #expect(gate.arrivals == ["login"])
     }
 
-    @Test func whoComesWhileAShutdownEndsARecoveryBeginsAnother() async throws {
+    @Test func aCallDuringAShutdownStartsAnotherRecovery() async throws {
         let (session, clock, gate) = (Session(), TestClock(), Turnstile())
         let runs = Locked(0)
         let plugin = Self.plugin(
@@ -478,12 +478,12 @@ struct RecoveryTests {
                 try Task.checkCancellation()
             }, timeout: 10)
         let context = PluginContext.mock(clock: clock)
-        let first = Task { try await plugin.run(in: context) { session.answer($0) } }
+        let first = Task { try await plugin.run(in: context) { session.respond(to: $0) } }
         await gate.arrived(1)
         first.cancel()
         #expect((await Self.cause(first) as? PulseError)?.kind == .cancelled)
         let shutdown = Task.startingNow { await plugin.shutdown() }
-        let second = Task { try await plugin.run(in: .mock(clock: clock)) { session.answer($0) } }
+        let second = Task { try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) } }
         // It has a time of its own.
         await clock.sleepers(atLeast: 1, for: .timeout)
         gate.open()

@@ -70,8 +70,8 @@ struct RecoveryWireTests {
                 let options = RequestOptions().with(
                     \.headers, value: ["Authorization": "Bearer call", "X-Plain": "call", "Accept": "text/call"])
                 let path = PathTemplate(called.baseURL.absoluteString + "/data")
-                let answer = try await client.rawRequest(Request<Data>(.get, path), options: options)
-                #expect(answer.data == Data("good".utf8))
+                let response = try await client.rawRequest(Request<Data>(.get, path), options: options)
+                #expect(response.data == Data("good".utf8))
                 await client.shutdown()
                 let sent = signing.sent.withLock { $0.first { $0.url?.path == "/login" } }
                 return (try #require(sent), try #require(server.requests.first { $0.path == "/login" }))
@@ -82,7 +82,7 @@ struct RecoveryWireTests {
     // MARK: Secrets
 
     @Test(arguments: Place.allCases)
-    func itsOwnHeadersGoWithItAndNothingOfTheCalls(place: Place) async throws {
+    func aRecoveryRequestHasItsOwnHeadersAndNoneOfTheCall(place: Place) async throws {
         let own = ["Authorization": "Bearer login", "X-Login-Token": "login", "X-API-Key": "login"]
         let (_, login) = try await Self.login(at: place, headers: own)
         for (name, value) in own { #expect(login.headers[name] == value, "\(name)") }
@@ -91,7 +91,7 @@ struct RecoveryWireTests {
         #expect(bare.headers["Authorization"] == nil)
     }
 
-    @Test func whatPluginsSetGoesWithItAtHomeAlone() async throws {
+    @Test func headersSetByPluginsAreSentWithARecoveryRequestToHomeOriginsOnly() async throws {
         let (_, home) = try await Self.login(at: .home)
         #expect(home.headers["X-Signature-1"] == "plugin")
         let (_, elsewhere) = try await Self.login(at: .elsewhere)
@@ -99,7 +99,7 @@ struct RecoveryWireTests {
     }
 
     @Test(arguments: Place.allCases)
-    func theUserInformationOfItsURLStays(place: Place) async throws {
+    func aRecoveryRequestKeepsTheUserInformationOfItsURL(place: Place) async throws {
         let (sent, _) = try await Self.login(at: place, userInfo: "ada:secret@")
         #expect(sent.url?.absoluteString.contains("ada:secret@") == true)
     }
@@ -107,7 +107,7 @@ struct RecoveryWireTests {
     // MARK: Defaults
 
     @Test(arguments: Place.allCases)
-    func itHasTheDefaultHeadersTheSecretOnesAtHomeAlone(place: Place) async throws {
+    func aRecoveryRequestHasTheDefaultHeadersAndSecretOnesAtHomeOriginsOnly(place: Place) async throws {
         let (_, login) = try await Self.login(at: place)
         #expect(login.headers["User-Agent"]?.contains("PulseKit") == true)
         #expect(login.headers["Accept"] == "*/*")
@@ -121,7 +121,7 @@ struct RecoveryWireTests {
     // MARK: Cookies
 
     @Test(arguments: Place.allCases)
-    func itHasTheStoresCookiesForItsURLUnlessItHasItsOwn(place: Place) async throws {
+    func aRecoveryRequestHasTheCookiesForItsURLUnlessItHasItsOwn(place: Place) async throws {
         let (sent, login) = try await Self.login(at: place, cookies: PathJar())
         #expect(login.headers["Cookie"] == "jar=/login")
         #expect(sent.value(forHTTPHeaderField: "Cookie") == "jar=/login")
@@ -131,7 +131,7 @@ struct RecoveryWireTests {
 
     // MARK: Events
 
-    @Test func itsEventsNameItsOwnMethodPathAndHost() async throws {
+    @Test func theEventsOfARecoveryRequestHaveItsOwnMethodPathAndHost() async throws {
         var login = URLRequest(url: try #require(URL(string: "https://auth.example/login?name=ada")))
         login.httpMethod = "POST"
         let recovery = Recovery.request(login)

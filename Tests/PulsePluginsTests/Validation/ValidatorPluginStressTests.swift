@@ -17,10 +17,10 @@ struct ValidatorPluginStressTests {
         var renewals = 0
         var renewing = 0
         var mostRenewing = 0
-        var answers = 0
+        var responses = 0
     }
 
-    @Test func sessionsThatEndAreRenewedOneAtATimeAndNobodyIsForgotten() async throws {
+    @Test func endedSessionsAreRenewedOneAtATimeAndEveryCallEnds() async throws {
         let server = Locked(Server())
         let renewal = Recovery.task("session") {
             server.withLock { server in
@@ -46,7 +46,7 @@ struct ValidatorPluginStressTests {
                 try await plugin.run { request in
                     let isGood = server.withLock { server in
                         // A session serves twenty requests.
-                        server.answers += 1
+                        server.responses += 1
                         server.session -= 1
                         return server.session >= 0
                     }

@@ -18,19 +18,19 @@ struct ValidatorPluginTests {
 
     /// A wire that answers in turn, the last ever after.
     private final class Script: Sendable {
-        private let state: Locked<(answers: [String], requests: [URLRequest])>
+        private let state: Locked<(responses: [String], requests: [URLRequest])>
 
-        init(_ answers: String...) {
-            state = Locked((answers, []))
+        init(_ responses: String...) {
+            state = Locked((responses, []))
         }
 
         var requests: [URLRequest] { state.withLock { $0.requests } }
         var count: Int { requests.count }
 
-        func answer(_ request: URLRequest) -> PulseResponse {
+        func respond(to request: URLRequest) -> PulseResponse {
             let body = state.withLock { state in
                 state.requests.append(request)
-                return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
+                return state.responses.count > 1 ? state.responses.removeFirst() : state.responses[0]
             }
             return PulseResponse(statusCode: 200, data: Data(body.utf8), request: request)
         }
@@ -58,7 +58,7 @@ struct ValidatorPluginTests {
 
     // MARK: Accept, fail, replace
 
-    @Test func asksInOrderAndGoesOnWithAReplacement() async throws {
+    @Test func validatorsRunInOrderAndContinueWithAReplacement() async throws {
         let asked = Locked<[String]>([])
         func noting(_ name: String, _ verdict: @escaping @Sendable (PulseResponse) -> Validator.Verdict) -> Validator {
             Validator { request, response, _ in
@@ -75,12 +75,12 @@ struct ValidatorPluginTests {
             },
             noting("3") { _ in .accept },
         ])
-        let response = try await plugin.run { Script("sent").answer($0) }
+        let response = try await plugin.run { Script("sent").respond(to: $0) }
         #expect(Self.text(response) == "replaced")
         #expect(asked.withLock { $0 } == ["1 GET sent", "2 GET sent", "3 GET replaced"])
     }
 
-    @Test func aFailureEndsTheAttemptWithItsErrorAndAsksNoMore() async throws {
+    @Test func aFailureEndsTheAttemptWithItsErrorAndSkipsLaterValidators() async throws {
         let asked = Locked(false)
         let plugin = ValidatorPlugin([
             Self.onBad(.fail(Fault(code: 1))),
@@ -89,13 +89,13 @@ struct ValidatorPluginTests {
                 return .accept
             },
         ])
-        #expect(await Self.fault { _ = try await plugin.run { Script("bad").answer($0) } } == Fault(code: 1))
+        #expect(await Self.fault { _ = try await plugin.run { Script("bad").respond(to: $0) } } == Fault(code: 1))
         #expect(!asked.withLock { $0 })
         let throwing = ValidatorPlugin([Validator { _, _, _ in throw Fault(code: 2) }])
-        #expect(await Self.fault { _ = try await throwing.run { Script("bad").answer($0) } } == Fault(code: 2))
+        #expect(await Self.fault { _ = try await throwing.run { Script("bad").respond(to: $0) } } == Fault(code: 2))
     }
 
-    @Test func aPulseErrorStaysWhatItIsAndIsRetriedAsSuch() async throws {
+    @Test func aPulseErrorOfAValidatorIsUnchangedAndRetried() async throws {
         let clock = TestClock(autoAdvances: true)
         let stub = Stub(.get, "/").reply(.text("bad"), .text("good"))
         let client = PulseClient(
@@ -108,7 +108,7 @@ struct ValidatorPluginTests {
         await client.shutdown()
     }
 
-    @Test func failuresOfTheWireAndRedirectsToFollowPassUntouched() async throws {
+    @Test func networkErrorsAndFollowedRedirectsPassUnchanged() async throws {
         let judged = Locked<[Int]>([])
         let validator = Validator { _, response, _ in
             judged.withLock { $0.append(response.statusCode) }
@@ -131,31 +131,31 @@ struct ValidatorPluginTests {
         await client.shutdown()
     }
 
-    @Test func aStreamThatIsNotHandedOnIsCancelled() async throws {
+    @Test func aStreamThatDoesNotReachTheCallerIsCancelled() async throws {
         let cancelled = Locked(0)
-        let answer: @Sendable (URLRequest) -> PulseResponse = { request in
+        let respond: @Sendable (URLRequest) -> PulseResponse = { request in
             var response = PulseResponse(statusCode: 200, headers: ["X-Bad": "1"], request: request)
             response.bytes = ByteStream(next: { nil }, cancel: { cancelled.withLock { $0 += 1 } })
             return response
         }
-        let kept = Locked<[ByteStream]>([])
+        let retained = Locked<[ByteStream]>([])
         func ending(_ verdict: @escaping @Sendable (PulseResponse) -> Validator.Verdict) -> ValidatorPlugin {
             ValidatorPlugin([
                 Validator { _, response, _ in
                     // Held, so that it is not its own end that cancels it.
-                    if let stream = response.bytes { kept.withLock { $0.append(stream) } }
+                    if let stream = response.bytes { retained.withLock { $0.append(stream) } }
                     return verdict(response)
                 }
             ])
         }
-        _ = try? await ending { _ in .fail(Fault()) }.run(answering: answer)
+        _ = try? await ending { _ in .fail(Fault()) }.run(answering: respond)
         #expect(cancelled.withLock { $0 } == 1)
-        _ = try? await ending { _ in .retry(otherwise: Fault()) }.run(answering: answer)
+        _ = try? await ending { _ in .retry(otherwise: Fault()) }.run(answering: respond)
         #expect(cancelled.withLock { $0 } == 4)
         let response = try await ending { .replace(PulseResponse(statusCode: 200, request: $0.request)) }
-            .run(answering: answer)
+            .run(answering: respond)
         #expect(response.bytes == nil && cancelled.withLock { $0 } == 5)
-        let same = try await ending { .replace($0) }.run(answering: answer)
+        let same = try await ending { .replace($0) }.run(answering: respond)
         #expect(same.bytes != nil && cancelled.withLock { $0 } == 5)
     }
 
@@ -165,7 +165,7 @@ struct ValidatorPluginTests {
         (#"{"error": 5}"#, 200, Fault(code: 5)), (#"{"error": 0}"#, 200, nil), (#"{"users": []}"#, 200, nil),
         ("[]", 200, nil), ("", 200, nil), ("<html>", 200, nil), (#"{"error": 5}"#, 500, nil),
     ])
-    private func anErrorThatIsPutIntoA200IsFound(_ body: String, _ status: Int, _ expected: Fault?) async throws {
+    private func anErrorInsideA200IsFound(_ body: String, _ status: Int, _ expected: Fault?) async throws {
         let plugin = ValidatorPlugin([
             .errorBody(FaultBody.self) { $0.error == 0 ? nil : Fault(code: $0.error) }
         ])
@@ -178,23 +178,23 @@ struct ValidatorPluginTests {
         #expect(fault == expected)
     }
 
-    @Test func anErrorBodyMayAskForMoreThanAFailure() async throws {
+    @Test func anErrorBodyMayDemandARetry() async throws {
         let script = Script(#"{"error": 1}"#, #"{"error": 1}"#, #"{"fine": true}"#)
         let plugin = ValidatorPlugin([
             .errorBody(FaultBody.self, verdict: { _ in .retry(otherwise: Fault()) })
         ])
-        #expect(Self.text(try await plugin.run { script.answer($0) }) == #"{"fine": true}"#)
+        #expect(Self.text(try await plugin.run { script.respond(to: $0) }) == #"{"fine": true}"#)
         #expect(script.count == 3)
     }
 
     // MARK: Sending again
 
-    @Test func aRetryWaitsAsItsStrategySaysAndIsBounded() async throws {
+    @Test func aRetryWaitsByItsStrategyAndIsBounded() async throws {
         let (script, clock, events) = (Script("bad"), TestClock(autoAdvances: true), EventLog())
         let plugin = ValidatorPlugin(
             [Self.onBad(.retry(.exponential(base: 1, maxDelay: 30), otherwise: Fault(code: 3)))], maxRepeats: 3)
         let fault = await Self.fault {
-            _ = try await plugin.run(in: .mock(clock: clock, events: events)) { script.answer($0) }
+            _ = try await plugin.run(in: .mock(clock: clock, events: events)) { script.respond(to: $0) }
         }
         #expect(fault == Fault(code: 3))
         #expect(script.count == 4)
@@ -210,18 +210,18 @@ struct ValidatorPluginTests {
         let (script, clock) = (Script("bad"), TestClock(autoAdvances: true))
         let plugin = ValidatorPlugin([Self.onBad(.retry(.constant(5), otherwise: Fault(code: 3)))])
         let fault = await Self.fault {
-            _ = try await plugin.run(in: .mock(deadline: 5, clock: clock)) { script.answer($0) }
+            _ = try await plugin.run(in: .mock(deadline: 5, clock: clock)) { script.respond(to: $0) }
         }
         #expect(fault == Fault(code: 3))
         #expect(script.count == 1 && clock.sleeps.isEmpty)
     }
 
-    @Test func aPOSTWithoutAKeyIsSentAgainOnlyIfTheValidatorSaysSo() async throws {
+    @Test func aPOSTWithoutAKeyIsResentOnlyIfTheValidatorAllowsIt() async throws {
         func sent(_ request: URLRequest, repeatsUnsafe: Bool, body: BodySource = .inRequest) async -> Int {
             let script = Script("bad", "good")
             let verdict = Validator.Verdict.retry(repeatsUnsafe: repeatsUnsafe, otherwise: Fault())
             let context = PluginContext.mock(for: request, body: body)
-            _ = try? await ValidatorPlugin([Self.onBad(verdict)]).run(request, in: context) { script.answer($0) }
+            _ = try? await ValidatorPlugin([Self.onBad(verdict)]).run(request, in: context) { script.respond(to: $0) }
             return script.count
         }
         #expect(await sent(.mock(.post), repeatsUnsafe: false) == 1)
@@ -233,13 +233,13 @@ struct ValidatorPluginTests {
         #expect(await sent(.mock(.put), repeatsUnsafe: true, body: oneShot) == 1)
     }
 
-    @Test func eachRequestOfAnAttemptCountsOnTheWire() async throws {
+    @Test func eachRequestOfAnAttemptHasItsOwnWireAttempt() async throws {
         let script = Script("bad", "good")
         let seen = Locked<[Int]>([])
         let chain = PluginChain.mock([
             ValidatorPlugin([Self.onBad(.retry(otherwise: Fault()))]),
             CountingPlugin { context in seen.withLock { $0.append(context.wireAttempt) } },
-        ]) { script.answer($0) }
+        ]) { script.respond(to: $0) }
         _ = try await chain(.mock())
         #expect(seen.withLock { $0 } == [1, 2])
     }
@@ -251,10 +251,10 @@ struct ValidatorPluginTests {
         func prepare(_ request: inout URLRequest, for context: PluginContext) async throws { note(context) }
     }
 
-    @Test func aCancelledCallWaitsForNoRetry() async throws {
+    @Test func aCancelledCallDoesNotWaitForARetry() async throws {
         let (script, clock) = (Script("bad"), TestClock())
         let plugin = ValidatorPlugin([Self.onBad(.retry(.constant(5), otherwise: Fault()))])
-        let call = Task { try await plugin.run(in: .mock(clock: clock)) { script.answer($0) } }
+        let call = Task { try await plugin.run(in: .mock(clock: clock)) { script.respond(to: $0) } }
         await clock.sleepers(atLeast: 1)
         call.cancel()
         let error = await #expect(throws: PulseError.self) { try await call.value }
@@ -263,7 +263,7 @@ struct ValidatorPluginTests {
     }
 
     @Test(arguments: [10, 60, 300])
-    func repeatsOfAHostAreWithinTheRetryBudgetOfItsClient(calls: Int) async throws {
+    func resendsToAHostStayWithinTheRetryBudgetOfItsClient(calls: Int) async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 200, data: Data("bad".utf8), request: $0) }
         let client = PulseClient(

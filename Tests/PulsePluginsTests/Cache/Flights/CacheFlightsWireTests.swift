@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Whose request others may wait for, for how long, and what they are told. Over sockets, under a clock that stands still.
+/// Which calls share a request, for how long, and with which outcome. Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheFlightsWireTests {
     private static let retry = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
@@ -49,7 +49,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func aDeadlineThatStrikesTellsWhatTheSharedRequestFailedWithBefore() async throws {
+    @Test func aDeadlineErrorHasTheLastFailureOfTheSharedRequest() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a", script: [.status(502), .raw([.stall])])
             let call = Task { try await Self.call(stage, retry: Self.retry, deadline: 5) }
@@ -65,7 +65,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func aSharedRequestTakesAsLongAsTheMostPatientOfItsCallersHasTime() async throws {
+    @Test func aSharedRequestHasTheLatestDeadlineOfItsCallers() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { _ in
@@ -80,7 +80,7 @@ struct CacheFlightsWireTests {
             }
             await stage.cache.cache.flights.waitUntil(waiters: 2)
             gate.open()
-            // The deadlines' sleeper, and the wait that the server asked for.
+            // The sleepers of the deadlines and of the server's wait.
             await stage.clock.sleepers(atLeast: 1)
             await stage.clock.sleepers(atLeast: 1, for: .deadline)
             await stage.pass(10)
@@ -98,8 +98,8 @@ struct CacheFlightsWireTests {
 
     // MARK: Terms
 
-    /// Those who hold up the other request may wait for the refresh.
-    @Test func aCallWithinARefreshGoesAlone() async throws {
+    /// The owner of the other request may wait for the refresh.
+    @Test func aCallWithinATokenRefreshIsNotShared() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let call = Task { try await Self.call(stage) }
@@ -117,7 +117,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func callsWhoseEndpointBringsPluginsGoAlone() async throws {
+    @Test func callsWithEndpointPluginsAreNotShared() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = (0..<2).map { _ in Task { try await Self.call(stage, plugins: [Nothing()]) } }
@@ -130,14 +130,14 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func nobodyIsToldTheFailureOfACallOnOtherTerms() async throws {
+    @Test func callsWithDifferentOptionsDoNotShareARequest() async throws {
         try await CacheStage.run { stage in
             stage.server.on(.get, "/a") { _ in .raw([.stall]) }
             let calls = [
                 Task { try await Self.call(stage, retry: .never) },
                 Task { try await Self.call(stage, retry: Self.retry) },
                 Task { try await Self.call(stage, timeout: 1_000) },
-                // These stand in lines of their own.
+                // These have queues of their own.
                 Task { try await Self.call(stage, nil, RequestOptions().with(\.priority, value: .high)) },
                 Task { try await Self.call(stage, nil, RequestOptions().with(\.route, value: "another")) },
             ]
@@ -153,7 +153,7 @@ struct CacheFlightsWireTests {
 
     @Test func aCallThatIsPartOfARecoveryDoesNotWaitForItself() async throws {
         let held = Locked<CacheStage?>(nil)
-        // What the recovery asks for is what the call that waits for it asks for, on the same terms.
+        // The recovery requests the same resource with the same options as the waiting call.
         let recovery = Recovery.task("renew") {
             if let stage = held.withLock({ $0 }) { _ = try await Self.call(stage) }
         }
@@ -170,7 +170,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func whatIsPastItsLifetimeIsSaidToBeStaleToOneWhoWaitedForIt() async throws {
+    @Test func aSharedResponsePastItsLifetimeHasTheOriginStale() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             stage.server.on(.get, "/a") { _ in
@@ -179,7 +179,7 @@ struct CacheFlightsWireTests {
             }
             let first = Task { try await stage.text() }
             await stage.cache.cache.flights.waitUntil(waiters: 1)
-            // It takes what is past its lifetime, and is to know that.
+            // This call accepts a stale response, and must see that it is one.
             let second = Task { try await stage.text(cache: .staleWhileRevalidate) }
             await stage.cache.cache.flights.waitUntil(waiters: 2)
             gate.open()
@@ -191,7 +191,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func theEndOfOneClientDoesNotEndTheCallsOfAnother() async throws {
+    @Test func shuttingDownOneClientDoesNotEndTheCallsOfAnother() async throws {
         try await CacheStage.run { stage in
             let other = PulseClient(
                 configuration: stage.client.configuration, plugins: [stage.cache], events: PulseEventBus())
@@ -204,13 +204,13 @@ struct CacheFlightsWireTests {
             await gate.arrivals(atLeast: 1)
             await other.shutdown()
             gate.open()
-            let answer = try await call.value
-            #expect(answer.data == Data("body".utf8))
+            let response = try await call.value
+            #expect(response.data == Data("body".utf8))
             #expect(stage.sent == 1)
         }
     }
 
-    @Test func allWhoWaitForAServerThatFailsAreServedWhatStandsIn() async throws {
+    @Test func allWaitersOfAFailingServerGetTheStaleResponse() async throws {
         try await CacheStage.run { stage in
             let gate = Gate()
             let count = Locked(0)
@@ -236,7 +236,7 @@ struct CacheFlightsWireTests {
 
     // MARK: Behind an answer
 
-    @Test func aStreamBehindAnAnswerIsReadNoFurtherThanItIsKept() async throws {
+    @Test func aStreamOfABackgroundValidationIsReadOnlyWhileItIsStored() async throws {
         let store = MemoryCacheStorage(maximumBytes: 400_000)
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
             let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=99", "Date": stage.date()]
@@ -247,12 +247,12 @@ struct CacheFlightsWireTests {
             await stage.pass(61)
             let first = try await stage.stream("/a")
             #expect(first.origin == .stale)
-            // Else it would hold its connection, and its place, for good.
+            // Otherwise it would occupy its connection and its permit forever.
             try await stage.server.connectionsClosedByClient()
         }
     }
 
-    @Test func anAnswerIsValidatedOnceBehindCallsOnWhateverTerms() async throws {
+    @Test func aStaleResponseIsValidatedOnceForCallsWithDifferentOptions() async throws {
         try await CacheStage.run { stage in
             let gate = Gate(isOpen: true)
             stage.server.on(.get, "/a") { _ in
@@ -276,7 +276,7 @@ struct CacheFlightsWireTests {
 
     // MARK: A change
 
-    @Test func whoAsksAfterAChangeDoesNotFindWhatWasAskedBefore() async throws {
+    @Test func aCallAfterAChangeNeverGetsAResponseFromBeforeIt() async throws {
         let store = HeldStorage()
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
@@ -284,7 +284,7 @@ struct CacheFlightsWireTests {
             await store.gate.arrivals(atLeast: 1)
             let url = stage.server.baseURL.appendingPathComponent("a")
             let change = Task<Void, any Error>.startingNow { await stage.cache.invalidate(url: url) }
-            // The change is not over before what it makes invalid can be found, and taken away.
+            // The unsafe request ends only when the outdated entry can be found and removed.
             #expect(stage.cache.cache.pendingStores.waiterCount == 1)
             store.gate.open()
             try await change.value
@@ -293,7 +293,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func aChangeWhoseAnswerWasLostCountsAsOne() async throws {
+    @Test func anUnsafeRequestWhoseResponseWasLostInvalidates() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             stage.server.on(.post, "/a", script: [.unanswered, .status(503)])
@@ -305,7 +305,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    @Test func anInvalidationIsToldThoughThisClientHasStoredNothing() async throws {
+    @Test func anInvalidationIsReportedByAClientThatStoredNothing() async throws {
         let store = MemoryCacheStorage()
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
@@ -324,7 +324,7 @@ struct CacheFlightsWireTests {
     }
 }
 
-/// Takes answers when it is told to.
+/// Completes stores only when the test allows it.
 private final class HeldStorage: CacheStorage {
     let gate = Gate()
     private let inner = MemoryCacheStorage()

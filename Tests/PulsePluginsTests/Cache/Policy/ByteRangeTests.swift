@@ -16,11 +16,11 @@ struct ByteRangeTests {
         ("bytes=4-1", .whole), ("bytes=1-2-3", .whole), ("bytes=+1-2", .whole), ("bytes=1-\u{662}", .whole),
         ("bytes=0-1,4-1", .whole), ("by tes=0-1", .whole), ("=0-1", .whole),
     ])
-    func aFieldIsReadByTheGrammarAlone(value: String, field: RangeField) {
+    func aRangeFieldIsParsedByTheGrammar(value: String, field: RangeField) {
         #expect(RangeField(value) == field)
     }
 
-    @Test func aRangeEndsWithTheRepresentation() {
+    @Test func aRangeIsClampedToTheRepresentation() {
         #expect(ByteRange.closed(first: 2, last: 9).resolved(in: 5) == 2..<5)
         #expect(ByteRange.closed(first: 5, last: 9).resolved(in: 5) == nil)
         #expect(ByteRange.from(.max - 1).resolved(in: 5) == nil)
@@ -29,7 +29,7 @@ struct ByteRangeTests {
         #expect(ByteRange.closed(first: 0, last: .max - 1).resolvedWithoutLength == 0..<(.max))
     }
 
-    @Test func aContentRangeLiesWithinItsLength() {
+    @Test func aContentRangeMustLieWithinItsLength() {
         #expect(ContentRange("bytes 2-4/10") == ContentRange(range: 2..<5, length: 10))
         #expect(ContentRange("BYTES 2-4/*") == ContentRange(range: 2..<5, length: nil))
         #expect(ContentRange("bytes 2-4/10")?.text == "bytes 2-4/10")

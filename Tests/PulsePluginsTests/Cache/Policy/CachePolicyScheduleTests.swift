@@ -8,19 +8,20 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Random requests, stored answers and answers, with headers that are right, odd and broken, against the reference.
+/// Compares the policy with the reference, for random requests, stored responses and new responses, with valid, unusual
+/// and broken headers.
 @Suite(.tags(.schedule), .timeLimit(.minutes(10)))
 struct CachePolicyScheduleTests {
     /// 20,000 in `swift test`, a million where `PULSE_STEPS` is 100,000.
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 * 10 } ?? 20_000
 
-    @Test @HeavyWork func decidesLikeTheReferenceOverRandomAnswersAndMutatedHeaders() async {
+    @Test @HeavyWork func decisionsMatchTheReferenceForRandomResponsesAndMutatedHeaders() async {
         let seed: UInt64 = 9111
         var random = RandomMessages(seed: seed)
         var plans: [String: Int] = [:]
         for step in 0..<Self.steps {
-            // Other tests want the thread as well.
+            // Yields the thread to other tests.
             if step % 20 == 0 { await Task.yield() }
             let now = random.time()
             let (method, headers) = random.request()
@@ -58,15 +59,15 @@ struct CachePolicyScheduleTests {
             guard case .forward(let conditions) = plan else { continue }
             if conditions?.rest != nil { plans["rest", default: 0] += 1 }
 
-            let answer = random.answer(about: stored, conditions, isRange: request.range != .whole)
+            let response = random.response(about: stored, conditions, isRange: request.range != .whole)
             let verdict = policy.verdict(
-                on: answer, to: request, mode: mode, stored: stored, conditions: conditions)
-            let expectedVerdict = reference.verdict(on: answer, conditions: conditions)
+                on: response, to: request, mode: mode, stored: stored, conditions: conditions)
+            let expectedVerdict = reference.verdict(on: response, conditions: conditions)
             if verdict != expectedVerdict {
                 Issue.record(
                     """
                     seed \(seed), step \(step): \(verdict) for \(expectedVerdict), \(method) \(headers) \(mode) \
-                    \(stored) answered by \(answer)
+                    \(stored) answered by \(response)
                     """)
                 return
             }
@@ -83,7 +84,7 @@ struct CachePolicyScheduleTests {
                 return
             }
         }
-        // A generator that never meets a branch would compare nothing.
+        // A generator that never reaches a branch would compare nothing.
         for name in [
             "bypass", "serve", "forward", "gatewayTimeout", "cacheMiss", "pass", "store", "confirm", "reuse",
             "serveStale", "replace", "refetch", "complete", "storePart", "rest", "whole", "part", "unsatisfiable",

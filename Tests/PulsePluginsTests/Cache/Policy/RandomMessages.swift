@@ -6,7 +6,7 @@ import PulseTesting
 
 @testable import PulsePlugins
 
-/// Requests and answers by chance: mostly what servers send, often a little wrong.
+/// Random requests and responses: mostly realistic, often slightly wrong.
 struct RandomMessages {
     private let random: SeededRandomness
     /// 1 January 2026.
@@ -168,7 +168,8 @@ struct RandomMessages {
         }
     }
 
-    mutating func answer(about stored: [CachedHead], _ conditions: CacheConditions?, isRange: Bool) -> OriginResponse {
+    mutating func response(about stored: [CachedHead], _ conditions: CacheConditions?, isRange: Bool) -> OriginResponse
+    {
         let status =
             chance(3)
             ? 304

@@ -18,7 +18,7 @@ extension ReferencePolicy {
             if character == ",", !isQuoted { members.append("") } else { members[members.count - 1].append(character) }
         }
         members = members.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }.map { member in
-            // Ours: what is quoted is compared as it is.
+            // Own rule: quoted text is compared verbatim.
             if member.contains("\"") { return member }
             var parts = member.components(separatedBy: ";").map { $0.trimmingCharacters(in: .whitespaces) }
             parts[0] = parts[0].lowercased()
@@ -122,7 +122,7 @@ extension ReferencePolicy {
         return HTTPDate.parse(head.headers["last-modified"] ?? "", now: head.responseTime) == date
     }
 
-    /// Ours: a minute, as RFC 7232, section 2.2.2, had it.
+    /// Own rule: a minute, as in RFC 7232, section 2.2.2.
     private func isOldEnough(_ head: CachedHead) -> Bool {
         guard let changed = HTTPDate.parse(head.headers["last-modified"] ?? "", now: head.responseTime),
             let date = HTTPDate.parse(head.headers["date"] ?? "", now: head.responseTime)
@@ -148,27 +148,27 @@ extension ReferencePolicy {
         let held = Set(parts.ranges.joined())
         let missing = (0..<(parts.length ?? 1_000)).filter { !held.contains($0) }
         let (start, end) = (missing[0], parts.length == nil ? nil : missing[missing.count - 1] + 1)
-        // To ask for everything needs no question.
+        // A range of everything is not worth a range request.
         if start == 0, end == parts.length { return nil }
         return CacheRest(index: index, start: start, end: end, validator: validator)
     }
 
-    private func range(_ answer: OriginResponse) -> ContentRange? {
-        guard let text = answer.headers["content-range"], text.hasPrefix("bytes ") else { return nil }
+    private func range(_ response: OriginResponse) -> ContentRange? {
+        guard let text = response.headers["content-range"], text.hasPrefix("bytes ") else { return nil }
         let numbers = text.dropFirst(6).components(separatedBy: CharacterSet(charactersIn: "-/"))
         guard numbers.count == 3, let first = Int(numbers[0]), let last = Int(numbers[1]),
             numbers[2] == "*" || Int(numbers[2]) ?? 0 > last
         else { return nil }
-        if let count = answer.bodyLength, count != last + 1 - first { return nil }
+        if let count = response.bodyLength, count != last + 1 - first { return nil }
         return ContentRange(range: first..<(last + 1), length: Int(numbers[2]))
     }
 
-    private func partHead(_ headers: HTTPHeaders, _ answer: OriginResponse, _ range: ContentRange) -> CachedHead? {
+    private func partHead(_ headers: HTTPHeaders, _ response: OriginResponse, _ range: ContentRange) -> CachedHead? {
         guard let fields = selecting(headers) else { return nil }
-        var kept = headers
-        for name in ["Content-Range", "Content-Length", "Content-Digest", "Content-MD5"] { kept[name] = nil }
+        var stored = headers
+        for name in ["Content-Range", "Content-Length", "Content-Digest", "Content-MD5"] { stored[name] = nil }
         var head = CachedHead(
-            statusCode: 206, headers: kept, requestTime: answer.requestTime, responseTime: answer.responseTime,
+            statusCode: 206, headers: stored, requestTime: response.requestTime, responseTime: response.responseTime,
             selectingFields: fields, parts: CachedParts(ranges: [range.range], length: range.length))
         if let length = range.length, range.range == 0..<length {
             (head.statusCode, head.parts) = (200, nil)
@@ -177,11 +177,11 @@ extension ReferencePolicy {
         return head
     }
 
-    func part(_ headers: HTTPHeaders, _ answer: OriginResponse) -> CacheVerdict {
-        guard asked != .everything, let range = range(answer), let head = partHead(headers, answer, range),
+    func part(_ headers: HTTPHeaders, _ response: OriginResponse) -> CacheVerdict {
+        guard asked != .everything, let range = range(response), let head = partHead(headers, response, range),
             !Self.has("no-store", requestDirectives)
         else { return .pass }
-        if isStorable(status: 206, answer.headers, isPart: true) { return .store(head) }
+        if isStorable(status: 206, response.headers, isPart: true) { return .store(head) }
         guard let selected else { return .pass }
         let known = stored[selected]
         if known.statusCode != 200, known.parts == nil { return .replace }
@@ -195,10 +195,10 @@ extension ReferencePolicy {
     }
 
     /// "combined … if they all have the same strong validator".
-    func completion(_ headers: HTTPHeaders, _ answer: OriginResponse, _ rest: CacheRest) -> CacheVerdict? {
+    func completion(_ headers: HTTPHeaders, _ response: OriginResponse, _ rest: CacheRest) -> CacheVerdict? {
         let known = stored[rest.index]
-        guard answer.statusCode == 206, let range = range(answer), let length = range.length,
-            let part = partHead(headers, answer, range), strong(part) == rest.validator.text,
+        guard response.statusCode == 206, let range = range(response), let length = range.length,
+            let part = partHead(headers, response, range), strong(part) == rest.validator.text,
             known.parts?.length ?? length == length, range.range == rest.start..<(rest.end ?? length),
             let held = known.parts?.ranges.joined(), Set(held).union(range.range) == Set(0..<length)
         else { return nil }
@@ -206,8 +206,8 @@ extension ReferencePolicy {
         head.headers = Self.freshened(known.headers, by: part.headers)
         head.headers["Content-Length"] = "\(length)"
         (head.statusCode, head.parts) = (200, nil)
-        (head.requestTime, head.responseTime) = (answer.requestTime, answer.responseTime)
-        if answer.requestTime < known.requestTime {
+        (head.requestTime, head.responseTime) = (response.requestTime, response.responseTime)
+        if response.requestTime < known.requestTime {
             head.headers = known.headers
             head.headers["Content-Length"] = "\(length)"
             (head.requestTime, head.responseTime) = (known.requestTime, known.responseTime)

@@ -5,8 +5,8 @@ import PulseStorage
 
 @testable import PulsePlugins
 
-/// The rules once more, slowly: one sentence of the specification after the other, without a thought for speed. What
-/// ``CachePolicy`` decides is compared with it.
+/// A second, slow implementation of the rules: one sentence of the specification after the other, without regard to
+/// speed. ``CachePolicy`` is compared with it.
 struct ReferencePolicy {
     typealias Directives = [(name: String, argument: String?)]
 
@@ -26,7 +26,7 @@ struct ReferencePolicy {
             if characters[index] == "," {
                 members.append("")
             } else if characters[index] == "\"" {
-                // A quoted string is taken whole, if it ends.
+                // A quoted string is one token, if it is terminated.
                 var quoted = "\""
                 var end: Int?
                 var next = index + 1
@@ -59,7 +59,7 @@ struct ReferencePolicy {
         }
     }
 
-    /// "A recipient MAY combine multiple field lines": of those that are no valid list each is read by itself.
+    /// "A recipient MAY combine multiple field lines": invalid lines are parsed separately.
     static func directives(of headers: HTTPHeaders) -> Directives {
         headers.values(for: "cache-control").flatMap { directives($0) }
     }
@@ -126,8 +126,8 @@ struct ReferencePolicy {
 
     var selected: Int? {
         var best: Int?
-        // "When a cache has multiple stored responses for a target URI and one or more omits the Vary header field":
-        // one with a valid `Vary` is preferable.
+        // "When a cache has multiple stored responses for a target URI and one or more omits the Vary header field": a
+        // response with a valid `Vary` is preferable.
         let varies = stored.contains { matches($0) && !$0.selectingFields.isEmpty }
         for index in stored.indices
         where matches(stored[index]) && (!varies || !stored[index].selectingFields.isEmpty) {
@@ -219,7 +219,7 @@ struct ReferencePolicy {
         return .forward(conditions)
     }
 
-    /// Nil for no, else whether it has to be validated behind the answer.
+    /// Nil if it may not be used; otherwise whether it needs a background validation.
     func mayUse(_ judgement: Judgement) -> Bool? {
         if Self.has("no-cache", judgement.directives) { return nil }
         let fresh = judgement.isFresh
@@ -299,7 +299,7 @@ struct ReferencePolicy {
 }
 
 extension StringProtocol {
-    /// Foundation's function would be a third of the time of the whole schedule.
+    /// Foundation's function would take a third of the schedule's time.
     fileprivate var withoutBlanksAround: String {
         var scalars = String(self).unicodeScalars[...]
         while scalars.first == " " || scalars.first == "\t" { scalars.removeFirst() }

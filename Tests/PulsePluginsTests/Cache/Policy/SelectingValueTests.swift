@@ -4,7 +4,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// RFC 9111, section 4.1: which values of a request field are the same.
+/// RFC 9111, section 4.1: which values of a request field are equivalent.
 @Suite(.timeLimit(.minutes(5)))
 struct SelectingValueTests {
     @Test(arguments: [
@@ -20,7 +20,7 @@ struct SelectingValueTests {
         ("accept", "text/html, application/json;q=0.5", "application/json; q=0.5, TEXT/html"),
         ("x-unknown", "a, b", " a ,b"),
     ])
-    func equalPreferencesAreTheSame(name: String, one: String, other: String) {
+    func equivalentPreferencesAreNormalizedToTheSameText(name: String, one: String, other: String) {
         #expect(SelectingValue.normalized(one, ofField: name) == SelectingValue.normalized(other, ofField: name))
     }
 
@@ -29,7 +29,7 @@ struct SelectingValueTests {
         ("accept-language", "en;q=0.5", "en;q=0.4"),
         ("accept-language", "en;q=0", "en"),
         ("accept-language", "en-US", "en"),
-        // A weight that is none is not read.
+        // An invalid weight is not parsed.
         ("accept-language", "en;q=1.001", "en"),
         ("accept-language", "en;q=0.5000", "en;q=0.5"),
         ("accept-language", "en;q=", "en"),
@@ -38,12 +38,12 @@ struct SelectingValueTests {
         ("accept", "text/html;level=1", "text/html"),
         ("accept", "text/html;profile=A", "text/html;profile=a"),
         ("accept", "text/html;p=\"a, b\"", "text/html;p=\"a,b\""),
-        // What is not a list of weighted members is compared as it is.
+        // Fields that are no weighted lists are compared verbatim.
         ("x-unknown", "a, b", "b, a"),
         ("x-unknown", "a", "A"),
         ("accept-datetime", "Thu, 01 Jan 2026", "01 Jan 2026, Thu"),
     ])
-    func otherPreferencesAreNot(name: String, one: String, other: String) {
+    func differentPreferencesAreNormalizedToDifferentTexts(name: String, one: String, other: String) {
         #expect(SelectingValue.normalized(one, ofField: name) != SelectingValue.normalized(other, ofField: name))
     }
 }

@@ -11,7 +11,7 @@ extension ReferencePolicy {
     func mayStore(status: Int, _ headers: HTTPHeaders) -> Bool {
         // "the request method is understood by the cache"
         guard method == .get || method == .query, !Self.has("no-store", requestDirectives) else { return false }
-        // Ours: what is said of a range is not said of the whole.
+        // Own rule: an error about a range does not apply to the whole.
         if field("range") != nil, status == 400 || status == 416 { return false }
         return isStorable(status: status, headers)
     }
@@ -19,7 +19,7 @@ extension ReferencePolicy {
     func isStorable(status: Int, _ headers: HTTPHeaders, isPart: Bool = false) -> Bool {
         // "the response status code is final"; a 206 is understood as a part, a 304 is not.
         guard status >= 200, status < 600, status != 206 || isPart, status != 304 else { return false }
-        // Ours: what is said of a credential is not kept for the account that it stands for.
+        // Own rule: a response about a credential is not stored for its account.
         if status == 401 || status == 407 { return false }
         let directives = Self.directives(of: headers)
         let understood =
@@ -32,7 +32,7 @@ extension ReferencePolicy {
             return false
         }
         if Self.names(in: headers["vary"]).contains("*") { return false }
-        // Ours: "private" by itself is no reason to store.
+        // Own rule: "private" alone is no reason to store.
         return Self.has("public", directives)
             || Self.argument("max-age", directives) != nil || headers["expires"] != nil
             || Self.heuristic.contains(status)
@@ -46,11 +46,11 @@ extension ReferencePolicy {
             "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
             "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
         ]
-        var kept = HTTPHeaders()
+        var result = HTTPHeaders()
         for field in headers where !never.contains(field.name.lowercased()) {
-            if !connection.contains(field.name.lowercased()) { kept.add(name: field.name, value: field.value) }
+            if !connection.contains(field.name.lowercased()) { result.add(name: field.name, value: field.value) }
         }
-        return kept
+        return result
     }
 
     static func dated(_ headers: HTTPHeaders, at time: Date) -> HTTPHeaders {
@@ -67,30 +67,30 @@ extension ReferencePolicy {
 
     // MARK: What to do with an answer
 
-    func verdict(on answer: OriginResponse, conditions: CacheConditions?) -> CacheVerdict {
-        let headers = Self.dated(Self.endToEnd(answer.headers), at: answer.responseTime)
-        if answer.statusCode == 304, let conditions {
-            return confirmation(headers, answer, conditions)
+    func verdict(on response: OriginResponse, conditions: CacheConditions?) -> CacheVerdict {
+        let headers = Self.dated(Self.endToEnd(response.headers), at: response.responseTime)
+        if response.statusCode == 304, let conditions {
+            return confirmation(headers, response, conditions)
         }
-        if let rest = conditions?.rest, [206, 416].contains(answer.statusCode) {
-            return completion(headers, answer, rest) ?? .refetch
+        if let rest = conditions?.rest, [206, 416].contains(response.statusCode) {
+            return completion(headers, response, rest) ?? .refetch
         }
-        if [500, 502, 503, 504].contains(answer.statusCode), let selected,
-            let use = useAfterFailure(isDisconnected: false, now: answer.responseTime)
+        if [500, 502, 503, 504].contains(response.statusCode), let selected,
+            let use = useAfterFailure(isDisconnected: false, now: response.responseTime)
         {
             return .serveStale(selected, use)
         }
-        if method == .head { return afterHead(headers, answer) }
-        if answer.statusCode == 206 { return part(headers, answer) }
-        if mayStore(status: answer.statusCode, answer.headers), let fields = selecting(headers) {
+        if method == .head { return afterHead(headers, response) }
+        if response.statusCode == 206 { return part(headers, response) }
+        if mayStore(status: response.statusCode, response.headers), let fields = selecting(headers) {
             return .store(
                 CachedHead(
-                    statusCode: answer.statusCode, headers: headers, requestTime: answer.requestTime,
-                    responseTime: answer.responseTime, selectingFields: fields))
+                    statusCode: response.statusCode, headers: headers, requestTime: response.requestTime,
+                    responseTime: response.responseTime, selectingFields: fields))
         }
-        if field("range") != nil, [400, 416].contains(answer.statusCode) { return .pass }
-        if selected != nil, answer.statusCode < 500,
-            ![304, 401, 407, 408, 425, 429].contains(answer.statusCode), !Self.has("no-store", requestDirectives)
+        if field("range") != nil, [400, 416].contains(response.statusCode) { return .pass }
+        if selected != nil, response.statusCode < 500,
+            ![304, 401, 407, 408, 425, 429].contains(response.statusCode), !Self.has("no-store", requestDirectives)
         {
             return .replace
         }
@@ -99,7 +99,7 @@ extension ReferencePolicy {
 
     /// RFC 9111, section 4.3.4.
     func confirmation(
-        _ headers: HTTPHeaders, _ answer: OriginResponse, _ conditions: CacheConditions
+        _ headers: HTTPHeaders, _ response: OriginResponse, _ conditions: CacheConditions
     ) -> CacheVerdict {
         var candidates: [Int] = []
         for index in stored.indices where form(of: stored[index], bodyLength: 7) != nil {
@@ -112,24 +112,24 @@ extension ReferencePolicy {
         func names(_ one: String?, _ other: String) -> Bool {
             one.map { $0.replacingOccurrences(of: "W/", with: "") } == other.replacingOccurrences(of: "W/", with: "")
         }
-        // Ours: the tags of the caller are asked about in the same request.
+        // Own rule: the caller's tags are sent in the same request.
         if field("if-none-match") != nil {
-            guard let tag = Self.tag(answer.headers) else { return .refetch }
+            guard let tag = Self.tag(response.headers) else { return .refetch }
             let isKnown = candidates.contains { names(Self.tag(stored[$0].headers), tag) }
             if !isKnown, ownTags.contains(where: { names($0, tag) }) { return .replace }
         }
-        if let tag = Self.tag(answer.headers) {
+        if let tag = Self.tag(response.headers) {
             func opaque(_ tag: String?) -> String? { tag.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
             let asWeak = candidates.filter { opaque(Self.tag(stored[$0].headers)) == opaque(tag) }
             candidates = tag.hasPrefix("W/") ? asWeak : asWeak.filter { Self.tag(stored[$0].headers) == tag }
             // "If none of the stored responses contains at least one of the same strong validators, then the cache MUST
-            // NOT use the new response to update any stored responses". Ours: it may be used to serve the only one that
+            // NOT use the new response to update any stored responses". Own rule: it may serve the only response that
             // it can mean.
             if candidates.isEmpty, asWeak.count == 1 { return .reuse(asWeak[0]) }
-        } else if let text = answer.headers["etag"] {
-            // Ours: what is no entity tag is one if the server has sent the very same before.
+        } else if let text = response.headers["etag"] {
+            // Own rule: an invalid entity tag matches a stored response with the same text.
             candidates = candidates.filter { stored[$0].headers["etag"] == text }
-        } else if let changed = answer.headers["last-modified"] {
+        } else if let changed = response.headers["last-modified"] {
             candidates = candidates.filter { stored[$0].headers["last-modified"] == changed }
         } else if candidates.count != 1 {
             candidates = []
@@ -143,8 +143,8 @@ extension ReferencePolicy {
         guard let chosen else { return .refetch }
         var head = stored[chosen]
         head.headers = Self.freshened(head.headers, by: headers)
-        head.requestTime = answer.requestTime
-        head.responseTime = answer.responseTime
+        head.requestTime = response.requestTime
+        head.responseTime = response.responseTime
         let fields = selecting(head.headers)
         if let fields { head.selectingFields = fields }
         return .confirm(
@@ -167,8 +167,8 @@ extension ReferencePolicy {
     }
 
     /// RFC 9111, section 4.3.5.
-    func afterHead(_ headers: HTTPHeaders, _ answer: OriginResponse) -> CacheVerdict {
-        guard let selected, answer.statusCode == 200, stored[selected].statusCode == 200 else { return .pass }
+    func afterHead(_ headers: HTTPHeaders, _ response: OriginResponse) -> CacheVerdict {
+        guard let selected, response.statusCode == 200, stored[selected].statusCode == 200 else { return .pass }
         let old = stored[selected].headers
         for name in ["etag", "last-modified", "content-length"] {
             if let new = headers[name], new != old[name] { return .replace }
@@ -178,8 +178,8 @@ extension ReferencePolicy {
         if Self.has("no-store", requestDirectives) { return .pass }
         var head = stored[selected]
         head.headers = Self.freshened(old, by: headers)
-        head.requestTime = answer.requestTime
-        head.responseTime = answer.responseTime
+        head.requestTime = response.requestTime
+        head.responseTime = response.responseTime
         let fields = selecting(head.headers)
         if let fields { head.selectingFields = fields }
         return .confirm(
@@ -196,7 +196,7 @@ extension ReferencePolicy {
         let judgement = Self.judge(stored[selected], now: now)
         if Self.has("no-cache", judgement.directives) { return nil }
         if !judgement.isFresh, Self.has("must-revalidate", judgement.directives) { return nil }
-        // Ours: a failure stands in for nothing.
+        // Own rule: a stale stored failure is not served.
         if !judgement.isFresh, stored[selected].statusCode >= 500 { return nil }
         // RFC 5861: "regardless of other freshness information".
         if case .seconds(let window) = Self.argument("stale-if-error", requestDirectives), judgement.pastBy <= window {
