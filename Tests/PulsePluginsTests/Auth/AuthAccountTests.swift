@@ -46,7 +46,7 @@ struct AuthAccountTests {
             return PulseResponse(statusCode: 302, headers: ["Location": "/b"], request: request)
         }
         guard case .custom(let cause) = await stage.failure() else {
-            Issue.record("sent for another")
+            Issue.record("sent for another account")
             return
         }
         #expect(cause is AccountMismatch)

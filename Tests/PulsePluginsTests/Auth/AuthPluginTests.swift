@@ -74,7 +74,7 @@ struct AuthPluginTests {
         #expect(stage.transport.requests.isEmpty)
     }
 
-    // MARK: Home
+    // MARK: Home origins
 
     @Test func theTokenIsSentToHomeOriginsOnly() async throws {
         let stage = AuthStage(responding: { PulseResponse(statusCode: 200, request: $0) })
@@ -114,7 +114,7 @@ struct AuthPluginTests {
         #expect(stage.events.all == ["warning"])
     }
 
-    // MARK: Texts
+    // MARK: Descriptions
 
     @Test func descriptionsHideTheToken() {
         let plugin = AuthPlugin(tokenProvider: FakeSession("t0p-s3cret"))

@@ -232,7 +232,7 @@ struct AuthWaitingTests {
         #expect(stage.session.refreshes == 2)
     }
 
-    // MARK: Ahead of time
+    // MARK: Refresh ahead of expiry
 
     /// - Parameter gate: where a refresh waits; it arrives at `taken` with the new token in place.
     private static func expiring(

@@ -248,7 +248,7 @@ struct DigestPluginTests {
         await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 5)
         guard case .failure(let error) = await result else {
-            Issue.record("the deadline did not strike")
+            Issue.record("the deadline did not end the call")
             return
         }
         #expect(error.kind == .deadlineExceeded)
@@ -311,7 +311,7 @@ struct DigestPluginTests {
             context.store[ExpectedAccount.self] = "Scar"
             let error = await #expect(throws: PulseError.self) {
                 try await plugin.run(in: context) { request in
-                    Issue.record("it was sent")
+                    Issue.record("the request was sent")
                     return PulseResponse(statusCode: 200, request: request)
                 }
             }

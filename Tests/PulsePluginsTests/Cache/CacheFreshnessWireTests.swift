@@ -248,7 +248,7 @@ struct CacheFreshnessWireTests {
         }
     }
 
-    // MARK: The answer's directives
+    // MARK: The response's directives
 
     @Test func aNoCacheResponseIsAlwaysValidated() async throws {
         try await CacheStage.run { stage in

@@ -82,9 +82,9 @@ private final class RangeTrace: Sendable {
         case 6: await post(path())
         case 7 where chance(10): await cache.clearAll()
         default:
-            let wishes = (0..<pick([1, 1, 1, 2, 4])).map { _ in wish() }
+            let requests = (0..<pick([1, 1, 1, 2, 4])).map { _ in plannedRequest() }
             await withTaskGroup(of: Void.self) { group in
-                for wish in wishes { group.addTask { await self.get(wish, number) } }
+                for request in requests { group.addTask { await self.get(request, number) } }
             }
         }
         await cache.cache.flights.waitUntilIdle()
@@ -92,14 +92,14 @@ private final class RangeTrace: Sendable {
 
     private func path() -> String { pick(["/a", "/a", "/b", "/large"]) }
 
-    private struct Wish: Sendable {
+    private struct PlannedRequest: Sendable {
         let path: String
         let headers: [String: String]
         let mode: RequestOptions.Cache
         let isStreamed: Bool
     }
 
-    private func wish() -> Wish {
+    private func plannedRequest() -> PlannedRequest {
         let path = path()
         var headers = ["Accept-Language": pick(["en", "EN;q=1.0", "fr"])]
         if chance(4) { headers["Authorization"] = pick(["Bearer a", "Bearer b"]) }
@@ -117,7 +117,7 @@ private final class RangeTrace: Sendable {
         }
         let mode: RequestOptions.Cache =
             chance(2) ? .default : pick([.default, .reload, .revalidate, .onlyIfCached, .staleWhileRevalidate])
-        return Wish(path: path, headers: headers, mode: mode, isStreamed: chance(3))
+        return PlannedRequest(path: path, headers: headers, mode: mode, isStreamed: chance(3))
     }
 
     private func post(_ path: String) async {
@@ -125,19 +125,19 @@ private final class RangeTrace: Sendable {
         options.acceptedStatuses = .any
         let response = try? await client.rawRequest(Request<EmptyResponse>(.post, PathTemplate(path)), options: options)
         // Whatever the outcome, the cache removes what the request may have changed.
-        if response != nil { server.forget(path) }
+        if response != nil { server.raiseFloor(path) }
     }
 
-    private func get(_ wish: Wish, _ step: Int) async {
+    private func get(_ request: PlannedRequest, _ step: Int) async {
         var options = RequestOptions()
         options.acceptedStatuses = .any
-        options.headers = wish.headers
-        options.cache = wish.mode
+        options.headers = request.headers
+        options.cache = request.mode
         var response: PulseResponse
         do {
             response = try await client.send(
-                Request<EmptyResponse>(.get, PathTemplate(wish.path)), options,
-                delivery: wish.isStreamed ? .streamed : nil
+                Request<EmptyResponse>(.get, PathTemplate(request.path)), options,
+                delivery: request.isStreamed ? .streamed : nil
             ) { _, _ in }
             if let bytes = response.bytes { response.data = try await bytes.collect(upTo: .max) }
         } catch {
@@ -147,14 +147,16 @@ private final class RangeTrace: Sendable {
         count("\(response.statusCode) \(response.origin)")
         if response.statusCode == 206, response.origin == .cache { count("part from the store") }
         if response.statusCode == 200, response.origin == .revalidated { count("completed") }
-        guard let problem = server.problem(with: response, wish.path, wish.headers, isFirst: wish.mode) else { return }
+        guard let problem = server.problem(with: response, request.path, request.headers, isFirst: request.mode) else {
+            return
+        }
         let isFirst = state.withLock { state in
             defer { state.hasFailed = true }
             return !state.hasFailed
         }
         guard isFirst else { return }
         let text =
-            "seed \(random.seed), step \(step): \(wish): \(response.statusCode) \(response.origin) \(response.headers): \(problem)"
+            "seed \(random.seed), step \(step): \(request): \(response.statusCode) \(response.origin) \(response.headers): \(problem)"
         Issue.record("\(text)")
     }
 

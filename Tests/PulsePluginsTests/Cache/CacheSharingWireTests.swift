@@ -205,7 +205,7 @@ struct CacheSharingWireTests {
         }
     }
 
-    // MARK: Collapsed misses
+    // MARK: Shared requests
 
     @Test func concurrentMissesForOneKeySendOneRequest() async throws {
         try await CacheStage.run { stage in

@@ -76,7 +76,7 @@ private final class UserTrace: Sendable {
         default:
             // Several at a time, of the same or of different users.
             let calls = (0..<pick([1, 1, 2, 3])).map { _ in
-                Wish(
+                PlannedRequest(
                     path: pick(["/a", "/b"]), user: pick(UserPlugin.users), language: pick(["en", "fr"]),
                     mode: mode())
             }
@@ -91,32 +91,32 @@ private final class UserTrace: Sendable {
         let gate = Gate()
         origin.change(.well)
         origin.prescribe("max-age=10, stale-if-error=40", gate)
-        let wish = Wish(path: "/met", user: "alice", language: "en", mode: .default)
+        let request = PlannedRequest(path: "/met", user: "alice", language: "en", mode: .default)
         let opener = Task { [cache] in
             await cache.cache.flights.waitUntil(waiters: 2)
             gate.open()
         }
-        await get([wish, wish], number)
+        await get([request, request], number)
         await opener.value
         clock.shiftWallClock(by: 15)
         origin.change(.failing)
-        await get([wish], number + 1)
+        await get([request], number + 1)
     }
 
-    private struct Wish: Sendable {
+    private struct PlannedRequest: Sendable {
         let path: String
         let user: String
         let language: String
         let mode: RequestOptions.Cache
     }
 
-    private func get(_ wishes: [Wish], _ step: Int) async {
+    private func get(_ requests: [PlannedRequest], _ step: Int) async {
         let started = origin.moment
         await withTaskGroup(of: Void.self) { group in
-            for wish in wishes {
+            for request in requests {
                 let chance = SeededRandomness(seed: random.next())
                 group.addTask {
-                    await Chance.$own.withValue(chance) { await self.get(wish, since: started, step) }
+                    await Chance.$own.withValue(chance) { await self.get(request, since: started, step) }
                 }
             }
         }
@@ -140,8 +140,8 @@ private final class UserTrace: Sendable {
         if response?.statusCode == 200 { origin.invalidate(path) }
     }
 
-    private func get(_ wish: Wish, since started: Int, _ step: Int) async {
-        let (path, user, language, mode) = (wish.path, wish.user, wish.language, wish.mode)
+    private func get(_ request: PlannedRequest, since started: Int, _ step: Int) async {
+        let (path, user, language, mode) = (request.path, request.user, request.language, request.mode)
         let response: PulseResponse
         do {
             response = try await client.rawRequest(
@@ -165,7 +165,7 @@ private final class UserTrace: Sendable {
 
 /// Sets the credentials of the user that a test header names, and removes that header.
 private struct UserPlugin: PulsePlugin {
-    static let users = ["alice", "bob", "nobody"]
+    static let users = ["alice", "bob", "guest"]
 
     let identifier = "com.pulse.tests.user"
     let scope = PluginScope.call
@@ -174,7 +174,7 @@ private struct UserPlugin: PulsePlugin {
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
         let user = request.value(forHTTPHeaderField: "X-Test-User") ?? ""
         request.setValue(nil, forHTTPHeaderField: "X-Test-User")
-        guard user != "nobody" else { return }
+        guard user != "guest" else { return }
         switch identity {
         case .token:
             request.setValue("Bearer \(user)", forHTTPHeaderField: "Authorization")
@@ -265,7 +265,7 @@ private final class ModelOrigin: Sendable {
     private func give(_ request: URLRequest) -> PulseResponse {
         let path = request.url?.path ?? ""
         let bearer = request.value(forHTTPHeaderField: "Authorization")?.dropFirst("Bearer ".count)
-        let user = bearer.map { String($0.split(separator: ".")[0]) } ?? "nobody"
+        let user = bearer.map { String($0.split(separator: ".")[0]) } ?? "guest"
         let language = request.value(forHTTPHeaderField: "Accept-Language") ?? ""
         return state.withLock { state in
             let (moment, now) = (state.next(), clock.now)
@@ -313,19 +313,19 @@ private final class ModelOrigin: Sendable {
         let (given, invalidated, lastTrouble) = state.withLock { state in
             (state.given[number], state.invalidated[path] ?? -1, state.lastTrouble)
         }
-        guard given.user == user else { return "that of \(given.user)" }
-        guard given.path == path else { return "that of \(given.path)" }
-        guard given.language ?? language == language else { return "that in \(given.language ?? "")" }
+        guard given.user == user else { return "the response of \(given.user)" }
+        guard given.path == path else { return "the response of \(given.path)" }
+        guard given.language ?? language == language else { return "the response in \(given.language ?? "")" }
         // Given to, or confirmed for, this very call: the server's own response.
         if given.moment > start, response.origin == .mock || response.origin == .revalidated { return nil }
-        guard given.moment > invalidated else { return "past since the change \(invalidated)" }
-        guard !given.directives.contains("no-store") else { return "one that must not be stored" }
-        guard mode != .reload, mode != .revalidate else { return "one that was not asked for" }
-        guard !given.directives.contains("no-cache") else { return "one to be confirmed" }
+        guard given.moment > invalidated else { return "outdated since the change \(invalidated)" }
+        guard !given.directives.contains("no-store") else { return "a response that must not be stored" }
+        guard mode != .reload, mode != .revalidate else { return "a stored response in spite of the mode" }
+        guard !given.directives.contains("no-cache") else { return "a response that must be validated" }
         let staleness = clock.now.timeIntervalSince(given.time) - (Self.seconds("max-age", given.directives) ?? 0)
         if staleness < 0 { return nil }
         guard response.origin == .stale else { return "stale by \(staleness) as \(response.origin)" }
-        guard !given.directives.contains("must-revalidate") else { return "stale by \(staleness), never to be" }
+        guard !given.directives.contains("must-revalidate") else { return "stale by \(staleness), which is forbidden" }
         if [.cacheElseNetwork, .onlyIfCached, .staleWhileRevalidate].contains(mode) { return nil }
         if staleness <= Self.seconds("stale-while-revalidate", given.directives) ?? -1 { return nil }
         // Without a connection anything may be served; while the server fails, only what the directives permit.

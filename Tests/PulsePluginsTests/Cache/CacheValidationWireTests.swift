@@ -399,7 +399,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    // MARK: Plain time to live
+    // MARK: The time-to-live policy
 
     @Test func theTimeToLivePolicyStores200ResponsesToGETForItsTime() async throws {
         try await CacheStage.run(CachePlugin(ttl: 300, maxMemoryItems: 200)) { stage in
@@ -443,7 +443,7 @@ struct CacheValidationWireTests {
         }
     }
 
-    // MARK: The rest of the way
+    // MARK: In a client
 
     @Test func aBodyThatFailsToDecodeIsRefetchedOnceBypassingTheCache() async throws {
         try await CacheStage.run { stage in

@@ -60,11 +60,11 @@ final class VersionedServer: Sendable {
         }
     }
 
-    func forget(_ path: String) {
+    func raiseFloor(_ path: String) {
         state.withLock { $0.floor[path] = $0.versions[path]?.last?.number }
     }
 
-    // MARK: Answering
+    // MARK: Responding
 
     func respond(to request: URLRequest) throws -> PulseResponse {
         let path = request.url?.path ?? ""
@@ -149,7 +149,7 @@ final class VersionedServer: Sendable {
         return versions.map { validator($0, fields) }.filter { !$0.isEmpty } + ["\"0\""]
     }
 
-    // MARK: Judging
+    // MARK: Checking responses
 
     /// Why a response to this request is wrong; nil if it is correct.
     func problem(
@@ -164,13 +164,13 @@ final class VersionedServer: Sendable {
         guard response.statusCode != 416 else { return nil }
         guard let number = response.headers["X-Version"].flatMap({ Int($0) }),
             let version = versions.first(where: { $0.number == number })
-        else { return "no version of the server" }
+        else { return "no version of the server has this body" }
         let body = body(version, fields)
         switch response.statusCode {
         case 200:
             guard response.data == body else { return "other bytes" }
         case 304:
-            guard let tags = fields["If-None-Match"] else { return "a 304 to a question that was not asked" }
+            guard let tags = fields["If-None-Match"] else { return "a 304 to an unconditional request" }
             let own = validator(version, fields).replacingOccurrences(of: "W/", with: "")
             guard tags == "*" || !own.isEmpty && tags.contains(own) else { return "a 304 about another version" }
         case 206:
@@ -186,7 +186,7 @@ final class VersionedServer: Sendable {
         {
             return "a length of \(length)"
         }
-        guard number >= floor else { return "past since a change" }
+        guard number >= floor else { return "outdated since a change" }
         return problem(withAgeOf: version, response.origin, mode)
     }
 
@@ -199,7 +199,9 @@ final class VersionedServer: Sendable {
             parts[2] == "*" || Int(parts[2]) == body.count
         else { return "a range of \(text)" }
         guard response.data == body[first...last] else { return "other bytes" }
-        if isStored, RangeResource.range(asked, of: body.count) != first..<(last + 1) { return "not the range" }
+        if isStored, RangeResource.range(asked, of: body.count) != first..<(last + 1) {
+            return "not the requested range"
+        }
         return nil
     }
 
@@ -218,12 +220,12 @@ final class VersionedServer: Sendable {
     private func problem(
         withAgeOf version: Version, _ origin: PulseResponse.Origin, _ mode: RequestOptions.Cache
     ) -> String? {
-        if version.directives == "no-store", origin != .mock { return "one that must not be stored" }
+        if version.directives == "no-store", origin != .mock { return "a response that must not be stored" }
         guard let until = version.until else { return nil }
         let past = clock.now.timeIntervalSince(until)
         switch origin {
         case .cache, .coalesced:
-            if mode == .reload || mode == .revalidate { return "one that was not asked for" }
+            if mode == .reload || mode == .revalidate { return "a stored response in spite of the mode" }
             if version.directives == "no-cache" || version.directives == "max-age=0" { return "one to be confirmed" }
             return past < 20 ? nil : "past for \(past)"
         case .stale:
@@ -231,7 +233,7 @@ final class VersionedServer: Sendable {
             let isForbidden = ["no-cache", "max-age=20, must-revalidate"].contains(version.directives)
             return mayBeStale && !isForbidden ? nil : "stale"
         case .network, .revalidated, .mock:
-            return "past for \(past), of the server itself"
+            return "outdated for \(past), although from the server itself"
         }
     }
 }

@@ -41,7 +41,7 @@ struct CircuitBreakerPluginTests {
         let plugin = CircuitBreakerPlugin()
         for _ in 0..<5 {
             #expect(plugin.state(for: Self.home) == .closed)
-            #expect(await call(plugin, Self.response(503)) == nil, "the response passes as it is")
+            #expect(await call(plugin, Self.response(503)) == nil, "the response passes unchanged")
         }
         #expect(plugin.state(for: Self.home) == .open)
         await clock.advance(by: 10)
@@ -81,7 +81,7 @@ struct CircuitBreakerPluginTests {
         #expect(await call(plugin, Self.response(200)) == nil)
     }
 
-    // MARK: What counts as what
+    // MARK: Failures and successes
 
     private enum Meaning { case failure, success, ignored }
 
@@ -286,7 +286,7 @@ struct CircuitBreakerPluginTests {
         #expect(await call(plugin, Self.response(200))?.kind == .circuitOpen)
         probe.cancel()
         await #expect(throws: PulseError.self) { try await probe.value }
-        #expect(plugin.state(for: Self.home) == .halfOpen, "a cancelled probe closes nothing")
+        #expect(plugin.state(for: Self.home) == .halfOpen, "a cancelled probe does not close the circuit")
         #expect(await call(plugin, Self.response(200)) == nil)
         #expect(plugin.state(for: Self.home) == .closed)
     }
@@ -393,7 +393,7 @@ struct CircuitBreakerPluginTests {
         #expect(circuits.state(of: isolated) == .isolated)
     }
 
-    // MARK: By hand
+    // MARK: Manual control
 
     @Test func oneCircuitCanBeIsolatedAndReset() async {
         let plugin = CircuitBreakerPlugin()

@@ -134,9 +134,9 @@ struct CircuitBreakerTests {
         let lost = try breaker.halfOpen()
         #expect(breaker.refusal(at: 59.9) == 0)
         let next = try breaker.permit(at: 60)
-        #expect(breaker.settle(lost, failure, at: 61) == nil, "what it brings late counts nowhere")
+        #expect(breaker.settle(lost, failure, at: 61) == nil, "its late result is not counted")
         #expect(breaker.state == .halfOpen)
-        #expect(breaker.refusal(at: 61) == 0, "nor does it give a permit back")
+        #expect(breaker.refusal(at: 61) == 0, "a late result returns no permit")
         #expect(breaker.settle(next, success, at: 62) == .closed)
     }
 
@@ -155,7 +155,7 @@ struct CircuitBreakerTests {
         let third = try breaker.permit(at: 30)
         #expect(breaker.refusal(at: 30) == 0)
         #expect(breaker.settle(first, success, at: 31) == nil)
-        #expect(breaker.refusal(at: 31) == 0, "a verdict spends the permit")
+        #expect(breaker.refusal(at: 31) == 0, "a verdict uses up the permit")
         #expect(breaker.settle(second, failure, at: 31) == nil)
         #expect(breaker.settle(third, success, at: 31) == .closed)
     }
@@ -175,7 +175,7 @@ struct CircuitBreakerTests {
         let breaker = threshold()
         let early = try (0..<5).map { _ in try breaker.permit(at: 0) }
         let probe = try breaker.halfOpen()
-        #expect(breaker.settle(early[0], success, at: 30) == nil, "no probe of that state")
+        #expect(breaker.settle(early[0], success, at: 30) == nil, "not a probe of the current state")
         #expect(breaker.settle(early[1], failure, at: 30) == nil)
         #expect(breaker.state == .halfOpen)
         #expect(breaker.settle(probe, success, at: 30) == .closed)
@@ -230,7 +230,7 @@ struct CircuitBreakerTests {
         #expect(try breaker.call(.success(isSlow: true)) == .opened)
         let probes = try (0..<2).map { _ in try breaker.permit(at: 30) }
         #expect(breaker.settle(probes[0], .success(isSlow: true), at: 33) == nil)
-        #expect(breaker.settle(probes[1], .success(isSlow: true), at: 33) == .opened, "a slow probe is a bad one")
+        #expect(breaker.settle(probes[1], .success(isSlow: true), at: 33) == .opened, "a slow probe counts as failed")
     }
 
     @Test func unusualWindowSettingsAreSafe() throws {
@@ -265,7 +265,7 @@ struct CircuitBreakerTests {
         }
         try breaker.call(success, at: now)
         try breaker.call(failure, at: now)
-        #expect(breaker.state == .open(until: now + 30), "once closed it begins anew")
+        #expect(breaker.state == .open(until: now + 30), "once closed, the cooldown starts over")
     }
 
     @Test func backingOffDoesNotShortenALongCooldown() throws {
@@ -281,7 +281,7 @@ struct CircuitBreakerTests {
         #expect(try breaker.call(success) == .closed)
     }
 
-    // MARK: By hand
+    // MARK: Manual control
 
     @Test func anIsolatedCircuitRejectsCallsForever() throws {
         let breaker = threshold()

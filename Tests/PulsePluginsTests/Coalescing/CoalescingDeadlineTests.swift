@@ -124,7 +124,7 @@ struct CoalescingDeadlineTests {
         #expect(stage.breaker.state(for: "https://api.example.com") == .open)
     }
 
-    // MARK: Who joins during a wait
+    // MARK: Calls that join during a wait
 
     private static let settings = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
         .with(\.retryPolicy, value: .none)

@@ -217,7 +217,7 @@ struct CoalescingPluginTests {
         #expect(stage.transport.requests.count == 1)
     }
 
-    // MARK: What makes a difference, and what does not
+    // MARK: Which calls are identical
 
     @Test(arguments: ["traceparent", "tracestate", "baggage", "X-Request-ID", "Idempotency-Key", "x-request-id"])
     func perCallFieldsDoNotPreventSharing(name: String) async throws {

@@ -7,10 +7,10 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// A call that is sent twice, and the cookies of both.
+/// The cookies of a call and its copy.
 @Suite(.timeLimit(.minutes(5)))
 struct HedgingCookieTests {
-    /// Tells when an answer's cookies are in it.
+    /// Reports when it stores a response's cookies.
     private struct Store: CookieStore {
         let cookies = MemoryCookieStore()
         let responses = Gate(isOpen: true)
@@ -31,7 +31,7 @@ struct HedgingCookieTests {
     private let wire = HeldWire()
     private let store = Store()
 
-    /// A client that has made enough quick calls for a copy. What it sends from then on waits on the wire.
+    /// A client that has made enough quick calls for a copy. Its later requests wait on the wire.
     private func client() async throws -> (client: PulseClient, transport: MockTransport) {
         let isHeld = Locked(false)
         let transport = MockTransport { [wire] request in
@@ -47,7 +47,7 @@ struct HedgingCookieTests {
         return (client, transport)
     }
 
-    /// A call that is sent twice, with another session the second time.
+    /// A call that is sent twice, with another session cookie the second time.
     private func sendTwice(_ client: PulseClient, to url: URL) async -> Task<PulseResponse, any Error> {
         await store.cookies.store(setCookie: ["session=1"], from: url, now: clock.now)
         let call = Task { try await client.rawRequest(Self.data) }
@@ -70,7 +70,7 @@ struct HedgingCookieTests {
         wire.release(1, Self.response(200, setting: "winner=1"))
         _ = try await call.value
         await wire.cancellations(1)
-        // Its answer does not come any more.
+        // Its response never arrives.
         wire.release(0, Self.response(200, setting: "loser=1"))
         await client.shutdown()
         let sent = transport.requests.suffix(2).map { $0.value(forHTTPHeaderField: "Cookie") }

@@ -28,7 +28,7 @@ struct HedgingPluginTests {
         }
     }
 
-    /// A call whose requests wait until they are told what to answer; gives their outcomes' doors as they come.
+    /// A call whose requests wait until the test responds to them.
     private func start(
         _ plugin: HedgingPlugin, _ request: URLRequest = .mock(), in context: PluginContext? = nil, wire: HeldWire
     ) -> Task<PulseResponse, any Error> {
@@ -36,7 +36,7 @@ struct HedgingPluginTests {
         return Task { try await plugin.run(request, in: context) { try await wire.respond(to: $0) } }
     }
 
-    /// A call whose request and its copy wait for their answers.
+    /// A call whose request and copy wait for their responses.
     private func sentTwice() async throws -> (wire: HeldWire, call: Task<PulseResponse, any Error>) {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin)
@@ -88,7 +88,7 @@ struct HedgingPluginTests {
             await wire.arrivals(2)
             wire.release(0, bad)
             wire.release(1, .success(PulseResponse(statusCode: 404, request: .mock())))
-            #expect(try await call.value.statusCode == 404, "a verdict of the server is a good response")
+            #expect(try await call.value.statusCode == 404, "a definite response of the server is good")
         }
     }
 
@@ -146,15 +146,15 @@ struct HedgingPluginTests {
         }
         await clock.sleepers(atLeast: 1)
         await clock.advance(by: 0.2)
-        // Whoever waits to send another copy has seen the outcome of the one before.
+        // A task that waits to send another copy has seen the outcome of the previous one.
         await clock.sleepers(atLeast: 1)
         gate.open()
         #expect(try await call.value.statusCode == 502)
     }
 
-    // MARK: What is copied
+    // MARK: Which calls are copied
 
-    /// Nobody knows which of the copies a cache before them keeps: the age counts from the first.
+    /// It is unknown which copy an outer cache stores: the age counts from the first.
     @Test func theAgeOfAResponseCountsFromTheFirstCopy() async throws {
         let hedging = HedgingPlugin(delay: .fixed(5))
         try await warm(hedging)
@@ -240,7 +240,7 @@ struct HedgingPluginTests {
         #expect(seen.withLock { $0 } == [1, 2])
     }
 
-    // MARK: How much
+    // MARK: The budget of copies
 
     @Test func noCopyIsSentBeforeTwentyCalls() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
@@ -325,7 +325,7 @@ struct HedgingPluginTests {
         func context() -> PluginContext {
             .mock(options: RequestOptions().with(\.route, value: "r"), clock: clock)
         }
-        // The first before anything is known of the route, the others when copies may be sent.
+        // The first before the route is known, the others when copies may be sent.
         for call in 0..<200 {
             let isGood = (50..<150).contains(call)
             _ = try? await plugin.run(in: context()) { request in
@@ -369,7 +369,7 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
-    /// It would stand in the same line.
+    /// The copy would wait in the same queue.
     @Test(arguments: [1, 0, -1, .nan] as [TimeInterval])
     func aRequestThatWaitsForAPermitIsNotCopied(delay: TimeInterval) async throws {
         let hedging = HedgingPlugin(delay: .fixed(delay))
@@ -409,7 +409,7 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
-    // MARK: The end
+    // MARK: Cancellation
 
     @Test func aCancellationEndsTheRequestAndItsCopies() async throws {
         let (wire, call) = try await sentTwice()
@@ -436,7 +436,7 @@ struct HedgingPluginTests {
         #expect(sent.withLock { $0 } == 0)
     }
 
-    /// Losers count nowhere.
+    /// Losers are not counted.
     @Test func anInnerBreakerDoesNotCountACancelledLoser() async throws {
         let hedging = HedgingPlugin(delay: .fixed(0.2))
         try await warm(hedging)
@@ -454,7 +454,7 @@ struct HedgingPluginTests {
     }
 }
 
-/// Shows the contexts that reach the inside of a chain.
+/// Records the contexts inside a chain.
 private struct SeeingPlugin: PulsePlugin {
     let identifier = "seeing"
     let see: @Sendable (PluginContext) -> Void

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// A seeded random schedule of copies, ends and cancels against a plain model; `PULSE_STEPS` sets its length.
+/// A seeded random schedule of copies, ends and cancellations against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct HedgingRaceScheduleTests {
     private typealias Quality = HedgingPlugin.Quality
@@ -15,7 +15,7 @@ struct HedgingRaceScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
     private static let qualities: [Quality] = [.cancelled, .unsent, .failed, .badResponse, .good]
 
-    /// What happened in one race, in order.
+    /// The history of one race, in order.
     private struct Model {
         let limit: Int
         var started = 0

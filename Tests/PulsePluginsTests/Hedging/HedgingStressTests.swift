@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct HedgingStressTests {
-    /// Wakes at once, whatever it is asked for: every copy comes as early as it can.
+    /// Every sleep ends at once, so that every copy is sent as early as possible.
     private struct HastyClock: PulseClock {
         var now: Date { Date(timeIntervalSince1970: 0) }
         var uptime: TimeInterval { 0 }

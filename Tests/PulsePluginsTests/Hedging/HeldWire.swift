@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Requests that wait until a test answers them.
+/// Holds requests until the test responds to them.
 final class HeldWire: Sendable {
     private struct State {
         var doors: [CheckedContinuation<PulseResponse, any Error>?] = []

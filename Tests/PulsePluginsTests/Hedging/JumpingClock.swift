@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A clock that a test moves at once, and on which every sleep lasts until it is cancelled.
+/// A clock that a test advances at once, and on which every sleep lasts until it is cancelled.
 final class JumpingClock: PulseClock {
     private let time = Locked(0.0)
     private let sleeps = AsyncStream<TimeInterval>.makeStream()

@@ -19,7 +19,7 @@ struct RouteLatenciesTests {
     @Test func theDelayIsThe95thPercentile() throws {
         var latencies = RouteLatencies()
         for call in 1...100 { latencies.add(TimeInterval(call)) }
-        // Looked at every 16 calls: the last time at 100 = 20 + 5 · 16.
+        // Computed every 16 calls: the last time at 100 = 20 + 5 · 16.
         #expect(latencies.usualDelay == 95)
     }
 

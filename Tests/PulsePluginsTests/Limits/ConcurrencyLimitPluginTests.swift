@@ -15,7 +15,7 @@ struct ConcurrencyLimitPluginTests {
     ) async -> Task<PulseResponse, any Error> {
         let request = URLRequest.mock(.get, target)
         let context = PluginContext.mock(for: request, options: RequestOptions().with(\.priority, value: priority))
-        // At the gate or in line when its start returns.
+        // At the gate or in the queue when its start returns.
         return Task.startingNow {
             try await plugin.run(request, in: context) { request in
                 try await gate.pass(request.url?.lastPathComponent ?? "")
@@ -41,7 +41,7 @@ struct ConcurrencyLimitPluginTests {
         #expect(plugin.keyCount == 0)
     }
 
-    /// Those who hold the permits may wait for it, by a recovery of theirs that needs the token.
+    /// The permit holders may wait for the refresh, if their recovery needs the token.
     @Test func aTokenRefreshDoesNotWaitForAPermit() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         let first = await Self.start(plugin, "/first", through: gate)
@@ -54,7 +54,7 @@ struct ConcurrencyLimitPluginTests {
         #expect(plugin.keyCount == 0)
     }
 
-    /// As where each call begins the task of the next one.
+    /// As where each call starts the task of the next one.
     @Test func aChainOfTasksRetainsNoReleasedPermit() {
         let (permits, owner) = (KeyedSemaphore<LimitKey.Value>(limit: 1), NSObject())
         var last: HeldPermit?
@@ -122,7 +122,7 @@ struct ConcurrencyLimitPluginTests {
         for call in calls { _ = try await call.value }
     }
 
-    // MARK: When a permit is given back
+    // MARK: Releasing permits
 
     private enum End: CaseIterable {
         case read, dropped, cancelled, failed
@@ -210,7 +210,7 @@ struct ConcurrencyLimitPluginTests {
 
     // MARK: Calls within calls
 
-    /// Makes a call of its own for each that passes, as one that renews a session does.
+    /// Makes a call within each call, as a session renewal does.
     private struct CallingPlugin: PulsePlugin {
         let identifier = "com.example.calling"
         let call: @Sendable (PluginContext) async throws -> Void

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Many calls at once, some of them cancelled, on real threads.
+/// Many concurrent calls on real threads, some of them cancelled.
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct LimitsStressTests {
     private struct Inside {
@@ -70,7 +70,7 @@ struct LimitsStressTests {
         for task in tasks { _ = await task.result }
         let count = sent.withLock { $0.count }
         #expect(count >= 600 - cancelled)
-        // The last token was there no earlier than this.
+        // The last token was not available before this time.
         #expect(clock.uptime >= Double(count - 1) * 0.01 - 1e-6)
     }
 

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// The limits and the validator over real sockets, by the server's own count.
+/// The limits and the validator over real sockets, counted by the server.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct LimitsWireTests {
     private struct Ended: Error {}
@@ -15,7 +15,7 @@ struct LimitsWireTests {
     @Test func theServerNeverHasMoreRequestsThanTheLimit() async throws {
         try await MockServer.run { server in
             let inside = Locked((now: 0, most: 0))
-            // Nobody leaves before as many are inside as may be.
+            // Each request waits until the permitted number is reached.
             let full = Turnstile()
             server.on(.get, "/work") { _ in
                 inside.withLock { inside in
@@ -57,7 +57,7 @@ struct LimitsWireTests {
                 }
                 #expect(error is Ended)
             }
-            // Whatever the validator asked for, each POST was sent once.
+            // Whatever the validator demanded, each POST was sent once.
             #expect(server.requests.count == 3)
             await client.shutdown()
         }

@@ -7,18 +7,18 @@ import Testing
 
 @testable import PulsePlugins
 
-/// What is kept for each host does not grow with the number of hosts that were ever seen.
+/// Memory for hosts is bounded, however many hosts were called.
 ///
-/// It is the memory of the whole process that is measured, a million hosts, with `--no-parallel` in CI, where `PULSE_STEPS` is
-/// set. Among other tests, whose memory it would be as well, the counts alone tell.
+/// In CI with `--no-parallel`, where `PULSE_STEPS` is set, the tests measure the memory of the whole process for a
+/// million hosts. Next to other tests only the counts are meaningful.
 @Suite(.tags(.alone), .serialized, .timeLimit(.minutes(10)))
 struct ManyHostsTests {
     private static let isAlone = ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil
     private static let hosts = isAlone ? 1_000_000 : 200_000
     private static let limit = 10 << 20
 
-    /// Bytes by which the process grows over that many hosts, after some that fill what may be kept. Nil where that cannot be
-    /// told.
+    /// The bytes by which the process grows for many hosts, after a warm-up that fills the bounded memory. Nil where
+    /// that cannot be measured.
     private static func growth(_ visit: (String) async throws -> Void) async rethrows -> Int? {
         for host in 0..<20_000 { try await visit("warm-\(host).example.com") }
         let before = residentBytes

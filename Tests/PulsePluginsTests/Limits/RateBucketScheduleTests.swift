@@ -7,13 +7,13 @@ import Testing
 
 @testable import PulsePlugins
 
-/// A seeded random schedule against a plain model, which counts tokens tick by tick; `PULSE_STEPS` sets its length.
+/// A seeded random schedule against a plain model that counts tokens tick by tick; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct RateBucketScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
     private static let tick: TimeInterval = 1.0 / 16
 
-    /// Tokens that drip, and those who wait for them.
+    /// Tokens that drip, and the waiters.
     private struct Model {
         static let interval: TimeInterval = 0.25
         static let burst: Double = 3
@@ -43,7 +43,7 @@ struct RateBucketScheduleTests {
             return admitted
         }
 
-        /// When whoever stands behind so many others may go, found by letting time pass.
+        /// When a waiter behind this many others may go, found by advancing the time.
         func due(behind others: Int) -> TimeInterval {
             var copy = self
             var left = others + 1

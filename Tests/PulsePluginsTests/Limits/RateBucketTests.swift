@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RateBucketTests {
-    /// Two a second, two at once after a rest.
+    /// Two per second, with a burst of two after a pause.
     private static let rate = Rate(requests: 2, per: 1, burst: 2)
 
     @Test func aBurstPassesAndThenOneRequestAtATime() {
@@ -18,13 +18,13 @@ struct RateBucketTests {
         #expect(bucket.enter(now: 10) == 10.5)
         #expect(bucket.enter(now: 10.5) == nil)
         #expect(bucket.enter(now: 10.5) == 11)
-        // A rest fills it, and no fuller.
+        // A pause fills it, up to the burst.
         #expect(bucket.enter(now: 100) == nil)
         #expect(bucket.enter(now: 100) == nil)
         #expect(bucket.enter(now: 100) == 100.5)
     }
 
-    /// Though the sum of many intervals is not exact.
+    /// Despite the rounding error of many intervals.
     @Test(
         arguments: [(10, 1), (20, 1), (50, 1), (100, 1), (100, 60), (3, 1), (7, 3), (1_000, 60)],
         [0, 1, 30, 1_000, 1e6, 1e9])
@@ -46,7 +46,7 @@ struct RateBucketTests {
         }
         #expect(bucket.due(now: 0) == 0.5)
         #expect(bucket.admit(now: 0.25) == [])
-        // Though there is a token.
+        // Although a token is available.
         #expect(bucket.enter(now: 0.5) == 2)
         #expect(bucket.admit(now: 0.5) == [1])
         #expect(bucket.admit(now: 1.5) == [2, 3])
@@ -81,7 +81,7 @@ struct RateBucketTests {
             bucket.join(id, id: UInt64(id), latest: latest)
         }
         let late = bucket.pause(until: 5, now: 0)
-        // 2 cannot wait for 5, so 3 goes at 6 and 4 at 7.
+        // Waiter 2 cannot wait for second 5, so 3 goes at 6 and 4 at 7.
         #expect(late.map(\.waiter) == [2])
         #expect(late.map(\.due) == [6])
         #expect((5...7).map { bucket.admit(now: Double($0)) } == [[1], [3], [4]])

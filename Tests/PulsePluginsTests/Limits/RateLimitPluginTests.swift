@@ -11,7 +11,7 @@ import Testing
 struct RateLimitPluginTests {
     private typealias Sent = (name: String, at: TimeInterval)
 
-    /// A plugin, its clock, and what reached the wire.
+    /// A plugin, its clock, and the requests that reached the wire.
     private struct Bench: Sendable {
         let plugin: RateLimitPlugin
         let clock = TestClock()
@@ -39,7 +39,7 @@ struct RateLimitPluginTests {
             }
         }
 
-        /// Starts a call and lets it come to rest, in line or at its end.
+        /// Starts a call and lets it run until it is queued or has ended.
         func start(
             _ target: String = "/", deadline: TimeInterval? = nil, route: String? = nil
         ) async -> Task<PulseResponse, any Error> {
@@ -135,7 +135,7 @@ struct RateLimitPluginTests {
         for _ in 0..<3 { _ = try await custom.send("/") }
     }
 
-    // MARK: Waits that would be in vain
+    // MARK: Calls that cannot go in time
 
     @Test func aCallThatCannotGoBeforeItsDeadlineFailsAtOnce() async throws {
         let bench = Bench(RateLimitPlugin(requests: 1, per: 10))
@@ -190,7 +190,7 @@ struct RateLimitPluginTests {
         #expect(bench.times == [5])
     }
 
-    // MARK: What the server says
+    // MARK: Server pauses
 
     @Test(arguments: [
         (429, ["Retry-After": "5"], 5.0),
@@ -206,7 +206,7 @@ struct RateLimitPluginTests {
         (429, ["Retry-After": "999999999"], 3600),
         (200, ["RateLimit-Remaining": "1", "RateLimit-Reset": "6"], 0),
         (200, ["RateLimit-Remaining": "10", "RateLimit-Reset": "6"], 0),
-        // As Reddit says it.
+        // As Reddit sends it.
         (200, ["X-Ratelimit-Remaining": "98.0", "X-Ratelimit-Reset": "421"], 0),
         (200, ["X-Ratelimit-Remaining": "0.0", "X-Ratelimit-Reset": "6"], 6),
         (200, ["RateLimit-Remaining": "100;w=60", "RateLimit-Reset": "6"], 0),
@@ -254,7 +254,7 @@ struct RateLimitPluginTests {
         #expect(bench.times == [3])
     }
 
-    /// Another server may have said it, and others do not ask that one.
+    /// The pause may be another server's, which other calls do not use.
     @Test(arguments: [429, 503])
     func aRateLimitOfARecoveryPausesNoOtherCall(status: Int) async throws {
         let (plugin, clock) = (RateLimitPlugin(), TestClock())
@@ -287,7 +287,7 @@ struct RateLimitPluginTests {
         _ = try await send("a")
         let error = await #expect(throws: PulseError.self) { try await send("a") }
         #expect(error?.kind == .rateLimited)
-        // The outer one holds nobody else for it.
+        // The outer limiter delays no other call.
         #expect(try await send("b").statusCode == 200)
     }
 

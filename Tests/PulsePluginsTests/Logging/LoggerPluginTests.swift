@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct LoggerPluginTests {
-    /// What a plugin wrote.
+    /// The lines that a plugin wrote.
     final class Lines: Sendable {
         private let lines = Locked<[String]>([])
         var all: [String] { lines.withLock { $0 } }
@@ -32,7 +32,7 @@ struct LoggerPluginTests {
         headers: ["Content-Type": "application/json", "Authorization": "Bearer hunter2", "Accept": "application/json"],
         body: Data(#"{"password":"hunter2","user":"ada"}"#.utf8))
 
-    /// What one login writes.
+    /// The lines for one login.
     private static func text(
         _ verbosity: LoggerPlugin.Verbosity, _ request: URLRequest = login, includesCurl: Bool = false,
         body: BodySource = .inRequest, attempt: Int = 1, hop: Int = 0, maxBodyLength: Int = 4096,
@@ -240,7 +240,7 @@ struct LoggerPluginTests {
         #expect(try await Self.text(.verbose, maxBodyLength: 0).contains("\n    <35 bytes of application/json>\n"))
     }
 
-    // MARK: What a server says
+    // MARK: Hostile servers
 
     @Test(arguments: [
         "\n[0a1b2c3d] <-- 200 for GET https://bank.example/", "\r\n    X: y", "\u{1B}[2J\u{1B}]0;x\u{7}", "\u{85}",
@@ -330,7 +330,7 @@ struct LoggerPluginTests {
         await client.shutdown()
         let block = try #require(lines.all.first)
         #expect(block.contains("X-Late: 1"))
-        // The wire took it out: it goes home only.
+        // The transport removed it: it is sent to home origins only.
         #expect(!block.contains("Authorization"))
         #expect(transport.requests.first?.allHTTPHeaderFields?["Authorization"] == nil)
     }
@@ -386,7 +386,7 @@ struct LoggerPluginTests {
         #expect(lines.all.first?.contains("200, 0 bytes") == true)
     }
 
-    // MARK: When it writes at all
+    // MARK: Default verbosity
 
     @Test func theLoggerIsSilentInAReleaseBuildByDefault() {
         typealias Verbosity = LoggerPlugin.Verbosity

@@ -32,7 +32,7 @@ struct WorkScopeTests {
         #expect(!WorkScope.isWithin(any: Owner.self))
     }
 
-    /// As where each recovery begins the task of the next one.
+    /// As where each recovery starts the task of the next one.
     @Test func aChainOfTasksRetainsNoEndedWork() async {
         let isGone = Locked(false)
         let (hasEnded, over) = (Gate(), Gate())
@@ -46,7 +46,7 @@ struct WorkScopeTests {
         hasEnded.open()
         let (isWithin, last) = await next.value
         #expect(!isWithin)
-        // A task of the second work's is alive, and holds nothing of the first.
+        // A task of the second work is alive, and retains nothing of the first.
         #expect(isGone.withLock { $0 })
         over.open()
         await last.value

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Random requests, clock jumps and floods against a memory without bounds.
+/// Random requests, clock jumps and floods against an unbounded memory.
 @Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct NonceMemoryScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap { Int($0) } ?? 10_000
@@ -31,8 +31,8 @@ struct NonceMemoryScheduleTests {
             let request = "\(timestamp) \(nonce)"
             switch memory.admit(nonce, timestamp: timestamp, oldest: now - 10) {
             case .new:
-                #expect(accepted.insert(request).inserted, "seed \(seed), step \(step): taken twice")
-                #expect(timestamp >= floor, "seed \(seed), step \(step): of a forgotten second")
+                #expect(accepted.insert(request).inserted, "seed \(seed), step \(step): accepted twice")
+                #expect(timestamp >= floor, "seed \(seed), step \(step): of an evicted second")
             case .replayed:
                 #expect(accepted.contains(request), "seed \(seed), step \(step): never seen")
             case .evicted:
@@ -72,7 +72,7 @@ struct NonceMemoryScheduleTests {
     }
 }
 
-/// What a memory does, in the fewest words.
+/// A plain model of the memory.
 private struct PlainMemory {
     let capacity: Int
     private(set) var entries: [(second: Int64, nonce: String)] = []

@@ -34,7 +34,7 @@ struct NonceMemoryTests {
         #expect(memory.admit("b", timestamp: 6, oldest: 0) == .replayed)
     }
 
-    /// A walk over all seconds for each request would take minutes.
+    /// A scan over all seconds for each request would take minutes.
     @Test @HeavyWork func aWindowOfManySecondsIsNotScannedForEachRequest() {
         var memory = NonceMemory(capacity: 100_000)
         for second in 0..<Int64(200_000) {

@@ -20,7 +20,7 @@ struct RequestSigningPluginTests {
         try await (plugin ?? self.plugin).sent(request, in: .mock(for: request, body: body, clock: clock))
     }
 
-    // The codes are those of `printf '%s' TEXT | openssl dgst -sha256 -hmac s3cret`.
+    // The signatures are those of `printf '%s' TEXT | openssl dgst -sha256 -hmac s3cret`.
     @Test func theSignatureCoversMethodPathTimestampAndBodyHash() async throws {
         let request = URLRequest.mock(.post, "/v1/a%20b?x=1&y=%2F", body: Data(#"{"a":1}"#.utf8))
         let signed = try await sent(request)

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// A server that verifies, over real sockets.
+/// A server that verifies requests, over real sockets.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RequestSigningWireTests {
     private static let verifier = SignatureVerifier(secret: "s3cret", rejectsReplays: true)
@@ -126,7 +126,7 @@ struct RequestSigningWireTests {
                 let names = foreign.requests[0].headers.dictionary.keys
                 #expect(!names.contains { $0.hasPrefix("X-") })
                 await client.shutdown()
-                // The same hop, if it is trusted.
+                // The same hop, to a trusted origin.
                 let trusting = Self.client(server, trusting: [foreign.baseURL])
                 _ = try await trusting.rawRequest(Request<Data>(.get, "/from"))
                 #expect(Self.verifier.verdict(on: foreign.requests[1]) == .accepted)

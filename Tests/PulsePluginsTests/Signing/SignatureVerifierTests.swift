@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SignatureVerifierTests {
-    /// A request in the parts that a server has.
+    /// The parts of a request as a server receives them.
     private struct Received {
         var method = HTTPMethod.post
         var target = "/v1/a%20b?x=1"
@@ -43,7 +43,7 @@ struct SignatureVerifierTests {
         #expect(verifier.verdict(on: .mock(.get, "/a?b")) == .refused(.missing))
     }
 
-    /// No client sends one, and what stands behind it is not signed.
+    /// Clients send no fragment, and the signature does not cover one.
     @Test func aTargetWithAFragmentIsRejected() async throws {
         var received = try await received()
         received.target += "#x"

@@ -5,7 +5,7 @@ import PulsePlugins
 import PulseTesting
 
 extension PulsePlugin {
-    /// What this plugin makes of a request.
+    /// The request after this plugin.
     func sent(_ request: URLRequest, in context: PluginContext? = nil) async throws -> URLRequest {
         try await run(request, in: context) { PulseResponse(statusCode: 200, request: $0) }.request
     }
@@ -21,7 +21,7 @@ extension URLRequest {
     subscript(name: String) -> String? { value(forHTTPHeaderField: name) }
 }
 
-/// The warnings that were emitted.
+/// Records the emitted warnings.
 final class WarningLog: EventSink {
     private let log = Locked<[String]>([])
 

@@ -7,21 +7,21 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Seeded random schedules of arrivals, cancels, closings and late results against a plain model; `PULSE_STEPS` sets their
-/// length.
+/// Seeded random schedules of arrivals, cancellations, closings and late results against a plain model; `PULSE_STEPS`
+/// sets their length.
 @Suite(.tags(.schedule), .timeLimit(.minutes(5)))
 struct SingleFlightScheduleTests {
     private typealias Runs = SingleFlight<Int, Never>
 
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    /// A run that has not ended, as the model sees it.
+    /// An unfinished run in the model.
     private struct Run {
         let key: Int
         let work: Int
         let isBackground: Bool
         var isOpen = true
-        /// By their numbers, what each has brought.
+        /// By ticket number, the value of each subscriber.
         var subscribers: [Int: Int] = [:]
     }
 
@@ -56,14 +56,14 @@ struct SingleFlightScheduleTests {
                 }
                 #expect(ticket.isFirst == (open == nil), label)
                 #expect(ticket.run == open?.key || ticket.isFirst && model[ticket.run] == nil, label)
-                // What the first brought is everybody's.
+                // All subscribers share the first one's work.
                 #expect(work == open?.value.work ?? step, label)
                 #expect(!tickets.contains { $0.number == ticket.number }, label)
                 model[ticket.run, default: Run(key: key, work: step, isBackground: false)].subscribers[ticket.number] =
                     step
                 tickets.append(ticket)
             case 8..<10:
-                // The keys below will do for those above.
+                // A run under a lower key makes one under a higher key unnecessary.
                 let number = machine.startInBackground(key, step) { $0 + 2 == key }
                 let willDo = model.values.contains { $0.isOpen && $0.key + 2 == key }
                 #expect((number == nil) == (open != nil || willDo), label)
@@ -76,7 +76,7 @@ struct SingleFlightScheduleTests {
                 let run = model[ticket.run]
                 let isLast =
                     run?.subscribers.count == 1 && run?.subscribers[ticket.number] != nil && run?.isBackground == false
-                // One whose run has ended leaves nothing.
+                // A ticket of an ended run has no effect.
                 #expect(machine.leave(ticket, run?.key ?? key) == (isLast ? run?.work : nil), label)
                 model[ticket.run]?.subscribers[ticket.number] = nil
                 if isLast { model[ticket.run]?.isOpen = false }

@@ -51,7 +51,7 @@ struct SingleFlightStressTests {
         #expect(isCancelled.withLock { $0 } == false)
     }
 
-    /// By that they judge whether its outcome is theirs.
+    /// Subscribers use the sent request to decide whether the outcome is theirs.
     @Test func aSubscriberOfBackgroundWorkSeesTheSentRequest() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let sent = URLRequest.mock(.get, "/sent")
@@ -72,13 +72,13 @@ struct SingleFlightStressTests {
         #expect(call.isSecret(header: "X-Marked"))
     }
 
-    /// What somebody waits for goes on, whether or not others may still join it.
+    /// Runs with subscribers continue, whether or not others may still join them.
     @Test func aShutdownEndsRunsWithoutSubscribersAndWaitsForThem() async throws {
         let (held, end) = AsyncStream<Void>.makeStream()
         let (awaited, endAwaited) = AsyncStream<Void>.makeStream()
         let wasCancelled = Locked<[String: Bool]>([:])
         @Sendable func work(_ key: String, until stream: AsyncStream<Void>) async -> String {
-            // Deaf to its cancel.
+            // Ignores its cancellation.
             await Task { for await _ in stream {} }.value
             wasCancelled.withLock { $0[key] = Task.isCancelled }
             return key
@@ -110,7 +110,7 @@ struct SingleFlightStressTests {
         #expect(wasCancelled.withLock { $0 } == ["behind": true, "left": true, "closed": false, "open": false])
     }
 
-    /// Hundreds come and go at once, some of them cancelled; every one gets an outcome, and nothing is left.
+    /// Hundreds of calls come and leave at once, some of them cancelled. Each one gets an outcome, and no run is left.
     @Test func everyCallerGetsAnOutcomeAndNoRunIsLeft() async throws {
         let random = SeededRandomness(seed: 4)
         for _ in 0..<40 {

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Keeps what a plugin emits.
+/// Records the events of a plugin.
 final class EventLog: EventSink {
     private let log = Locked<[NetworkEvent]>([])
 

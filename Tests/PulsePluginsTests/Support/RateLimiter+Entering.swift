@@ -5,7 +5,7 @@ import PulseCore
 @testable import PulsePlugins
 
 extension RateLimiter {
-    /// As the plugin goes through.
+    /// Takes a token as the plugin does.
     func enter(_ key: LimitKey.Value, for context: PluginContext) async throws {
         if let pending = try admit(key, for: context) { try await wait(key, pending, for: context) }
     }

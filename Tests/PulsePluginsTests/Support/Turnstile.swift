@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Where a test's wire holds requests until the test lets them go.
+/// Holds the requests of a test's wire until the test releases them.
 final class Turnstile: Sendable {
     private struct State {
         var isOpen = false
@@ -13,13 +13,13 @@ final class Turnstile: Sendable {
 
     private let state = Locked(State())
 
-    /// Who came, in order.
+    /// The arrivals, in order.
     var arrivals: [String] { state.withLock { $0.arrivals } }
 
-    /// How many stand here now.
+    /// How many are held now.
     var count: Int { state.withLock { $0.waiting.count } }
 
-    /// Waits to be let go. Throws `CancellationError`.
+    /// Waits for the release. Throws `CancellationError`.
     func pass(_ name: String) async throws {
         let id = state.withLock { state in
             state.arrivals.append(name)
@@ -47,7 +47,7 @@ final class Turnstile: Sendable {
         }
     }
 
-    /// Suspends until that many have come in all.
+    /// Suspends until this many have arrived in total.
     func arrived(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isMet = state.withLock { state in
@@ -59,12 +59,12 @@ final class Turnstile: Sendable {
         }
     }
 
-    /// Lets those of that name go.
+    /// Releases the requests with this name.
     func release(_ name: String) {
         take { $0.name == name }.forEach { $0.resume() }
     }
 
-    /// Lets everybody go, and whoever comes later.
+    /// Releases all requests, including later ones.
     func open() {
         state.withLock { $0.isOpen = true }
         take { _ in true }.forEach { $0.resume() }

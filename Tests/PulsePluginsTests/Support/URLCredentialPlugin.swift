@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// Puts a credential into the URL, where plugins further out do not see it.
+/// Adds a credential to the URL, unseen by outer plugins.
 struct URLCredentialPlugin: PulsePlugin {
     let identifier = "url-credential"
-    /// What stands before the host, and behind the path.
+    /// The parts before the host and after the path.
     var userInformation = ""
     var query = ""
 

@@ -2,8 +2,7 @@
 
 import PulseCore
 
-/// Stands for what holds a call up on this side: waits before each time it goes on, which it does once and so many times
-/// more.
+/// Simulates waiting on the client: waits before each send, and sends once and a number of repeats.
 struct Waiting: PulsePlugin {
     let identifier = "waiting"
     var repeats = 0

@@ -12,7 +12,7 @@ struct TraceContextTests {
     private static let span = "00f067aa0ba902b7"
     private static let zeros = String(repeating: "0", count: 32)
 
-    /// The examples of W3C Trace Context, sections 3.2.2 and 3.2.4, and what its rules refuse.
+    /// The examples of W3C Trace Context, sections 3.2.2 and 3.2.4, and values that its rules reject.
     @Test(arguments: [
         ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true),
         ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", false),
@@ -63,7 +63,7 @@ struct TraceContextTests {
         #expect(context.traceState == (isValid ? text : nil))
     }
 
-    /// Always the same number.
+    /// Always returns the same number.
     private struct Stuck: Randomness {
         let value: UInt64
         func next() -> UInt64 { value }

@@ -140,7 +140,7 @@ struct TracingPluginTests {
         #expect(Set(spans.map(\.traceID)).count == 1 && Set(spans.map(\.spanID)).count == 2)
     }
 
-    /// Lets something else happen before it gives its first number.
+    /// Runs a closure before it returns its first number.
     private final class InterruptingRandomness: Randomness {
         let interruption = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -168,7 +168,7 @@ struct TracingPluginTests {
         #expect(Set(spans.map(\.traceID)).count == 1 && Set(spans.map(\.spanID)).count == 2)
     }
 
-    /// Asks once for its call, and once more apart from it.
+    /// Sends the request for its call, and once more detached from it.
     private struct DetachingPlugin: PulsePlugin {
         let identifier = "com.example.detaching"
 

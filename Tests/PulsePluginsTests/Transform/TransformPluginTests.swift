@@ -17,7 +17,7 @@ struct TransformPluginTests {
             plugins: [plugin], transport: MockTransport(respond))
     }
 
-    /// Adds a letter to each body.
+    /// Appends a letter to each body.
     private static func marking(everyAttempt: Bool = false, _ count: Locked<Int> = Locked(0)) -> TransformPlugin {
         .transform(everyAttempt: everyAttempt) { response, _ in
             count.withLock { $0 += 1 }

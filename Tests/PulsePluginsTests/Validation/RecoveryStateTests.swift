@@ -55,7 +55,7 @@ struct RecoveryStateTests {
             Issue.record("not started")
             return
         }
-        // A run that was given up and ends after all has no say in the one that followed.
+        // A timed-out run that ends late does not affect the next run.
         #expect(state.join("login", 1, id: 1) == true)
         #expect(state.end("login", run: run, isSuccess: true) == [])
         #expect(state.waiterCount("login") == 1)

@@ -12,7 +12,7 @@ struct RecoveryTests {
     private struct Fault: Error {}
     private struct LoginFailed: Error {}
 
-    /// A server whose session may be renewed.
+    /// A server with a renewable session.
     private final class Session: Sendable {
         let isGood = Locked(false)
         let sent = Locked<[URLRequest]>([])
@@ -134,7 +134,7 @@ struct RecoveryTests {
                 session.isGood.withLock { $0 = true }
             })
         let call = Task(priority: .background) { try await plugin.run { session.respond(to: $0) } }
-        // Waiting for the task itself would make it urgent.
+        // Waiting for the task itself would raise its priority.
         while priority.withLock({ $0 == nil }) { await Task.yield() }
         _ = try await call.value
         #expect((priority.withLock { $0 } ?? .background) >= .userInitiated)
@@ -210,7 +210,7 @@ struct RecoveryTests {
         let (session, clock, gate) = (Session(), TestClock(), Turnstile())
         let plugin = Self.plugin(
             .task("login") {
-                // Deaf to its cancellation.
+                // Ignores its cancellation.
                 await Task.detached { try? await gate.pass("login") }.value
             }, timeout: 10)
         let call = Task { try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) } }
@@ -229,14 +229,14 @@ struct RecoveryTests {
         let plugin = Self.plugin(
             .task("login") {
                 runs.withLock { $0 += 1 }
-                // Deaf to its cancellation.
+                // Ignores its cancellation.
                 await Task.detached { try? await gate.pass("login") }.value
                 session.isGood.withLock { $0 = true }
             }, timeout: 10)
         @Sendable func call() -> Task<PulseResponse, any Error> {
             Task { try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) } }
         }
-        // Each waits for a time of its own.
+        // Each waiter has its own timeout.
         for _ in 0..<2 {
             let waiting = call()
             await gate.arrived(1)
@@ -294,7 +294,7 @@ struct RecoveryTests {
         _ = try await plugin.run { session.respond(to: $0) }
         session.isGood.withLock { $0 = false }
         gate.open()
-        // It is judged, and recovered for.
+        // It is judged, and starts a recovery.
         #expect(try await later.withLock { $0 }?.value.data == Data("good".utf8))
         own.withLock { $0 = nil }
     }
@@ -321,7 +321,7 @@ struct RecoveryTests {
         let session = Session()
         let plugin = Self.plugin(
             .task("login") {
-                // Its answer is "bad" as well, and this call is not recovered for.
+                // Its response is "bad" as well, but this call starts no recovery.
                 let made = client.withLock { $0 }
                 _ = try await made?.request(Request<String>(.get, "/check"))
                 _ = try await made?.request(Request<EmptyResponse>(.post, "/login"))
@@ -336,7 +336,7 @@ struct RecoveryTests {
         await made.shutdown()
     }
 
-    /// A client whose recovery logs in through itself, once the gate is open.
+    /// A client whose recovery logs in through the client itself, once the gate is open.
     private static func client(
         _ session: Session, _ outer: [any PulsePlugin], clock: TestClock = TestClock(), gate: Gate = Gate(isOpen: true),
         tried: Gate = Gate(isOpen: true),
@@ -411,7 +411,7 @@ struct RecoveryTests {
         first.cancel()
         await #expect(throws: PulseError.self) { try await first.value }
         gate.open()
-        // It would hold the one permit that the recovery needs, and wait for the recovery.
+        // It would hold the only permit, which the recovery needs, and wait for the recovery.
         #expect(try await second.value == "good")
         #expect(session.count("/login") == 1)
         await client.shutdown()
@@ -473,7 +473,7 @@ struct RecoveryTests {
                     return runs == 1
                 }
                 guard isFirst else { return session.isGood.withLock { $0 = true } }
-                // Deaf to its cancellation until the gate is open.
+                // Ignores its cancellation until the gate is open.
                 await Task.detached { try? await gate.pass("login") }.value
                 try Task.checkCancellation()
             }, timeout: 10)
@@ -484,7 +484,7 @@ struct RecoveryTests {
         #expect((await Self.cause(first) as? PulseError)?.kind == .cancelled)
         let shutdown = Task.startingNow { await plugin.shutdown() }
         let second = Task { try await plugin.run(in: .mock(clock: clock)) { session.respond(to: $0) } }
-        // It has a time of its own.
+        // It has its own timeout.
         await clock.sleepers(atLeast: 1, for: .timeout)
         gate.open()
         #expect(try await second.value.data == Data("good".utf8))

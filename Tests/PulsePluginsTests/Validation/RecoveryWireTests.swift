@@ -8,17 +8,17 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// What a recovery's request carries, by the record of real servers.
+/// The fields of a recovery's request, as recorded by real servers.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RecoveryWireTests {
     private struct Fault: Error {}
 
-    /// Where the request of a recovery goes; the call goes home unless they are both elsewhere.
+    /// The target of a recovery's request. The call goes to the home origin unless both go elsewhere.
     enum Place: Sendable, CaseIterable {
         case home, elsewhere, bothElsewhere
     }
 
-    /// Signs what passes, and keeps what is sent.
+    /// Signs requests, and records what is sent.
     private struct SigningPlugin: PulsePlugin {
         let identifier = "com.example.signing"
         let sent = Locked<[URLRequest]>([])
@@ -38,8 +38,8 @@ struct RecoveryWireTests {
         func store(setCookie lines: [String], from url: URL, now: Date) async {}
     }
 
-    /// A call that needs a login, which is a recovery's request; gives the login as it was shown to plugins and as its
-    /// server got it.
+    /// A call that needs a login by a recovery's request. Returns the login as plugins saw it and as its server
+    /// received it.
     private static func login(
         at place: Place, headers: [String: String] = [:], userInfo: String = "", cookies: (any CookieStore)? = nil
     ) async throws -> (sent: URLRequest, received: RecordedRequest) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-/// Many calls whose session ends again and again, some of them cancelled, on real threads.
+/// Many calls on real threads whose session ends again and again, some of them cancelled.
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct ValidatorPluginStressTests {
     private struct Ended: Error {}

@@ -16,7 +16,7 @@ struct ValidatorPluginTests {
         let error: Int
     }
 
-    /// A wire that answers in turn, the last ever after.
+    /// A wire with scripted responses; the last one repeats.
     private final class Script: Sendable {
         private let state: Locked<(responses: [String], requests: [URLRequest])>
 
@@ -51,7 +51,7 @@ struct ValidatorPluginTests {
         }
     }
 
-    /// That verdict for the body "bad".
+    /// Returns this verdict for the body "bad".
     private static func onBad(_ verdict: Validator.Verdict) -> Validator {
         Validator { _, response, _ in text(response) == "bad" ? verdict : .accept }
     }
@@ -142,7 +142,7 @@ struct ValidatorPluginTests {
         func ending(_ verdict: @escaping @Sendable (PulseResponse) -> Validator.Verdict) -> ValidatorPlugin {
             ValidatorPlugin([
                 Validator { _, response, _ in
-                    // Held, so that it is not its own end that cancels it.
+                    // Retained, so that the stream is not cancelled by its own end.
                     if let stream = response.bytes { retained.withLock { $0.append(stream) } }
                     return verdict(response)
                 }
@@ -187,7 +187,7 @@ struct ValidatorPluginTests {
         #expect(script.count == 3)
     }
 
-    // MARK: Sending again
+    // MARK: Resending
 
     @Test func aRetryWaitsByItsStrategyAndIsBounded() async throws {
         let (script, clock, events) = (Script("bad"), TestClock(autoAdvances: true), EventLog())

@@ -61,7 +61,7 @@ extension HTTPCache {
         }
     }
 
-    // MARK: Completing
+    // MARK: Completing a partial response
 
     /// Joins the stored parts and the rest. Nil if the stored bytes cannot be read.
     func complete(

@@ -96,7 +96,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    // MARK: Terms
+    // MARK: Which calls share
 
     /// The owner of the other request may wait for the refresh.
     @Test func aCallWithinATokenRefreshIsNotShared() async throws {
@@ -234,7 +234,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    // MARK: Behind an answer
+    // MARK: Background validation
 
     @Test func aStreamOfABackgroundValidationIsReadOnlyWhileItIsStored() async throws {
         let store = MemoryCacheStorage(maximumBytes: 400_000)
@@ -274,7 +274,7 @@ struct CacheFlightsWireTests {
         }
     }
 
-    // MARK: A change
+    // MARK: Unsafe requests
 
     @Test func aCallAfterAChangeNeverGetsAResponseFromBeforeIt() async throws {
         let store = HeldStorage()

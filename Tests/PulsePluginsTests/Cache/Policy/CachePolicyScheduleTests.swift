@@ -67,7 +67,7 @@ struct CachePolicyScheduleTests {
                 Issue.record(
                     """
                     seed \(seed), step \(step): \(verdict) for \(expectedVerdict), \(method) \(headers) \(mode) \
-                    \(stored) answered by \(response)
+                    \(stored) with response \(response)
                     """)
                 return
             }

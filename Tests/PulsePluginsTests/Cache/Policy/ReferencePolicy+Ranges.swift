@@ -71,7 +71,7 @@ extension ReferencePolicy {
         }
     }
 
-    // MARK: The form of what is stored
+    // MARK: The form of a stored response
 
     func form(of head: CachedHead, bodyLength: Int) -> CacheForm? {
         let ifNothing: CacheForm? = head.parts == nil ? .whole : nil

@@ -65,7 +65,7 @@ extension ReferencePolicy {
         return names.sorted().map { .init(name: $0, value: value($0)) }
     }
 
-    // MARK: What to do with an answer
+    // MARK: The verdict on a response
 
     func verdict(on response: OriginResponse, conditions: CacheConditions?) -> CacheVerdict {
         let headers = Self.dated(Self.endToEnd(response.headers), at: response.responseTime)

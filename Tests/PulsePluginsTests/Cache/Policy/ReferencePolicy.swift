@@ -268,7 +268,7 @@ struct ReferencePolicy {
         return nil
     }
 
-    // MARK: RFC 9111, section 4.3.1: asking
+    // MARK: RFC 9111, section 4.3.1: validation
 
     static func tag(_ headers: HTTPHeaders) -> String? {
         guard let tag = headers["etag"]?.trimmingCharacters(in: .whitespaces) else { return nil }
