@@ -9,7 +9,7 @@ import Testing
 
 /// The cache's keys for URLs and users, by the fast and by the full path.
 @Suite(.timeLimit(.minutes(5)))
-struct CacheNamesTests {
+struct CacheKeyTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func aNormalizedURLIsRecognizedAsSuch(seed: UInt64) {
         let random = SeededRandomness(seed: seed)

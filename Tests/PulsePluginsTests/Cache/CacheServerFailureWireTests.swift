@@ -9,7 +9,7 @@ import Testing
 
 /// Which stored responses are served when the server fails or cannot be reached.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
-struct CacheStandInWireTests {
+struct CacheServerFailureWireTests {
     private static func offlineStage(
         _ cache: CachePlugin = CachePlugin(policy: .rfc9111),
         _ body: (CacheStage, Locked<Bool>) async throws -> Void
