@@ -19,12 +19,12 @@ struct HostSlots: Sendable {
     // Inlined into the one function that calls it: an asynchronous function less to enter and leave.
     @inline(__always)
     func acquire(
-        _ origin: Origin, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil,
+        _ origin: Origin, priority: RequestPriority = .normal,
         _ context: PluginContext? = nil
     ) async throws {
         if let id = permits.enter(origin) {
             context?.noteUnsent()
-            try await permits.wait(origin, id, priority: priority, cancellation)
+            try await permits.wait(origin, id, priority: priority)
             context?.noteSent()
         }
     }
@@ -36,7 +36,7 @@ struct HostSlots: Sendable {
 
     /// A slot that is given back when it is dropped.
     func slot(_ origin: Origin, for request: TransportRequest) async throws -> Slot {
-        try await acquire(origin, priority: request.priority, request.cancellation, request.context)
+        try await acquire(origin, priority: request.priority, request.context)
         return Slot(self, origin)
     }
 

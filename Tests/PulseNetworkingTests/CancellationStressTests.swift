@@ -10,12 +10,7 @@ import Testing
 @testable import PulseNetworking
 @testable import PulseTransports
 
-/// A plugin of somebody else's, with which a call has a task of its own.
-private struct Foreign: PulsePlugin {
-    let identifier = "test.foreign"
-}
-
-/// Whoever may end a call ends it, in whatever it waits: in its caller's task or in one of its own.
+/// The caller, a tag, the deadline and a shutdown end a call in every wait.
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct CancellationStressTests {
     enum Wait: CaseIterable, Sendable {
@@ -30,31 +25,25 @@ struct CancellationStressTests {
 
     @Test(arguments: Wait.allCases, Ender.allCases)
     func everybodyWhoMayEndsACallInEveryWait(wait: Wait, ender: Ender) async throws {
-        for plugins in [[], [Foreign()]] as [[any PulsePlugin]] {
-            try await MockServer.run { server in
-                server.fallback { request in
-                    switch wait {
-                    case .answer, .slot: .raw([.stall])
-                    case .retry: request.indexOnConnection == 0 ? .status(503) : .raw([.stall])
-                    case .file: .data(Data(repeating: 7, count: 100_000)).fault(.stall, at: .body(50_000))
-                    }
+        try await MockServer.run { server in
+            server.fallback { request in
+                switch wait {
+                case .answer, .slot: .raw([.stall])
+                case .retry: request.indexOnConnection == 0 ? .status(503) : .raw([.stall])
+                case .file: .data(Data(repeating: 7, count: 100_000)).fault(.stall, at: .body(50_000))
                 }
-                try await Self.play(wait, ender, on: server, plugins)
             }
+            try await Self.play(wait, ender, on: server)
         }
     }
 
-    private static func play(
-        _ wait: Wait, _ ender: Ender, on server: MockServer, _ plugins: [any PulsePlugin]
-    ) async throws {
+    private static func play(_ wait: Wait, _ ender: Ender, on server: MockServer) async throws {
         let clock = TestClock()
         let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(100))
         let configuration = PulseConfiguration.patient(with: server).with(\.clock, value: clock)
             .with(\.retryPolicy, value: wait == .retry ? policy : .none)
         let transport = CurlTransport(maximumConnectionsPerHost: wait == .slot ? 1 : 4)
-        let client = PulseClient(
-            configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
-        #expect(client.pipeline.endsWithItsCall == plugins.isEmpty)
+        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
         let holder = Task { [urlRequest = URLRequest(url: server.baseURL)] in
             guard wait == .slot else { return }
             _ = try await transport.send(TransportRequest(urlRequest: urlRequest, idleTimeout: 600))

@@ -102,20 +102,19 @@ struct CurlCancellationTests {
 
     @Test(arguments: libraries, Way.allCases)
     func aCancelAfterTheAnswerChangesNothing(library: CurlLibrary?, way: Way) async throws {
-        let cancellation = Cancellation()
+        let ended = Locked<Task<Data, any Error>?>(nil)
         try await MockServer.run { server in
             server.fallback { request in
                 // The next request is under way, on the same connection.
-                if request.path == "/second" { cancellation.cancel() }
+                if request.path == "/second" { ended.withLock { $0 }?.cancel() }
                 return .text(request.path)
             }
             let transport = CurlTransport(4, library: library, leavesAllToCurl: way != .plain)
-            var request = TransportRequest(
+            let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("first")),
                 delivery: way == .streamedByCurl ? .streamed : .buffered(limit: 100), idleTimeout: 600,
                 mayBeResent: true)
-            request.cancellation = cancellation
-            let call = Task { [request] in
+            let call = Task {
                 let response = try await transport.send(request)
                 let data = try await response.bytes?.collect(upTo: 100) ?? response.data
                 response.bytes?.cancel()
@@ -125,6 +124,7 @@ struct CurlCancellationTests {
             let first = try await call.value
             #expect(first == Data("/first".utf8))
             call.cancel()
+            ended.withLock { $0 = call }
             let second = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("second")), idleTimeout: 600,
                 mayBeResent: true)

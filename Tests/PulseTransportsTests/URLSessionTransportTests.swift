@@ -73,7 +73,7 @@ struct URLSessionTransportTests {
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server),
                 transport: URLSessionTransport(), events: PulseEventBus())
-            try await client.request(Request<EmptyResponse>(.put, "/users/1").body(.file(link)))
+            _ = try await client.request(Request<EmptyResponse>(.put, "/users/1").body(.file(link)))
             #expect(server.requests.map(\.text) == ["payload"])
             #expect(server.requests.first?.headers["Content-Length"] == "7")
             await client.shutdown()

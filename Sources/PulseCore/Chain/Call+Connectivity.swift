@@ -21,14 +21,14 @@ extension Call {
                 group.cancelAll()
             }
         }
-        await withCancellation(cancellation) {
+        await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
         }
-        try checkCancellation()
+        try Task.checkCancellation()
         let rest = min(shortest, longest) - (clock.uptime - start)
-        if rest > 0 { try await sleep(rest, for: .backoff) }
+        if rest > 0 { try await clock.sleep(rest, for: .backoff) }
     }
 }
 

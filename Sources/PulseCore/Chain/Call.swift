@@ -37,8 +37,6 @@ package final class Call: Sendable {
     let waiting: CallGroup?
     package let environment: CallEnvironment
     package let host: String
-    /// Ends the call's waits; nil for a call with a task of its own.
-    package let cancellation: Cancellation?
     /// Whether the call goes to the offline queue if it finds no connection.
     package let isQueueable: Bool
     /// The endpoint's type, whose name is the route if the options set none. Its text takes longer to make than
@@ -60,11 +58,9 @@ package final class Call: Sendable {
         options: RequestOptions,
         delivery: TransportRequest.Delivery,
         environment: CallEnvironment,
-        cancellation: Cancellation? = nil,
         isQueueable: Bool = false,
         madeFor origin: Call? = nil
     ) {
-        self.cancellation = cancellation
         self.isQueueable = isQueueable
         self.origin = origin
         isForAnotherRequest = origin != nil
@@ -86,7 +82,6 @@ package final class Call: Sendable {
     private init(detachedFrom call: Call, for waiting: CallGroup?) {
         isForAnotherRequest = false
         id = call.environment.identifiers.next()
-        cancellation = nil
         isQueueable = false
         origin = call
         endpointPath = call.endpointPath

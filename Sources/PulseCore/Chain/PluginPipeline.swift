@@ -17,8 +17,6 @@ package final class PluginPipeline: Sendable {
     let isCompleted: [Bool]
     /// Whether there are plugins besides the configuration's loop.
     package var hasPlugins: Bool { plugins.count > 1 || ownLoop == nil }
-    /// Whether everything that waits in this chain ends with its call, so that the call needs no task of its own.
-    package let endsWithItsCall: Bool
 
     /// Creates the pipeline, sorted by scope: an endpoint's plugins before the client's, and among those the caller's
     /// order.
@@ -28,7 +26,7 @@ package final class PluginPipeline: Sendable {
     /// policy.
     package init(
         client: [any PulsePlugin], endpoint: [any PulsePlugin] = [], retry: RetryPolicy?,
-        configured policy: RetryPolicy, completes: Bool = true, wireEndsWithItsCall: Bool = false,
+        configured policy: RetryPolicy, completes: Bool = true,
         wire: @escaping PluginChain.Wire
     ) {
         let all = endpoint + client
@@ -53,8 +51,5 @@ package final class PluginPipeline: Sendable {
         observers = zip(plugins, hooks).filter { $1.contains(.willSend) }.map { plugin, _ in plugin }
         isCompleted = hooks.map { completes && $0.contains(.didComplete) } + [false]
         self.wire = wire
-        endsWithItsCall =
-            wireEndsWithItsCall
-            && plugins.allSatisfy { ($0 as? any EndsWithItsCall)?.endsWithItsCall == true }
     }
 }

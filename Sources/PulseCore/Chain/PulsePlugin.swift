@@ -116,10 +116,13 @@ extension PulsePlugin {
 package protocol TellsItsHooks: PulsePlugin {
     /// The hooks that the plugin has; none by default.
     var hooks: PluginHooks { get }
+    /// Whether the plugin asks code of the app for header fields; false by default.
+    var asksTheAppForFields: Bool { get }
 }
 
 extension TellsItsHooks {
     package var hooks: PluginHooks { [] }
+    package var asksTheAppForFields: Bool { false }
 }
 
 /// The hooks that run apart from a plugin's `intercept`.

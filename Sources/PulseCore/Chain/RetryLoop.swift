@@ -2,7 +2,7 @@
 
 /// The loop that repeats what is further in, as a policy says. The configuration's policy and the retry plugin both use
 /// it.
-package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
+package final class RetryLoop: PulsePlugin, TellsItsHooks {
     private let policy: RetryPolicy
     private let counts: @Sendable (PulseError) -> Bool
 
@@ -84,7 +84,7 @@ package final class RetryLoop: PulsePlugin, EndsWithItsCall, TellsItsHooks {
                 case .retry(let delay):
                     (try? result.get())?.bytes?.cancel()
                     emitRetry(course.attempt + 1, after: failure, delay: delay, in: context)
-                    try await context.call.sleep(delay, for: .backoff)
+                    try await context.clock.sleep(delay, for: .backoff)
                 case .reconnect(let monitor):
                     guard try await hasWaited(for: monitor, waits: course.waits, in: context) else {
                         return giveUp(result, failure, course, in: context)

@@ -35,9 +35,9 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
     /// cancelled meanwhile.
     @inlinable
     package func acquire(
-        _ key: Key, priority: RequestPriority = .normal, _ cancellation: Cancellation? = nil
+        _ key: Key, priority: RequestPriority = .normal
     ) async throws {
-        if let id = enter(key) { try await wait(key, id, priority: priority, cancellation) }
+        if let id = enter(key) { try await wait(key, id, priority: priority) }
     }
 
     /// Takes a permit if one is free and returns nil; else returns the number to call ``wait(_:_:priority:_:)`` with.
@@ -53,13 +53,13 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
     /// The second half of ``acquire(_:priority:_:)``.
     @inlinable
     package func wait(
-        _ key: Key, _ id: UInt64, priority: RequestPriority, _ cancellation: Cancellation?
+        _ key: Key, _ id: UInt64, priority: RequestPriority
     ) async throws {
-        try await withCancellation(cancellation) {
+        try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
                     // If cancellation came before the continuation, it found nothing to resume.
-                    if Task.isCancelled || cancellation?.isCancelled == true || state.isShutDown {
+                    if Task.isCancelled || state.isShutDown {
                         return .failure(CancellationError())
                     }
                     // A permit may have become free between the two locks, with nobody there to take it.

@@ -54,9 +54,7 @@ public struct TransportRequest: Sendable {
     public var progress: (@Sendable (TransferProgress) -> Void)?
     /// Takes the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
     public var events: (any EventSink)?
-    /// Ends the request in addition to its task, for a call that has no task of its own.
-    package var cancellation: Cancellation?
-    /// The context whose departure a transport takes back where it makes the request wait; nil if nobody asks.
+    /// The context in which a transport notes that the request has to wait; nil outside of a client.
     package var context: PluginContext?
     /// Hides what must not be shown of the request, by the client's configuration and by its plugins.
     package var redaction = Redaction.standard

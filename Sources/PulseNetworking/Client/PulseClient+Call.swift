@@ -11,7 +11,7 @@ extension PulseClient {
     /// - Parameter delivery: buffered unless given.
     func call(
         to path: String, _ routeType: Any.Type?, _ method: HTTPMethod, _ options: RequestOptions,
-        _ delivery: TransportRequest.Delivery? = nil, through pipeline: PluginPipeline, isQueueable: Bool = false
+        _ delivery: TransportRequest.Delivery? = nil, isQueueable: Bool = false
     ) -> Call {
         let isAbsolute = AbsoluteURL.hasScheme(path)
         let url = isAbsolute ? URL(string: path) : nil
@@ -24,7 +24,6 @@ extension PulseClient {
             options: options,
             delivery: delivery ?? .buffered(limit: options.maximumBufferedBodySize ?? .max),
             environment: environment,
-            cancellation: pipeline.endsWithItsCall ? Cancellation() : nil,
             isQueueable: isQueueable)
     }
 }

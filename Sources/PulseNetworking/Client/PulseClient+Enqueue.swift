@@ -31,7 +31,7 @@ extension PulseClient {
             throw PulseError.noConnection
         }
         let path = Result { try endpoint.path }
-        let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options, through: asked)
+        let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options)
         // So that a shutdown waits for what is being written.
         guard !Task.isCancelled, let ticket = calls.add(tag: options.tag) else { throw PulseError.cancelled }
         defer { calls.remove(ticket) }
@@ -58,10 +58,9 @@ extension PulseClient {
         }
     }
 
-    /// Whether a plugin runs before a call is queued by hand: one with code from outside, which alone may know the
-    /// account or a secret header. All others would only make it wait.
+    /// Whether a plugin runs before a call is queued by hand: only the app's own code may know the account or a secret
+    /// header. The library's other plugins would only make the call wait.
     private static func isAskedBeforeQueueing(_ plugin: any PulsePlugin) -> Bool {
-        (plugin as? any EndsWithItsCall)?.endsWithItsCall != true && !(plugin is any AsksForAccount)
-            && plugin.scope != .retry
+        ((plugin as? any TellsItsHooks)?.asksTheAppForFields ?? true) && plugin.scope != .retry
     }
 }

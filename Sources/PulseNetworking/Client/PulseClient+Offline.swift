@@ -56,7 +56,7 @@ extension PulseClient {
         let method = HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get
         // Queueable as it was, so that it notes whether a server has answered.
         let call = call(
-            to: replay.request.url?.absoluteString ?? "", nil, method, options, through: pipeline, isQueueable: true)
+            to: replay.request.url?.absoluteString ?? "", nil, method, options, isQueueable: true)
         ContextStore(call: call)[ExpectedAccount.self] = replay.account
         do {
             let response = try await perform(call, pipeline) {

@@ -58,7 +58,7 @@ extension PulseClient {
         let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
         resolve(&options, idleTimeout: timeout)
         let pipeline = pipeline(for: [], options)
-        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options, through: pipeline)
+        let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options)
         return try await perform(call, pipeline) {
             try checkParts(own, method ?? .get, isQueueable: false, pipeline)
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
@@ -117,7 +117,7 @@ extension PulseClient {
         let path = Result { try endpoint.path }
         let pipeline = pipeline(for: endpoint.plugins, options)
         let call = call(
-            to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery, through: pipeline,
+            to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery,
             isQueueable: gate != nil)
         return try await perform(
             call, pipeline, gate,
@@ -130,8 +130,8 @@ extension PulseClient {
             }, decode: decode)
     }
 
-    /// Builds a call's request and sees it through. It runs in the caller's task if no foreign code waits in its chain,
-    /// else in a task of its own: so the caller, a tag, the deadline or a shutdown can end it, see ``Cancellation``.
+    /// Builds a call's request and runs it in a task of its own: so the caller, a tag, the deadline or a shutdown can
+    /// cancel it.
     func perform(
         _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
         decode: @escaping Decode
@@ -139,16 +139,6 @@ extension PulseClient {
         let ticket = try begin(call)
         // Built here, so that no closure has to carry the parts into the task; the task reports a failure.
         let built = Result { try build() }
-        if let cancellation = call.cancellation {
-            let alarm = watch(call, ticket, .call(cancellation))
-            let result: Result<PulseResponse, any Error>
-            do {
-                result = .success(try await run(built, call, pipeline, gate, decode))
-            } catch {
-                result = .failure(error)
-            }
-            return try await finish(result, of: call, ticket, alarm, through: pipeline)
-        }
         let task = Task.startingNow { try await self.run(built, call, pipeline, gate, decode) }
         let alarm = watch(call, ticket, .task(task))
         let result = await withTaskCancellationHandler {
@@ -160,13 +150,11 @@ extension PulseClient {
     }
 
     /// The whole way of a request, in order: the offline gate, the hops through the chain, validation, decoding.
-    // Inlined into both ways to run it: an asynchronous function less to enter and leave.
-    @inline(__always)
     private func run(
         _ built: Result<BuiltRequest, any Error>, _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate?,
         _ decode: Decode
     ) async throws -> PulseResponse {
-        try call.checkCancellation()
+        try Task.checkCancellation()
         var request = try built.get()
         request.writeIdempotencyKey(of: call)
         let response =
@@ -188,8 +176,6 @@ extension PulseClient {
         }
     }
 
-    // Not inlined, as most calls do without it: it would take room in the frame of each.
-    @inline(never)
     private func reload(
         _ request: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ decode: Decode
     ) async throws -> PulseResponse {

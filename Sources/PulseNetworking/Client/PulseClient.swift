@@ -81,8 +81,7 @@ public final class PulseClient: Sendable {
         deadlines = DeadlineHeap(clock: configuration.clock)
         wire = Wire(self.transport, configuration, environment: environment, calls: calls)
         pipeline = PluginPipeline(
-            client: plugins, retry: nil, configured: configuration.retryPolicy,
-            wireEndsWithItsCall: wire.endsWithItsCall
+            client: plugins, retry: nil, configured: configuration.retryPolicy
         ) { [wire] in
             try await wire.send($0, for: $1, plugins: $2)
         }
@@ -160,8 +159,7 @@ public final class PulseClient: Sendable {
     ) -> PluginPipeline {
         PluginPipeline(
             client: self.plugins.filter(isChosen), endpoint: plugins.filter(isChosen), retry: retry,
-            configured: configuration.retryPolicy,
-            wireEndsWithItsCall: self.wire.endsWithItsCall, wire: wire)
+            configured: configuration.retryPolicy, wire: wire)
     }
 }
 

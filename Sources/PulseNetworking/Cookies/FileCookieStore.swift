@@ -11,7 +11,7 @@ import PulseStorage
 /// overwritten. A file that cannot be read as cookies is moved aside, with `.damaged` at the end of its name, and the
 /// store begins empty. One that cannot be read at all, as while a device is locked, is left alone and tried again at
 /// each use.
-public actor FileCookieStore: CookieStore, EndsWithItsCall {
+public actor FileCookieStore: CookieStore {
     private let file: URL
     private var jar: CookieJar?
     /// What came while the file was there and could not be read: it goes over what the file holds. Nil otherwise.

@@ -3,7 +3,7 @@
 public import PulseCore
 
 /// Cookies for as long as the process runs. Safe to use from any thread, and by several clients at once.
-public final class MemoryCookieStore: CookieStore, EndsWithItsCall {
+public final class MemoryCookieStore: CookieStore {
     private let jar = Locked(CookieJar())
 
     /// An empty store.

@@ -10,14 +10,12 @@ struct CallRegistry: Sendable {
     enum Work: Sendable {
         case none
         case task(Task<PulseResponse, any Error>)
-        case call(Cancellation)
         case other(@Sendable () -> Void)
 
         func cancel() {
             switch self {
             case .none: break
             case .task(let task): task.cancel()
-            case .call(let cancellation): cancellation.cancel()
             case .other(let cancel): cancel()
             }
         }

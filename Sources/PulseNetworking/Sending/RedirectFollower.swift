@@ -18,7 +18,7 @@ final class RedirectFollower: Sendable {
     ) async throws -> PulseResponse {
         var hop = Hop(request: built.urlRequest, url: built.url, body: built.body)
         while true {
-            try call.checkCancellation()
+            try Task.checkCancellation()
             let stored = cookies == nil ? nil : await storedCookies(for: hop.request, at: hop.url)
             var outgoing = hop.request
             if let stored { outgoing.setValue(stored, forHTTPHeaderField: "Cookie") }

@@ -30,17 +30,7 @@ final class Wire: Sendable {
         cookies = configuration.cookieStore
     }
 
-    /// Whether both the transport and the cookie store end their waits with the call.
-    var endsWithItsCall: Bool {
-        let parts: [(any Sendable)?] = [transport, cookies]
-        return parts.allSatisfy { part in
-            part.map { ($0 as? any EndsWithItsCall)?.endsWithItsCall == true } ?? true
-        }
-    }
-
     /// Strips what must not go there, shows the request to every plugin, and sends it.
-    // Inlined into the one closure that calls it: an asynchronous function less to enter and leave.
-    @inline(__always)
     func send(
         _ request: URLRequest, for context: PluginContext, plugins: [any PulsePlugin]
     ) async throws -> PulseResponse {
@@ -55,7 +45,7 @@ final class Wire: Sendable {
         }
         do {
             // Detached work of a plugin may come here after the client has shut down.
-            guard !context.call.isCancelled, !calls.isShutDown else {
+            guard !Task.isCancelled, !calls.isShutDown else {
                 context.noteUnsent()
                 throw PulseError.cancelled
             }
@@ -71,7 +61,7 @@ final class Wire: Sendable {
         } catch {
             // A wire that was cut may report anything: the real reason is the cancellation, or the deadline that caused
             // it.
-            let error = context.call.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
+            let error = Task.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
             throw error.kind == .cancelled && context.call.isExpired ? .deadlineExceeded(last: nil) : error
         }
     }
@@ -194,7 +184,6 @@ final class Wire: Sendable {
             priority: options.priority ?? .normal,
             events: environment.events)
         outgoing.needsNewConnection = context.isResend
-        outgoing.cancellation = context.call.cancellation
         outgoing.context = context
         let marked = context.call.markedSecrets
         outgoing.redaction = marked.isEmpty ? environment.redaction : environment.redaction.adding(marked)

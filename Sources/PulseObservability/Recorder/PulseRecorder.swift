@@ -159,7 +159,7 @@ public final class PulseRecorder: PulsePlugin {
     }
 }
 
-extension PulseRecorder: EndsWithItsCall, TellsItsHooks {
+extension PulseRecorder: TellsItsHooks {
     package var hooks: PluginHooks { .didComplete }
 }
 

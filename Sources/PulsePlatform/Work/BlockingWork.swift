@@ -7,38 +7,38 @@ import PulseCore
 package struct BlockingWork: Sendable {
     private static var chunkSize: Int { 256 << 10 }
 
-    private let end = Cancellation()
+    private let isCancelled = Locked(false)
 
     /// Runs `body` on the pool, and returns its result.
     ///
-    /// If the task, or the call that `cancellation` belongs to, is cancelled, work that has not started is dropped, and
-    /// ``checkCancellation()`` throws in running work. Throws `CancellationError`, and the errors of `body`.
+    /// If the task is cancelled, work that has not started is dropped, and ``checkCancellation()`` throws in running
+    /// work. Throws `CancellationError`, and the errors of `body`.
     package static func run<Value: Sendable>(
-        _ cancellation: Cancellation?, _ body: @escaping @Sendable (BlockingWork) throws -> Value
+        _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
-        try await run(cancellation, on: .shared, body)
+        try await run(on: .shared, body)
     }
 
     static func run<Value: Sendable>(
-        _ cancellation: Cancellation?, on pool: BlockingThreadPool,
+        on pool: BlockingThreadPool,
         _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
         let work = BlockingWork()
         let waiter = Waiter<Value>()
-        return try await withCancellation(cancellation) {
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard waiter.wait(continuation) else { return continuation.resume(throwing: CancellationError()) }
                 pool.begin { waiter.leave()?.resume(with: Result { try body(work) }) }
             }
         } onCancel: {
-            work.end.cancel()
+            work.isCancelled.withLock { $0 = true }
             waiter.leave()?.resume(throwing: CancellationError())
         }
     }
 
     /// Throws `CancellationError` if the work was cancelled.
     package func checkCancellation() throws {
-        if end.isCancelled { throw CancellationError() }
+        if isCancelled.withLock({ $0 }) { throw CancellationError() }
     }
 
     /// Reads a file from start to end in non-empty chunks, which are valid only during `body`. Throws the errors of

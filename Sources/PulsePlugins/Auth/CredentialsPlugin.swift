@@ -55,7 +55,7 @@ public struct CredentialsPlugin: PulsePlugin {
     }
 }
 
-extension CredentialsPlugin: EndsWithItsCall, TellsItsHooks {}
+extension CredentialsPlugin: TellsItsHooks {}
 
 extension CredentialsPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The header's name, never its value.

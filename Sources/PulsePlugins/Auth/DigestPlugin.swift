@@ -114,7 +114,7 @@ extension DigestPlugin: AsksForAccount {
     }
 }
 
-extension DigestPlugin: EndsWithItsCall, TellsItsHooks {}
+extension DigestPlugin: TellsItsHooks {}
 
 extension DigestPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The type's name, without name and password.

@@ -89,11 +89,11 @@ final class TokenRefresh: Sendable {
             state.waiterCount += 1
             return state.waiterCount
         }
-        return await withCancellation(context.call.cancellation) {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let decision = state.withLock { state -> StateMachine<Waiter>.Decision in
                     // A cancellation before this line found no waiter to resume.
-                    if context.call.isCancelled { return .refuse(.cancelled) }
+                    if Task.isCancelled { return .refuse(.cancelled) }
                     return request(token, seenAt: version, in: context, waiter: (id, continuation), &state)
                 }
                 switch decision {

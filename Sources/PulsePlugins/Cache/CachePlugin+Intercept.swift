@@ -120,14 +120,14 @@ extension CachePlugin {
             !cache.isUnshareable(lookup.key), case let key = lookup.flightKey(), key.terms != nil
         else { return try await fetchUnshared(fetch, next) }
         // A call that ended while it waited in an outer plugin sends nothing.
-        try lookup.context.call.checkCancellation()
+        try Task.checkCancellation()
         let subscription = await cache.flights.join(key, for: lookup.context.call) {
             let outcome = await fetch.outcome(of: next.detached(for: $0), for: $0)
             self.cache.note(lookup.key, isShareable: self.isShareable(outcome, lookup))
             return outcome
         }
         guard let subscription else { return try await fetchUnshared(fetch, next) }
-        try lookup.context.call.checkCancellation()
+        try Task.checkCancellation()
         if !subscription.outcome.isCancelled {
             if subscription.isFirst { return try await finish(subscription.outcome, fetch, next) }
             // A call never gets an outcome of another user's credential, not even a failure.

@@ -86,12 +86,7 @@ public final class CachePlugin: PulsePlugin {
     }
 }
 
-extension CachePlugin: EndsWithItsCall, TellsItsHooks {
-    /// False for a custom store: it may wait for anything, and only cancelling its task ends that.
-    package var endsWithItsCall: Bool {
-        (cache.storage as? any EndsWithItsCall)?.endsWithItsCall == true
-    }
-}
+extension CachePlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == CachePlugin {
     /// A ``CachePlugin`` that stores responses for a fixed time: ``CachePlugin/init(ttl:maxMemoryItems:)``.

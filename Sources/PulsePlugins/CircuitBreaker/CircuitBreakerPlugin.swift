@@ -111,7 +111,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
 }
 
 // Waits only for the rest of the chain.
-extension CircuitBreakerPlugin: EndsWithItsCall, TellsItsHooks {}
+extension CircuitBreakerPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == CircuitBreakerPlugin {
     /// A ``CircuitBreakerPlugin`` for consecutive failures:

@@ -50,7 +50,7 @@ public struct CoalescingPlugin: PulsePlugin {
             return try await pass(request, context, next)
         }
         // A call that ended while it waited in an outer plugin sends nothing.
-        try context.call.checkCancellation()
+        try Task.checkCancellation()
         let subscription = await flights.join(key, for: context.call) { waiting in
             await next.detachedResult(request, for: waiting)
         }
@@ -111,7 +111,7 @@ public struct CoalescingPlugin: PulsePlugin {
     var runCount: Int { flights.runCount }
 }
 
-extension CoalescingPlugin: EndsWithItsCall, TellsItsHooks {}
+extension CoalescingPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == CoalescingPlugin {
     /// A ``CoalescingPlugin``, which needs no settings.

@@ -11,9 +11,9 @@ struct BodyCompressor: Sendable {
     let make: MakeRawDeflate
 
     /// Nil if the result would not be smaller.
-    func compressed(_ data: Data, cancellation: Cancellation?) async throws -> Data? {
+    func compressed(_ data: Data) async throws -> Data? {
         guard data.count > Self.longWork else { return try compressed(data) {} }
-        return try await BlockingWork.run(cancellation) { work in
+        return try await BlockingWork.run { work in
             try compressed(data) { try work.checkCancellation() }
         }
     }
@@ -38,8 +38,8 @@ struct BodyCompressor: Sendable {
 
     /// A temporary file with the compressed content of another file, readable by this user only. Nil if it would not be
     /// smaller. The caller removes it.
-    func compressed(_ file: URL, cancellation: Cancellation?) async throws -> URL? {
-        try await BlockingWork.run(cancellation) { work in
+    func compressed(_ file: URL) async throws -> URL? {
+        try await BlockingWork.run { work in
             let target = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString).gz")
             guard
                 FileManager.default.createFile(

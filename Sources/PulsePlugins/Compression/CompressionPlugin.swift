@@ -62,7 +62,7 @@ public struct CompressionPlugin: PulsePlugin {
         switch context.body {
         case .inRequest:
             guard let body = request.httpBody,
-                let bytes = try await compressor.compressed(body, cancellation: context.call.cancellation)
+                let bytes = try await compressor.compressed(body)
             else { return try await next(request) }
             var coded = Self.coded(request)
             coded.httpBody = bytes
@@ -121,7 +121,7 @@ public struct CompressionPlugin: PulsePlugin {
         of url: URL, _ compressor: BodyCompressor, _ context: PluginContext
     ) async throws -> URL? {
         do {
-            return try await compressor.compressed(url, cancellation: context.call.cancellation)
+            return try await compressor.compressed(url)
         } catch let error where !(error is CancellationError || error is PulseError) {
             throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: error)
         }
@@ -129,7 +129,7 @@ public struct CompressionPlugin: PulsePlugin {
 }
 
 // Waits only for its own work, which the call's end cancels.
-extension CompressionPlugin: EndsWithItsCall, TellsItsHooks {}
+extension CompressionPlugin: TellsItsHooks {}
 
 extension PluginContext {
     fileprivate func with(body: BodySource) -> PluginContext {

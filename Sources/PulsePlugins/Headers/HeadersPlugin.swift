@@ -52,12 +52,11 @@ public struct HeadersPlugin: PulsePlugin {
     }
 }
 
-extension HeadersPlugin: EndsWithItsCall, TellsItsHooks {
-    /// False for a closure: it may wait for anything, and only cancelling its task ends that.
-    package var endsWithItsCall: Bool {
+extension HeadersPlugin: TellsItsHooks {
+    package var asksTheAppForFields: Bool {
         switch source {
-        case .constant: true
-        case .closure: false
+        case .constant: false
+        case .closure: true
         }
     }
 }

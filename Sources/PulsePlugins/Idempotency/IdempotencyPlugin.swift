@@ -36,7 +36,7 @@ public struct IdempotencyPlugin: PulsePlugin {
     }
 }
 
-extension IdempotencyPlugin: EndsWithItsCall, TellsItsHooks {}
+extension IdempotencyPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == IdempotencyPlugin {
     /// An ``IdempotencyPlugin``, which needs no settings.

@@ -69,12 +69,12 @@ extension ConcurrencyLimitPlugin {
     @inline(never)
     private func wait(_ key: LimitKey.Value, _ id: UInt64, for context: PluginContext) async throws {
         try await semaphores.permits.wait(
-            key, id, priority: context.call.options.priority ?? .normal, context.call.cancellation)
+            key, id, priority: context.call.options.priority ?? .normal)
     }
 }
 
 // Finding a key does not wait, and waiting for a permit ends with the call.
-extension ConcurrencyLimitPlugin: EndsWithItsCall, TellsItsHooks {}
+extension ConcurrencyLimitPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == ConcurrencyLimitPlugin {
     /// A ``ConcurrencyLimitPlugin`` with a limit: ``ConcurrencyLimitPlugin/init(limit:by:)``.

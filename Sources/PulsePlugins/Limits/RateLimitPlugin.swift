@@ -71,7 +71,7 @@ public struct RateLimitPlugin: PulsePlugin {
 }
 
 // Finding a key does not wait, and waiting for a token ends with the call.
-extension RateLimitPlugin: EndsWithItsCall, TellsItsHooks {}
+extension RateLimitPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == RateLimitPlugin {
     /// A ``RateLimitPlugin`` with a rate: ``RateLimitPlugin/init(requests:per:burst:by:maximumWait:)``.

@@ -79,7 +79,7 @@ final class RateLimiter: Sendable {
     /// `CancellationError`.
     func wait(_ key: LimitKey.Value, _ pending: PendingWait, for context: PluginContext) async throws {
         do {
-            try await wait(key, pending.id, latest: pending.latest, context.clock, context.call.cancellation)
+            try await wait(key, pending.id, latest: pending.latest, context.clock)
         } catch let error as PulseError {
             // Calls with later deadlines may have joined the shared work since.
             let latest = latest(for: context, since: pending.start)
@@ -110,15 +110,14 @@ final class RateLimiter: Sendable {
     }
 
     private func wait(
-        _ key: LimitKey.Value, _ id: UInt64, latest: TimeInterval, _ clock: any PulseClock,
-        _ cancellation: Cancellation?
+        _ key: LimitKey.Value, _ id: UInt64, latest: TimeInterval, _ clock: any PulseClock
     ) async throws {
-        try await withCancellation(cancellation) {
+        try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
                 let now = clock.uptime
                 let outcome: Result<Void, any Error>? = state.withLock { state in
                     // A cancellation before the continuation existed found nothing to resume.
-                    if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
                     return state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
                         // Between the two locks, tokens or a pause may have come.
                         guard let due = entry.bucket.enter(now: now) else { return .success(()) }

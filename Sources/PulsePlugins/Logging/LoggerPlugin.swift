@@ -87,7 +87,7 @@ public struct LoggerPlugin: PulsePlugin {
     }
 }
 
-extension LoggerPlugin: EndsWithItsCall, TellsItsHooks {
+extension LoggerPlugin: TellsItsHooks {
     package var hooks: PluginHooks {
         switch options.verbosity {
         case .none: []

@@ -40,7 +40,7 @@ public struct RetryPlugin: PulsePlugin {
     }
 }
 
-extension RetryPlugin: EndsWithItsCall, TellsItsHooks {}
+extension RetryPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == RetryPlugin {
     /// A ``RetryPlugin`` with a backoff strategy: ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``.

@@ -19,14 +19,14 @@ struct BodyHash: Sendable {
     /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system's hash function fails;
     /// ``TransportFailure`` for a file that cannot be read, as a transport would; a stream's own errors;
     /// `CancellationError`.
-    func hex(of source: BodySource, in request: URLRequest, cancellation: Cancellation?) async throws -> String {
+    func hex(of source: BodySource, in request: URLRequest) async throws -> String {
         let hash: String?
         switch source {
         case .inRequest:
             return try hex(of: request.httpBody)
         case .file(let url):
             do {
-                hash = try await hashes.sha256(of: url, cancellation: cancellation)?.hex
+                hash = try await hashes.sha256(of: url)?.hex
             } catch let error where !(error is CancellationError) {
                 throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: error)
             }
@@ -36,7 +36,7 @@ struct BodyHash: Sendable {
                     "a one-shot stream cannot be signed: its bytes are gone once they are hashed; "
                         + "use a file, or a stream that can be created again")
             }
-            hash = try await self.hash(of: stream, cancellation)?.hex
+            hash = try await self.hash(of: stream)?.hex
         }
         guard let hash else { throw SigningKey.unsupported }
         return hash
@@ -50,7 +50,7 @@ struct BodyHash: Sendable {
 
     /// Hashes a stream created for this purpose, in a task of its own: the stream may wait for anything, and only
     /// cancelling its task ends that.
-    private func hash(of stream: BodyStream, _ cancellation: Cancellation?) async throws -> SHA256Hash? {
+    private func hash(of stream: BodyStream) async throws -> SHA256Hash? {
         let task = Task { () -> SHA256Hash? in
             guard let hasher = hashes.makeHasher() else { return nil }
             let bytes = try await stream.make()
@@ -60,7 +60,7 @@ struct BodyHash: Sendable {
             }
             return hasher.finalize()
         }
-        return try await withCancellation(cancellation) {
+        return try await withTaskCancellationHandler {
             try await task.value
         } onCancel: {
             task.cancel()

@@ -109,7 +109,7 @@ public struct RequestSigningPlugin: PulsePlugin {
         _ request: URLRequest, _ url: URL, by signer: Signer, for context: PluginContext
     ) async throws -> URLRequest {
         let bodyHash = try await signer.bodyHash.hex(
-            of: context.body, in: request, cancellation: context.call.cancellation)
+            of: context.body, in: request)
         return try signed(request, url, bodyHash: bodyHash, by: signer, for: context)
     }
 
@@ -164,7 +164,7 @@ public struct RequestSigningPlugin: PulsePlugin {
 }
 
 // Bytes and files take a short time to hash; streams are hashed in a task that the call's end cancels.
-extension RequestSigningPlugin: EndsWithItsCall, TellsItsHooks {}
+extension RequestSigningPlugin: TellsItsHooks {}
 
 extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
     /// The header's name, never the secret.

@@ -202,7 +202,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     // MARK: A caller
 
     private func settled(_ subscription: Subscription, _ key: Key, for call: Call) async {
-        await withCancellation(call.cancellation) {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isSettled = state.withLock { _ in
                     if !subscription.isSettled { subscription.waiter = continuation }

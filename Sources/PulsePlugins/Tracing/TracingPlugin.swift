@@ -52,7 +52,7 @@ public struct TracingPlugin: PulsePlugin {
     }
 }
 
-extension TracingPlugin: EndsWithItsCall, TellsItsHooks {}
+extension TracingPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == TracingPlugin {
     /// A ``TracingPlugin`` for the client's home origins and other hosts: ``TracingPlugin/init(hosts:isSampled:)``.

@@ -63,16 +63,15 @@ final class Recoverer: Sendable {
     private func ending(
         of recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
     ) async throws -> Ending {
-        let cancellation = context.call.cancellation
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
         }
-        return try await withCancellation(cancellation) {
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
                 let outcome: Result<Ending, any Error>? = state.withLock { state in
                     // A cancellation before the continuation existed found nothing to resume.
-                    if Task.isCancelled || cancellation?.isCancelled == true { return .failure(CancellationError()) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
                     let action = state.recoveries.request(recovery.name, sentAt: time)
                     if action == .proceed { return .success(.done) }
                     _ = state.recoveries.join(recovery.name, continuation, id: id)

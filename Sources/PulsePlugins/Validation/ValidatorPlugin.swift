@@ -141,7 +141,7 @@ public struct ValidatorPlugin: PulsePlugin {
                 context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: demand.otherwise)),
                 attempt: context.attempt))
         switch demand.kind {
-        case .wait: if delay > 0 { try await context.call.sleep(delay, for: .backoff) }
+        case .wait: if delay > 0 { try await context.clock.sleep(delay, for: .backoff) }
         case .recovery(let recovery):
             do {
                 try await recoverer.recover(recovery, sentAt: sentAt, in: context, next: next)
@@ -159,7 +159,7 @@ public struct ValidatorPlugin: PulsePlugin {
 }
 
 // Validators do not wait, and every wait for a resend or recovery ends with the call.
-extension ValidatorPlugin: EndsWithItsCall, TellsItsHooks {}
+extension ValidatorPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == ValidatorPlugin {
     /// A ``ValidatorPlugin`` with those validators: ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``.

@@ -14,7 +14,7 @@ import PulsePlatform
 /// A response that would take more than a quarter of the bytes is not stored. Nothing is read or created before the
 /// first use. Safe from any thread. On Linux, the store needs the system's libcrypto; without it nothing is stored, and
 /// storing throws ``PulseError/unsupported(_:)``.
-public final class DiskCacheStorage: CacheStorage, EndsWithItsCall {
+public final class DiskCacheStorage: CacheStorage {
     let folder: DiskFolder
     let index: Locked<DiskCacheIndex>
     /// Every change runs on this queue, in order: a removal applies to everything stored before it.

@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// A response that would take more than a quarter of the bytes is not stored: it would evict all others. Nothing
 /// outlives the process. Safe from any thread.
-public final class MemoryCacheStorage: CacheStorage, EndsWithItsCall {
+public final class MemoryCacheStorage: CacheStorage {
     private let state: Locked<MemoryCacheState>
 
     /// Creates an empty cache.

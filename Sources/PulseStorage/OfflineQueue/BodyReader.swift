@@ -28,7 +28,7 @@ actor BodyReader {
         do {
             switch source {
             case .file(let url):
-                let handle = try await BlockingWork.run(nil) { _ in try FileHandle(forReadingFrom: url) }
+                let handle = try await BlockingWork.run { _ in try FileHandle(forReadingFrom: url) }
                 source = .open(handle)
                 return try await read(handle)
             case .open(let handle):
@@ -43,7 +43,7 @@ actor BodyReader {
     }
 
     private func read(_ handle: FileHandle) async throws -> Data? {
-        try await BlockingWork.run(nil) { _ in
+        try await BlockingWork.run { _ in
             guard let data = try handle.read(upToCount: Self.chunkSize), !data.isEmpty else { return nil }
             return data
         }

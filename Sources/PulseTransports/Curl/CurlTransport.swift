@@ -10,7 +10,7 @@ public import PulseCore
 /// a server offers it over TLS. It does all bodies and all deliveries except `.upgrade`, and enforces TLS settings,
 /// proxies, and pins over the chain that was verified. libcurl 7.68 or later is loaded at run time; where it is missing
 /// ``isSupported`` is false, and every request fails with ``PulseError/unsupported(_:)``.
-public final class CurlTransport: Transport, EndsWithItsCall {
+public final class CurlTransport: Transport {
     /// Whether the system has a libcurl that this transport can use.
     public static var isSupported: Bool { CurlLibrary.system != nil }
 

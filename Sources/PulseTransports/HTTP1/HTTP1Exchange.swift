@@ -64,7 +64,7 @@ struct HTTP1Exchange: Sendable {
         let turn = loop.begin(over: connection, looksItself: manner == .hasty)
         let outcome: Result<Void, any Error>
         do {
-            try await withCancellation(request.cancellation) {
+            try await withTaskCancellationHandler {
                 try await converse(over: connection, &course, manner)
             } onCancel: {
                 connection.end(.cancelled, turn: turn)

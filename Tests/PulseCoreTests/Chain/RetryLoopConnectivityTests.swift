@@ -16,7 +16,7 @@ struct RetryLoopConnectivityTests {
 
     private func context(
         _ monitor: Monitor?, waits: Bool? = true, method: HTTPMethod = .get, body: BodySource = .inRequest,
-        deadline: TimeInterval? = nil, cancellation: Cancellation? = nil, events: EventRecorder? = nil
+        deadline: TimeInterval? = nil, events: EventRecorder? = nil
     ) throws -> PluginContext {
         let environment = CallEnvironment(clock: clock, events: events, connectivity: monitor)
         var options = RequestOptions()
@@ -24,7 +24,7 @@ struct RetryLoopConnectivityTests {
         options.deadline = deadline
         let call = Call(
             endpointPath: "/v1", routeType: nil, method: method, host: "api.example.com", options: options,
-            delivery: .buffered(limit: 1), environment: environment, cancellation: cancellation)
+            delivery: .buffered(limit: 1), environment: environment)
         return PluginContext(call: call, url: try request().url ?? url(""), method: method, body: body)
     }
 
@@ -142,13 +142,11 @@ struct RetryLoopConnectivityTests {
         #expect(await task.value.error?.kind == .noConnection)
     }
 
-    @Test(arguments: [false, true])
-    func aCancellationEndsTheWait(inItsCallersTask: Bool) async throws {
-        let cancellation = inItsCallersTask ? Cancellation() : nil
+    @Test func aCancellationEndsTheWait() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
-        let task = try start(chain, try context(Monitor(.unsatisfied), cancellation: cancellation))
+        let task = try start(chain, try context(Monitor(.unsatisfied)))
         await clock.sleepers(atLeast: 1)
-        if let cancellation { cancellation.cancel() } else { task.cancel() }
+        task.cancel()
         #expect(await task.value.error?.kind == .cancelled)
         #expect(chain.sent.count == 1)
     }

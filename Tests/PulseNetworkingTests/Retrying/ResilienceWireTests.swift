@@ -26,7 +26,6 @@ struct ResilienceWireTests {
             plugins: plugins, events: PulseEventBus())
     }
 
-    /// Such a call runs in its caller's task, which nobody but the caller may cancel.
     @Test func aProbeThatTheClientCancelsLetsTheNextOnePass() async throws {
         let clock = TestClock()
         try await MockServer.run { server in

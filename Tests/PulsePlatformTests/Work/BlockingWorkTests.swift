@@ -10,11 +10,10 @@ import Testing
 struct BlockingWorkTests {
     /// Signals its start, blocks its thread until the gate opens, and then checks for cancellation.
     private static func held(
-        by gate: DispatchSemaphore, _ cancellation: Cancellation?,
-        on pool: BlockingThreadPool = BlockingThreadPool(count: 1),
+        by gate: DispatchSemaphore, on pool: BlockingThreadPool = BlockingThreadPool(count: 1),
         began: AsyncStream<Void>.Continuation
     ) async throws {
-        try await BlockingWork.run(cancellation, on: pool) { work in
+        try await BlockingWork.run(on: pool) { work in
             began.yield()
             gate.wait()
             try work.checkCancellation()
@@ -24,41 +23,31 @@ struct BlockingWorkTests {
     @Test func workEndsWhenItsTaskIsCancelled() async {
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
         let gate = DispatchSemaphore(value: 0)
-        let task = Task { try await Self.held(by: gate, nil, began: began) }
+        let task = Task { try await Self.held(by: gate, began: began) }
         for await _ in begun { break }
         task.cancel()
         gate.signal()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func workEndsWhenItsCallIsCancelled() async {
-        let (begun, began) = AsyncStream.makeStream(of: Void.self)
-        let (cancellation, gate) = (Cancellation(), DispatchSemaphore(value: 0))
-        let task = Task { try await Self.held(by: gate, cancellation, began: began) }
-        for await _ in begun { break }
-        cancellation.cancel()
-        gate.signal()
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
-    @Test func workOfACancelledCallDoesNotStart() async {
-        let cancellation = Cancellation()
-        cancellation.cancel()
+    @Test func workOfACancelledTaskDoesNotStart() async {
         let ran = Locked(false)
-        await #expect(throws: CancellationError.self) {
-            try await BlockingWork.run(cancellation) { _ in ran.withLock { $0 = true } }
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await BlockingWork.run { _ in ran.withLock { $0 = true } }
         }
+        await #expect(throws: CancellationError.self) { try await task.value }
         #expect(!ran.withLock { $0 })
     }
 
     @Test func aCancelledWaiterReturnsBeforeItsJobStarts() async {
         let (pool, gate) = (BlockingThreadPool(count: 1), DispatchSemaphore(value: 0))
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
-        let first = Task { try await Self.held(by: gate, nil, on: pool, began: began) }
+        let first = Task { try await Self.held(by: gate, on: pool, began: began) }
         for await _ in begun { break }
         let ran = Locked(false)
         let second = Task {
-            try await BlockingWork.run(nil, on: pool) { _ in ran.withLock { $0 = true } }
+            try await BlockingWork.run(on: pool) { _ in ran.withLock { $0 = true } }
         }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
@@ -66,7 +55,7 @@ struct BlockingWorkTests {
         gate.signal()
         await #expect(throws: CancellationError.self) { try await first.value }
         // A later job on the same thread runs after the second job would have run.
-        await #expect(throws: Never.self) { try await BlockingWork.run(nil, on: pool) { _ in } }
+        await #expect(throws: Never.self) { try await BlockingWork.run(on: pool) { _ in } }
         #expect(!ran.withLock { $0 })
     }
 
@@ -74,7 +63,7 @@ struct BlockingWorkTests {
         let count = 2 * ProcessInfo.processInfo.activeProcessorCount
         let (pool, gate) = (BlockingThreadPool(count: count), DispatchSemaphore(value: 0))
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
-        let tasks = (0..<count).map { _ in Task { try await Self.held(by: gate, nil, on: pool, began: began) } }
+        let tasks = (0..<count).map { _ in Task { try await Self.held(by: gate, on: pool, began: began) } }
         var running = 0
         for await _ in begun {
             running += 1
@@ -89,8 +78,8 @@ struct BlockingWorkTests {
 
     @Test func returnsTheResultOrErrorOfTheWork() async throws {
         struct Failure: Error {}
-        #expect(try await BlockingWork.run(nil) { _ in 7 } == 7)
-        await #expect(throws: Failure.self) { try await BlockingWork.run(nil) { _ in throw Failure() } }
+        #expect(try await BlockingWork.run { _ in 7 } == 7)
+        await #expect(throws: Failure.self) { try await BlockingWork.run { _ in throw Failure() } }
     }
 
     @Test func readsAWholeFileInOrder() async throws {
@@ -98,7 +87,7 @@ struct BlockingWorkTests {
         defer { try? FileManager.default.removeItem(at: file) }
         let data = Data(HashVectors.bytes(600_000, seed: 1))
         try data.write(to: file)
-        let (read, chunks) = try await BlockingWork.run(nil) { work in
+        let (read, chunks) = try await BlockingWork.run { work in
             var (read, chunks) = (Data(), 0)
             try work.forEachChunk(of: file) { chunk in
                 read.append(contentsOf: chunk)

@@ -62,31 +62,4 @@ struct CacheKeyTests {
         let accounts = ["\u{E9}", "e\u{301}", "e", "c3 a9", "bytes:c3 a9", ""]
         #expect(Set(accounts.map { CachePartition.name(account: $0) }).count == accounts.count)
     }
-
-    /// A custom store may wait for anything, and sees a cancellation only through its task.
-    @Test func aCustomStoreRunsInATask() {
-        func needsATask(_ plugin: CachePlugin) -> Bool {
-            !PluginPipeline(
-                client: [plugin], retry: nil, configured: .never, wireEndsWithItsCall: true
-            ) { request, _, _ in PulseResponse(statusCode: 200, request: request) }.endsWithItsCall
-        }
-        #expect(needsATask(CachePlugin(policy: .rfc9111, storage: ForeignStorage())))
-        #expect(!needsATask(CachePlugin()))
-    }
-}
-
-private struct ForeignStorage: CacheStorage {
-    private let base = MemoryCacheStorage()
-
-    func responses(for key: CacheKey) async -> [CachedResponse] { await base.responses(for: key) }
-
-    func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
-        try await base.store(response, for: key)
-    }
-
-    func writer(for key: CacheKey) async throws -> any CacheWriter { try await base.writer(for: key) }
-
-    func remove(_ selection: CacheSelection) async throws -> Int { try await base.remove(selection) }
-
-    func usage() async -> CacheUsage { await base.usage() }
 }

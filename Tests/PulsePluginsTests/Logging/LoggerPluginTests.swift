@@ -399,10 +399,9 @@ struct LoggerPluginTests {
         #expect(LoggerPlugin.Options().maxBodyLength == 4096)
     }
 
-    @Test func theLoggerIsInnermostAndNeedsNoTask() {
+    @Test func standsAroundEachAttempt() {
         let plugin: any PulsePlugin = .logger()
         #expect(plugin.identifier == "com.pulse.logger")
         #expect(plugin.scope == .attempt)
-        #expect(plugin is any EndsWithItsCall)
     }
 }

@@ -97,9 +97,9 @@ final class CurlEngine: Sendable {
 
     // MARK: The others
 
-    func start(_ transfer: CurlTransfer, _ cancellation: Cancellation?, _ waiter: CurlReplySlot.Waiter) {
+    func start(_ transfer: CurlTransfer, _ waiter: CurlReplySlot.Waiter) {
         transfer.begin(waiter)
-        switch commands.post(.start(transfer), unless: { Task.isCancelled || cancellation?.isCancelled == true }) {
+        switch commands.post(.start(transfer), unless: { Task.isCancelled }) {
         case .refused: transfer.finish(.failure(CancellationError()))
         case .waitsAlone where startsInPlace: driveInPlace()
         case .waits, .waitsAlone: wake()

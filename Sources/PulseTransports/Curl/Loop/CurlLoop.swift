@@ -67,7 +67,7 @@ final class CurlLoop: Sendable {
         to server: String, for request: TransportRequest, id: UInt64, queued: TimeInterval
     ) async throws -> CurlTransfer.Connected {
         let transfer = try transfer(for: CurlRequest(connectingTo: server, for: request), id: id)
-        _ = try await run(transfer, id: id, request.cancellation)
+        _ = try await run(transfer, id: id)
         defer { reuse(transfer) }
         return try transfer.connected(queued: queued)
     }
@@ -97,9 +97,9 @@ final class CurlLoop: Sendable {
     }
 
     /// Runs a transfer until its answer is there: the whole of it, or the head of a streamed one.
-    func run(_ transfer: CurlTransfer, id: UInt64, _ cancellation: Cancellation?) async throws -> CurlTransfer.Reply {
-        await withCancellation(cancellation) {
-            await withCheckedContinuation { engine.start(transfer, cancellation, $0) }
+    func run(_ transfer: CurlTransfer, id: UInt64) async throws -> CurlTransfer.Reply {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { engine.start(transfer, $0) }
         } onCancel: { [engine] in
             engine.tell(.cancel(id))
         }

@@ -81,7 +81,7 @@ struct CurlExchange: Sendable {
         let feeding = upload?.start()
         let reply: CurlTransfer.Reply
         do {
-            reply = try await loop.run(transfer, id: id, request.cancellation)
+            reply = try await loop.run(transfer, id: id)
         } catch {
             feeding?.end()
             if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {
@@ -106,7 +106,7 @@ struct CurlExchange: Sendable {
             return response
         }
         let start = try response.fileOffset(asked: offset)
-        try await withCancellation(request.cancellation) {
+        try await withTaskCancellationHandler {
             try await FileSink(file, offset: start).take(
                 stream, total: response.bodyLength, request.body.isPresent ? nil : request.progress)
         } onCancel: {
