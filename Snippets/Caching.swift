@@ -79,7 +79,7 @@ await cache.clearAll()
 
 // snippet.statistics
 let statistics = await cache.statistics
-let ratio = statistics.hitRatio ?? 0  // hits, stale, shared and confirmed answers of all that it was asked for
+let ratio = statistics.hitRatio ?? 0  // hits, stale, shared and confirmed responses of all that it was asked for
 // snippet.end
 print(ratio, statistics.entries)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Work that outlives its call: a plugin that answers with what it has, and asks again behind the answer.
+//! Work that outlives its call: a plugin that answers with what it has, and asks again behind the response.
 
 import PulseKit
 import PulseTesting

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Bodies on their way: compressed requests, and answers that are opened before the call sees them.
+//! Bodies on their way: compressed requests, and responses that are opened before the call sees them.
 
 import PulseKit
 import PulseTesting
 
 // snippet.transform
-/// `{"data": …}` around every answer of an old API.
+/// `{"data": …}` around every response of an old API.
 struct Envelope: Decodable {
     let data: JSONValue
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A client without a wire: a closure or stubs answer, and what was sent is on record.
+//! A client without a wire: a closure or stubs response, and what was sent is on record.
 
 // snippet.import
 import PulseKit

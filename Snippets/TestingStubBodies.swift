@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Stubs that look into JSON bodies, answer slowly, or answer with what came.
+//! Stubs that look into JSON bodies, response slowly, or response with what came.
 
 import PulseKit
 import PulseTesting

@@ -39,7 +39,7 @@ public struct User: Codable, Sendable {
 /// A contender was asked for what it takes no part in.
 public struct NotMeasured: Error {}
 
-/// An answer that is not what the server sends: figures of failures would be worth nothing.
+/// A response that is not what the server sends: figures of failures would be worth nothing.
 public struct WrongAnswer: Error {
     public init() {}
 }

@@ -41,7 +41,7 @@ enum Plugins {
 
     private static let secret = "0123456789abcdef0123456789abcdef"
 
-    /// Makes the recommended chain anew, outermost first.
+    /// Makes the recommended chain again, outermost first.
     private static var chain: [any PulsePlugin] {
         [
             AuthPlugin { "token" }, HeadersPlugin(["X-App-Version": "1.2"]), IdempotencyPlugin(), CompressionPlugin(),
@@ -95,7 +95,7 @@ enum Plugins {
     static func others() throws -> [Measurement] {
         [
             try Workload.calls("logger, one line a call", plugins: [logger(.minimal)]),
-            // Every call is to go the whole way: the cache looks for an answer, and keeps none.
+            // Every call is to go the whole way: the cache looks for a response, and keeps none.
             try Workload.calls("recommended chain", plugins: chain, cacheControl: "no-store"),
         ]
     }
@@ -134,7 +134,7 @@ enum Plugins {
     ) throws -> Measurement {
         guard let url = URL(string: "https://api.example.com/users/42") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
-        // A copy of a request sets its method anew, which takes Foundation longer for any other than GET.
+        // A copy of a request sets its method again, which takes Foundation longer for any other than GET.
         if method == .post { request.httpMethod = "POST" }
         request.allHTTPHeaderFields = ["Accept": "application/json", "User-Agent": "pulse-benchmarks"]
         let (plain, fields) = (request, fields.map { ($0.name, String(repeating: "0", count: $0.length)) })

@@ -25,7 +25,7 @@ enum Workload {
 
     static let json = Data(#"{"id":42,"name":"Ada Lovelace","isActive":true}"#.utf8)
 
-    /// A client whose mock hands out one ready answer, with a bus of its own to which nobody listens.
+    /// A client whose mock hands out one ready response, with a bus of its own to which nobody listens.
     static func client(plugins: [any PulsePlugin] = [], cacheControl: String? = nil) throws -> PulseClient {
         guard let url = URL(string: "https://api.example.com") else { throw URLError(.badURL) }
         var headers: HTTPHeaders = ["Content-Type": "application/json"]

@@ -2,7 +2,7 @@
 
 import PulseKit
 
-/// What `check_encoding.py` answers: the request as two parsers understood it.
+/// What `check_encoding.py` responses: the request as two parsers understood it.
 struct Answer: Decodable, Sendable {
     let standardLibrary: Understood
     let werkzeug: Understood

@@ -71,7 +71,7 @@ func queued(_ client: PulseClient) async throws -> UUID {
     throw Failure(description: "a call without a route was not queued")
 }
 
-/// Makes the change and waits for the answer to that entry; gives the seconds.
+/// Makes the change and waits for the response to that entry; gives the seconds.
 func drain(
     _ client: PulseClient, _ id: UUID, after change: String, isFar: Bool = false
 ) async throws -> TimeInterval {

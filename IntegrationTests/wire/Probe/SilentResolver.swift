@@ -44,7 +44,7 @@ enum SilentResolver {
         return outcomes
     }
 
-    /// The last of that many answers. Cancels the calls if they take nearly as long as a resolver tries, fifteen seconds.
+    /// The last of that many responses. Cancels the calls if they take nearly as long as a resolver tries, fifteen seconds.
     private static func answers(to count: Int, of transport: CurlTransport, at url: URL) async throws -> PulseResponse {
         let calls = (0..<max(1, count)).map { _ in
             Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: url))) }
@@ -79,7 +79,7 @@ enum SilentResolver {
 }
 
 enum Outcome {
-    /// What a call came to: the answer's body, or the error.
+    /// What a call came to: the response's body, or the error.
     static func text(of task: Task<PulseResponse, any Error>) async -> String {
         switch await task.result {
         case .success(let response): String(decoding: response.data, as: UTF8.self)

@@ -30,7 +30,7 @@ struct AddressTests {
         #expect(response.headers["X-Host"] == "nowhere.test")
     }
 
-    /// What a server sent too much is no answer there either.
+    /// What a server sent too much is no response there either.
     @Test
     func aSocketWithBytesThatNobodyAskedForIsNotTakenAgain() async throws {
         let url = try #require(URL(string: "http://nowhere.test/path"))

@@ -241,7 +241,7 @@ struct PinningTests {
     ) async throws -> [String] {
         var sessions: [String] = []
         for _ in 1...count {
-            // The server closes after each answer.
+            // The server closes after each response.
             let line = try await transport.send(request).text.split(separator: "\n").first { $0.contains("Cipher is") }
             sessions.append(String(try #require(line).prefix { $0 != "," }))
         }

@@ -81,7 +81,7 @@ struct ProxyTests {
         #expect(heads.first?.contains("\r\nProxy-Authorization: Basic dXMlNDFlcjpwYXNzOndvJTJGcmQl\r\n") == true)
     }
 
-    /// Without a tunnel the proxy's answer is the answer.
+    /// Without a tunnel the proxy's response is the response.
     @Test
     func wrongCredentialsForHTTPAreStatus407() async throws {
         let url = try Servers.url(.plain, host: Self.host())

@@ -5,7 +5,7 @@ internal import PulseObservability
 
 extension Cassette {
     /// The requests as stubs for a ``MockTransport``, to be mixed with others: one for each that differs in what is
-    /// matched, with its answers in the order in which they were recorded. The last answer repeats.
+    /// matched, with its responses in the order in which they were recorded. The last response repeats.
     ///
     /// - Parameter matching: query and body by default, not `.host`, since a test has its own base URL.
     /// - Parameter secretHeaders: the names given to the recorder.
@@ -37,7 +37,7 @@ extension Cassette {
     }
 }
 
-/// The recorded requests that one stub answers.
+/// The recorded requests that one stub responses.
 private struct StubbedTracks {
     let first: CassetteTrack
     let matching: Cassette.Matching

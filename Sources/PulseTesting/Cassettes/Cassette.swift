@@ -39,7 +39,7 @@ public struct Cassette: Sendable {
         self.document = document
     }
 
-    /// What can be played. A request that its caller gave up, or whose answer was awaited, had no outcome.
+    /// What can be played. A request that its caller gave up, or whose response was awaited, had no outcome.
     var playableEntries: [HARDocument.Entry] {
         document.log.entries.filter { entry in
             let wasCancelled = entry._error?.kind == PulseError.Kind.cancelled.rawValue

@@ -6,7 +6,7 @@ internal import PulseObservability
 /// A transport without a wire that answers with what is on a cassette.
 ///
 /// A request that is not on it fails with a ``CassetteMiss`` in a ``PulseError/custom(_:)``, which says what came.
-/// Secrets were masked when it was recorded: a mask on the cassette matches anything, and answers have masks where the
+/// Secrets were masked when it was recorded: a mask on the cassette matches anything, and responses have masks where the
 /// server sent secrets. Recorded failures are played as well, but not the cancelled requests and those under way that
 /// the file of a `PulseRecorder` has. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent calls have no
 /// order to keep.

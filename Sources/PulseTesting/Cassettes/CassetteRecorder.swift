@@ -8,12 +8,12 @@ internal import PulseObservability
 ///
 /// Bodies are kept whole, those that are not text unmasked, streams as far as they were read. Only the size is kept of
 /// request bodies that are coded, files or streams, and of multipart answers with parts that are not text; playing such
-/// an answer fails. Cancelled requests are not kept. Safe from any thread.
+/// a response fails. Cancelled requests are not kept. Safe from any thread.
 public final class CassetteRecorder: Transport {
     private let transport: any Transport
     private let clock: any PulseClock
     private let capture: ExchangeCapture
-    /// The exchanges in the order of the requests; nil while the answer is awaited.
+    /// The exchanges in the order of the requests; nil while the response is awaited.
     private let entries = Locked<[HARDocument.Entry?]>([])
 
     /// A recorder around that transport.
@@ -68,7 +68,7 @@ public final class CassetteRecorder: Transport {
         await transport.shutdown()
     }
 
-    /// The bytes that this answer has added to its file; nil if there is none, or it cannot be read.
+    /// The bytes that this response has added to its file; nil if there is none, or it cannot be read.
     private static func downloaded(_ response: PulseResponse, as delivery: TransportRequest.Delivery) -> Data? {
         guard let file = response.file, let data = try? Data(contentsOf: file) else { return nil }
         guard case .file(_, let offset) = delivery, response.statusCode == 206 else { return data }
@@ -108,7 +108,7 @@ public final class CassetteRecorder: Transport {
     }
 }
 
-/// One request while its answer is awaited.
+/// One request while its response is awaited.
 private struct Take: Sendable {
     let capture: ExchangeCapture
     let request: RecordedExchange.Request

@@ -41,7 +41,7 @@ struct CassetteTrack: Sendable {
         return nil
     }
 
-    /// The recorded answer; throws the recorded failure.
+    /// The recorded response; throws the recorded failure.
     func play(_ request: URLRequest) throws -> PulseResponse {
         guard entry.response.status > 0 else {
             throw entry._error.map { failure($0) } ?? TransportFailure(code: .badServerResponse, phase: .maybeSent)
@@ -51,7 +51,7 @@ struct CassetteTrack: Sendable {
             latency: (entry.time ?? 0).finite / 1000, origin: .mock)
         response.isTruncated = entry.response.content?.comment == "cut"
         if let error = entry._error {
-            // The answer broke off, and does so again.
+            // The response broke off, and does so again.
             response.bytes = .broken(after: response.data, failure(error))
             response.data = Data()
         }
@@ -68,11 +68,11 @@ struct CassetteTrack: Sendable {
         return headers
     }
 
-    /// The whole body. Throws ``RecordedFailure`` if it was not kept whole: such an answer was never given.
+    /// The whole body. Throws ``RecordedFailure`` if it was not kept whole: such a response was never given.
     private func content() throws -> Data {
         guard let content = entry.response.content else { return Data() }
         if let comment = content.comment, comment.hasPrefix(Self.notKept) { throw missingBody(comment) }
-        // Cut by the recorder. The body of a failed answer may be cut for every caller.
+        // Cut by the recorder. The body of a failed response may be cut for every caller.
         if content.comment == "cut", entry._pulse != nil, entry._error == nil, 200..<300 ~= entry.response.status {
             throw missingBody("only its beginning was kept")
         }

@@ -39,7 +39,7 @@ struct ConformanceStage: Sendable {
 
     // MARK: Sending
 
-    /// Sends and returns the answer. An error of the transport breaks the promise.
+    /// Sends and returns the response. An error of the transport breaks the promise.
     func send(_ request: TransportRequest) async throws -> PulseResponse {
         do {
             return try await transport.send(request)
@@ -48,7 +48,7 @@ struct ConformanceStage: Sendable {
         }
     }
 
-    /// The answer to a GET.
+    /// The response to a GET.
     func get(_ target: String = "/") async throws -> PulseResponse {
         try await send(request(.get, target))
     }

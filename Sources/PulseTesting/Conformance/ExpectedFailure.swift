@@ -18,8 +18,8 @@ struct ExpectedFailure: Sendable {
         Self(kind: .transport, code: code, phases: Set(phases))
     }
 
-    /// The failure when the server has the request and its answer is unreadable. Whether a broken head counts as the
-    /// beginning of an answer is left open: the request must not be repeated either way.
+    /// The failure when the server has the request and its response is unreadable. Whether a broken head counts as the
+    /// beginning of a response is left open: the request must not be repeated either way.
     static let badAnswer = transport(.badServerResponse, .maybeSent, .responseStarted)
 
     func verify(_ error: PulseError) throws {

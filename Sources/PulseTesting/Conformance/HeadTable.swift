@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Heads of answers, and what is to be read of them (RFC 9112, sections 2.2, 5 and 6): the one table that the parsers
+/// Heads of responses, and what is to be read of them (RFC 9112, sections 2.2, 5 and 6): the one table that the parsers
 /// and, over sockets, the transports are held to.
 package struct HeadTable {
     /// A head, and the length of the body after it.

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance {
-    /// The promises of every transport, with sockets or without: the meaning of requests and answers.
+    /// The promises of every transport, with sockets or without: the meaning of requests and responses.
     public static let semantics: [Case] =
         Case.methods + Case.bodies + Case.requestHeaders + Case.largeHeads + Case.answers + Case.statuses
         + Case.redirects

@@ -62,7 +62,7 @@ public struct TransportConformance: Sendable {
     /// The semantics part for a transport without sockets.
     ///
     /// - Parameter makeTransport: gets the function that plays the server: it takes a request as it would go out, with
-    ///   its body in `httpBody`, and gives the answer, throws, or waits until it is cancelled.
+    ///   its body in `httpBody`, and gives the response, throws, or waits until it is cancelled.
     public init(
         simulated transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
         makeTransport:

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Serves one connection from its first byte to its last, in one task: greet, then read and answer request by request.
+/// Serves one connection from its first byte to its last, in one task: greet, then read and response request by request.
 struct ConnectionLoop {
     let index: Int
     let socket: SocketStream
@@ -283,7 +283,7 @@ struct ConnectionLoop {
     }
 }
 
-/// The pace of one answer. The wait is between two pieces: one behind the last would hold up the next request.
+/// The pace of one response. The wait is between two pieces: one behind the last would hold up the next request.
 private struct Drip: Sendable {
     let pace: MockServer.Response.Pace
     private let hasBegun = Locked(false)

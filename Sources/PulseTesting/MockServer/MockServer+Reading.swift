@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MockServer {
-    /// The way in which a route reads the body of its requests: what can go wrong before there is an answer.
+    /// The way in which a route reads the body of its requests: what can go wrong before there is a response.
     public struct Reading: Sendable {
         enum Mode: Sendable {
             case whole
@@ -14,11 +14,11 @@ extension MockServer {
 
         let mode: Mode
 
-        /// Reads the whole body, as fast as it comes, before the route is asked for an answer.
+        /// Reads the whole body, as fast as it comes, before the route is asked for a response.
         public static var whole: Reading { Reading(mode: .whole) }
 
         /// Reads nothing of the body: the route is asked as soon as the head is in, and no `100 Continue` is sent. The
-        /// connection ends with the answer, unless there is no body. A request with a body stays among the incomplete
+        /// connection ends with the response, unless there is no body. A request with a body stays among the incomplete
         /// ones. A client that has sent more than 64 KiB of it is not seen leaving during a handler or a delay.
         public static var headOnly: Reading { Reading(mode: .headOnly) }
 

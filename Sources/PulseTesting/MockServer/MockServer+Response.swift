@@ -3,13 +3,13 @@
 import PulseCore
 
 extension MockServer {
-    /// An answer, and what goes wrong with it.
+    /// A response, and what goes wrong with it.
     ///
     /// Sent with an exact `Content-Length` on a connection that is kept alive, unless told otherwise: by ``framing``,
     /// by a `Connection: close` in ``headers``, by a fault. No header is added but those of the framing, and none of
     /// these if ``headers`` has one already.
     public struct Response: Sendable {
-        /// The status of the answer; 200 by default.
+        /// The status of the response; 200 by default.
         public var status: Int
         /// The reason phrase; nil for the registered phrase of the status.
         public var reason: String?
@@ -19,7 +19,7 @@ extension MockServer {
         public var body: Body
         /// How the end of the body is told; by its exact length by default.
         public var framing: Framing
-        /// The answers sent before the answer itself, such as 103 Early Hints. A client of HTTP/1.0 gets none.
+        /// The responses sent before the response itself, such as 103 Early Hints. A client of HTTP/1.0 gets none.
         public var informational: [Informational]
         /// How fast it is sent; nil for as fast as the client reads.
         public var pace: Pace?
@@ -28,7 +28,7 @@ extension MockServer {
         /// If set, all that is sent.
         var script: [Step]?
 
-        /// An answer; by default an empty 200 with its length.
+        /// A response; by default an empty 200 with its length.
         public init(
             status: Int = 200, reason: String? = nil, headers: HTTPHeaders = [:], body: Body = .data(Data()),
             framing: Framing = .contentLength, informational: [Informational] = []
@@ -41,7 +41,7 @@ extension MockServer {
             self.informational = informational
         }
 
-        /// An empty answer of that status.
+        /// An empty response of that status.
         public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> Response {
             Response(status: status, headers: headers)
         }
@@ -82,10 +82,10 @@ extension MockServer {
             return response
         }
 
-        /// No answer: the connection is closed after the request was read.
+        /// No response: the connection is closed after the request was read.
         public static var unanswered: Response { .raw([.close]) }
 
-        /// Leaves HTTP after an answer without a body: `body` has the connection until it returns, which closes it. It
+        /// Leaves HTTP after a response without a body: `body` has the connection until it returns, which closes it. It
         /// runs in a task that is cancelled when the server shuts down.
         public static func upgrade(
             status: Int = 101, headers: HTTPHeaders, _ body: @escaping @Sendable (Conversation) async throws -> Void
@@ -93,19 +93,19 @@ extension MockServer {
             Response(status: status, headers: headers, framing: .asGiven).fault(Step(.converse(body)), at: .end)
         }
 
-        /// The same answer with `step` put in at `point`. Faults at the same point run in the order of these calls.
+        /// The same response with `step` put in at `point`. Faults at the same point run in the order of these calls.
         public func fault(_ step: Step, at point: Point) -> Response {
             var copy = self
             copy.faults.append((point, step))
             return copy
         }
 
-        /// The same answer, closed after that many bytes of the body.
+        /// The same response, closed after that many bytes of the body.
         public func truncated(after bytes: Int) -> Response {
             fault(.close, at: .body(bytes))
         }
 
-        /// The same answer in pieces of `bytes`, head included, with that many seconds of the server's clock between
+        /// The same response in pieces of `bytes`, head included, with that many seconds of the server's clock between
         /// them.
         public func dripping(_ bytes: Int, every seconds: TimeInterval = 0) -> Response {
             var copy = self
@@ -113,14 +113,14 @@ extension MockServer {
             return copy
         }
 
-        /// The same answer with another framing.
+        /// The same response with another framing.
         public func framed(_ framing: Framing) -> Response {
             var copy = self
             copy.framing = framing
             return copy
         }
 
-        /// The same answer with one more header line.
+        /// The same response with one more header line.
         public func header(_ name: String, _ value: String) -> Response {
             var copy = self
             copy.headers.add(name: name, value: value)
@@ -130,18 +130,18 @@ extension MockServer {
 }
 
 extension MockServer.Response {
-    /// The body of an answer.
+    /// The body of a response.
     public enum Body: Sendable {
         /// These bytes.
         case data(Data)
         /// The same bytes again and again, without holding them all; with nil until the client leaves.
         case repeating(Data, times: Int?)
-        /// What the stream gives, as it comes; the end of the stream is the end of the body. For one answer: a stream
+        /// What the stream gives, as it comes; the end of the stream is the end of the body. For one response: a stream
         /// is read once.
         case stream(AsyncStream<Data>)
     }
 
-    /// The way in which the end of the body is told (RFC 9112, section 6). An answer to HEAD and one of status 1xx, 204
+    /// The way in which the end of the body is told (RFC 9112, section 6). A response to HEAD and one of status 1xx, 204
     /// or 304 has no body whatever this says.
     public enum Framing: Sendable, Hashable {
         /// The exact length. A body whose length is not known beforehand is sent in chunks; to a client of HTTP/1.0, up
@@ -160,14 +160,14 @@ extension MockServer.Response {
         case asGiven
     }
 
-    /// An answer before the answer (RFC 9110, section 15.2).
+    /// A response before the response (RFC 9110, section 15.2).
     public struct Informational: Sendable, Hashable {
         /// The status, from 100 to 199.
         public var status: Int
         /// The headers, sent in this order.
         public var headers: HTTPHeaders
 
-        /// An informational answer; without headers by default.
+        /// An informational response; without headers by default.
         public init(status: Int, headers: HTTPHeaders = [:]) {
             self.status = status
             self.headers = headers

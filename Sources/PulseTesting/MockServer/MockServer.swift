@@ -89,7 +89,7 @@ public final class MockServer: Sendable {
     ///
     /// `{name}` in the template takes a segment or part of one, `{name...}` at its end the rest; they are in
     /// ``RecordedRequest/parameters``. Paths are compared percent-decoded, segment by segment, and a slash at the end
-    /// counts. Of several routes that match, the one added last answers; adding the same method and template again
+    /// counts. Of several routes that match, the one added last responses; adding the same method and template again
     /// replaces the earlier route. A route for GET serves HEAD too, unless that has its own.
     ///
     /// The closure runs in a task that is cancelled when the client leaves. What it throws becomes a 500 that says so.

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Turns an answer into the delivery that was asked for, by the rules that every transport keeps.
+/// Turns a response into the delivery that was asked for, by the rules that every transport keeps.
 struct MockDelivery: Sendable {
     /// The bytes of an error's body that are kept in a stream or download.
     private static let errorBodyLimit = 64 << 10
@@ -15,7 +15,7 @@ struct MockDelivery: Sendable {
         progress = request.progress
     }
 
-    /// The answer as it is, if that is what was asked for: bytes for a buffered call.
+    /// The response as it is, if that is what was asked for: bytes for a buffered call.
     func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
         guard case .buffered(let limit) = delivery, response.bytes == nil else { return nil }
         guard response.data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
@@ -64,7 +64,7 @@ struct MockDelivery: Sendable {
         response.data = Data(body.prefix(Self.errorBodyLimit))
     }
 
-    /// A 206 continues the file at `offset`; any other answer is the whole of it.
+    /// A 206 continues the file at `offset`; any other response is the whole of it.
     private func write(_ response: inout PulseResponse, to url: URL, from offset: Int64) async throws {
         let body = try await response.bytes?.collect(upTo: .max) ?? response.data
         let start = response.statusCode == 206 ? max(0, offset) : 0

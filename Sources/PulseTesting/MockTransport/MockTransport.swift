@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A transport without a wire: a closure, or stubs, answer each request.
+/// A transport without a wire: a closure, or stubs, response each request.
 ///
 /// ```swift
 /// let transport = MockTransport { request in
@@ -46,7 +46,7 @@ public final class MockTransport: Transport {
     /// Every policy is satisfied: there is no wire on which it could be broken.
     public var capabilities: TransportCapabilities { .simulated }
 
-    /// The requests that were sent, in order. A call that was cancelled while it waited for its answer is among them;
+    /// The requests that were sent, in order. A call that was cancelled while it waited for its response is among them;
     /// one that was cancelled before is not.
     public var requests: [URLRequest] {
         state.withLock { $0.requests.map(\.urlRequest) }

@@ -21,7 +21,7 @@ extension PluginChain {
 
 extension PulsePlugin {
     /// Runs one request through this plugin alone, as a client would: its hooks or `intercept`, `willSend`, and in the
-    /// end `didComplete`, for a streamed answer once the stream has ended.
+    /// end `didComplete`, for a streamed response once the stream has ended.
     ///
     /// - Parameter request: what comes from further out.
     /// - Parameter context: for that request by default. It serves one run: a call ends once.

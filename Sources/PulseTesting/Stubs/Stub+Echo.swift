@@ -3,7 +3,7 @@
 import PulseCore
 
 extension Stub {
-    /// The answer of ``Reply/echoRequest``: a request as it reached the transport.
+    /// The response of ``Reply/echoRequest``: a request as it reached the transport.
     public struct Echo: Codable, Sendable, Hashable {
         /// The method, such as `GET`.
         public let method: String

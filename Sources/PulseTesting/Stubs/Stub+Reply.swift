@@ -3,7 +3,7 @@
 import PulseCore
 
 extension Stub {
-    /// A stub's answer or failure, perhaps after a while.
+    /// A stub's response or failure, perhaps after a while.
     public struct Reply: Sendable {
         let answer: @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
 
@@ -14,7 +14,7 @@ extension Stub {
             Reply(answer: answer)
         }
 
-        /// An answer without a body.
+        /// A response without a body.
         public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> Reply {
             data(Data(), status: status, headers: headers)
         }
@@ -48,7 +48,7 @@ extension Stub {
             }
         }
 
-        /// No answer, but that error.
+        /// No response, but that error.
         public static func failure(_ error: any Error) -> Reply {
             closure { _, _ in throw error }
         }

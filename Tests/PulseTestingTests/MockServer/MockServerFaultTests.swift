@@ -121,7 +121,7 @@ struct MockServerFaultTests {
         }
     }
 
-    // MARK: Instead of an answer
+    // MARK: Instead of a response
 
     @Test func closesAKeptAliveConnectionAfterTheRequestWasRead() async throws {
         try await MockServer.run { server in
@@ -154,7 +154,7 @@ struct MockServerFaultTests {
         #expect(try await client.receiveToEnd() == ("", .finished))
     }
 
-    // MARK: Within the answer
+    // MARK: Within the response
 
     @Test(arguments: [
         (Response.text("0123456789").fault(.close, at: .head(12)), "HTTP/1.1 200"),
@@ -260,7 +260,7 @@ struct MockServerFaultTests {
         }
     }
 
-    /// An answer that is held back while the request is still being read must not lose either direction: on Linux two
+    /// A response that is held back while the request is still being read must not lose either direction: on Linux two
     /// dispatch sources of one descriptor do now and then.
     @Test func noticesTheEndOfEveryClientThatItIsSendingTo() async throws {
         let count = 500
@@ -273,7 +273,7 @@ struct MockServerFaultTests {
             }
             for client in clients { try await client.send(get("/")) }
             for client in clients {
-                // What comes while the answer is held back keeps the reader at work.
+                // What comes while the response is held back keeps the reader at work.
                 for _ in 0..<20 {
                     try await client.send("x")
                     #expect(try await client.receive(1000).count == 1000)

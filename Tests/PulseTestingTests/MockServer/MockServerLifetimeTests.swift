@@ -71,7 +71,7 @@ struct MockServerLifetimeTests {
         }
         clients.append(try WireClient.connect(to: port))
         try await server.wait { $0.requests.count == 4 && $0.connections.count == 5 }
-        // One more where the endless answer is held back: its writer has a descriptor of its own.
+        // One more where the endless response is held back: its writer has a descriptor of its own.
         #expect((6...7).contains(openSockets(onPort: port)))
         await server.shutdown()
         #expect(openSockets(onPort: port) == 0)

@@ -11,7 +11,7 @@ import Glibc
 import Musl
 #endif
 
-/// A blocking TCP socket on a queue of its own: knows no HTTP beyond where an answer ends, and shares no code with the
+/// A blocking TCP socket on a queue of its own: knows no HTTP beyond where a response ends, and shares no code with the
 /// server under test.
 final class WireClient: Sendable {
     struct Answer: Sendable, Equatable {
@@ -108,7 +108,7 @@ final class WireClient: Sendable {
         }
     }
 
-    /// One answer with a `Content-Length`, or without any body.
+    /// One response with a `Content-Length`, or without any body.
     func receiveAnswer(hasBody: Bool = true) async throws -> Answer {
         try await onQueue {
             let (head, _) = try self.read { bytes in

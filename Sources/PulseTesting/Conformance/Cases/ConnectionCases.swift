@@ -113,7 +113,7 @@ extension TransportConformance.Case {
                 let count = stage.requests.count
                 let held = stage.start(try stage.request(.get, "/\(seconds)"))
                 try await stage.requests(atLeast: count + 1)
-                // Less than the wait for the connection, and far more than an answer takes, unless the machine is very
+                // Less than the wait for the connection, and far more than a response takes, unless the machine is very
                 // busy.
                 let waiting = try stage.request(idleTimeout: 0.8 * seconds)
                 let outcome = await stage.start(waiting).result

@@ -47,7 +47,7 @@ extension TransportConformance.Case {
 }
 
 extension ConformanceStage {
-    /// The answer; nil if the transport does not support the delivery and sent nothing.
+    /// The response; nil if the transport does not support the delivery and sent nothing.
     fileprivate func responseUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
         do {
             return try await transport.send(request)

@@ -5,7 +5,7 @@ import PulseCore
 extension TransportConformance.Case {
     private static let lostWithin = ExpectedFailure.transport(.networkConnectionLost, .responseStarted)
     private static let lostBefore = ExpectedFailure.transport(.networkConnectionLost, .maybeSent)
-    /// The failure of a cut head. Whether its beginning counts as the beginning of an answer is left open.
+    /// The failure of a cut head. Whether its beginning counts as the beginning of a response is left open.
     private static let lostInHead = ExpectedFailure.transport(.networkConnectionLost, .maybeSent, .responseStarted)
 
     static let brokenBodies: [Self] = [
@@ -135,7 +135,7 @@ extension RecordedRequest {
 }
 
 extension ConformanceStage {
-    /// Expects an answer that stops five times, with a timeout that is longer than each gap and shorter than all. A
+    /// Expects a response that stops five times, with a timeout that is longer than each gap and shorter than all. A
     /// transport that bounds the whole fails however long they are; on a busy machine the longer ones go on.
     func expectSlowly(_ text: String) async throws {
         for gap in [0.25, 1, 2] as [TimeInterval] {

@@ -236,7 +236,7 @@ extension BodyStream {
 }
 
 extension ConformanceStage {
-    /// The answer; nil if the transport does not support the delivery.
+    /// The response; nil if the transport does not support the delivery.
     func answerUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
         do {
             return try await transport.send(request)

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// The answers.
+    /// The responses.
     static let answers: [Self] =
         [
             .semantics("an empty body is no error") { _ in
@@ -84,7 +84,7 @@ extension TransportConformance.Case {
         "a=1; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT", "b=2; HttpOnly", "c=x,y; Secure", "d=",
     ]
 
-    /// Answers before the answer (RFC 9110, section 15.2).
+    /// Answers before the response (RFC 9110, section 15.2).
     private static let informational: [Self] = [
         ("100 Continue", [MockServer.Response.Informational(status: 100)]),
         ("102 Processing", [.init(status: 102), .init(status: 102)]),

@@ -32,7 +32,7 @@ package struct ResponseScript: Sendable {
 
         let faults = response.faults
         var steps = faults.filter { $0.point == .start }.map(\.step)
-        // A client of HTTP/1.0 takes the first head for the answer's (RFC 9110, section 15.2).
+        // A client of HTTP/1.0 takes the first head for the response's (RFC 9110, section 15.2).
         if !isVersion10 { steps += response.informational.map { .bytes(Self.head($0.status, nil, $0.headers)) } }
         steps += Self.pieces(of: Self.head(response.status, response.reason, headers), faults)
         steps += layout.steps(faults: faults)

@@ -20,7 +20,7 @@ package struct RequestHead: Sendable, Equatable {
         !isVersion10 && headers.values(for: "Expect").contains { $0.equalsIgnoringASCIICase("100-continue") }
     }
 
-    /// The client wants the connection to end with the answer.
+    /// The client wants the connection to end with the response.
     var wantsClose: Bool {
         let options = headers.list("Connection")
         return options.contains("close") || isVersion10 && !options.contains("keep-alive")
