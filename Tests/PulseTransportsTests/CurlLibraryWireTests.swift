@@ -26,8 +26,8 @@ struct CurlLibraryWireTests {
     static let oldest = TransportConformance(
         "CurlTransport as of libcurl 7.68",
         exclusions: [
-            "bytes beyond the Content-Length belong to no answer": unchecked,
-            "what a server sends unasked answers no request": unchecked,
+            "bytes beyond the Content-Length are not part of a response": unchecked,
+            "unsolicited bytes from a server are no response to a request": unchecked,
         ], timeLimit: 60
     ) { connections in
         CurlTransport(connections, library: .pretending(0x074400), leavesAllToCurl: true)

@@ -15,19 +15,19 @@ extension Cassette {
         public static let host = Matching(rawValue: 1)
         /// The same query items, in any order.
         public static let query = Matching(rawValue: 2)
-        /// The same body: texts are compared as they are, JSON by its value. Of a body that was not kept the size is
-        /// compared, if it is known.
+        /// The same body: texts are compared as they are, JSON by its value. If a body was not kept, its size is
+        /// compared, if known.
         public static let body = Matching(rawValue: 4)
 
         /// Host, query and body.
         public static let all: Matching = [.host, .query, .body]
     }
 
-    /// The rule by which a recorded request is chosen to answer.
+    /// The rule that selects the recorded request to play.
     public enum Order: Sendable, Hashable {
-        /// The first one that matches and was not played yet; when all that match were, the last of them again.
+        /// The first matching request that was not played yet; after all matching ones, the last of them again.
         case byMatch
-        /// The next one, which has to match.
+        /// The next request, which has to match.
         case asRecorded
     }
 }

@@ -4,8 +4,8 @@ import PulseCore
 internal import PulseObservability
 
 extension Cassette {
-    /// The requests as stubs for a ``MockTransport``, to be mixed with others: one for each that differs in what is
-    /// matched, with its responses in the order in which they were recorded. The last response repeats.
+    /// The requests as stubs for a ``MockTransport``, to be combined with others. There is one stub per distinct
+    /// request in the matched parts, with its responses in recorded order. The last response repeats.
     ///
     /// - Parameter matching: query and body by default, not `.host`, since a test has its own base URL.
     /// - Parameter secretHeaders: the names given to the recorder.
@@ -17,8 +17,8 @@ extension Cassette {
         for entry in playableEntries {
             let track = CassetteTrack(entry, capture.redaction)
             let request = track.requestForStubs
-            // As in the transport, the first stub that matches answers.
-            if let place = groups.firstIndex(where: { $0.answers(request) }) {
+            // As in the transport, the first stub that matches replies.
+            if let place = groups.firstIndex(where: { $0.matches(request) }) {
                 groups[place].tracks.append(track)
             } else {
                 groups.append(StubbedTracks(track, matching))
@@ -37,7 +37,7 @@ extension Cassette {
     }
 }
 
-/// The recorded requests that one stub responses.
+/// The recorded requests of one stub.
 private struct StubbedTracks {
     let first: CassetteTrack
     let matching: Cassette.Matching
@@ -50,7 +50,7 @@ private struct StubbedTracks {
         tracks = [first]
     }
 
-    func answers(_ request: CassetteRequest) -> Bool {
+    func matches(_ request: CassetteRequest) -> Bool {
         first.mismatch(request, matching) == nil
     }
 }

@@ -3,8 +3,8 @@
 public import PulseCore
 package import PulseObservability
 
-/// Requests and their answers as a HAR 1.2 file: recorded by a ``CassetteRecorder``, a `PulseRecorder`, a browser or a
-/// proxy, and played by a ``CassettePlayer``.
+/// Requests and their responses as a HAR 1.2 file: recorded by a ``CassetteRecorder``, a `PulseRecorder`, a browser or
+/// a proxy, and played by a ``CassettePlayer``.
 ///
 /// ```swift
 /// let recorder = CassetteRecorder(around: CurlTransport())
@@ -17,14 +17,14 @@ package import PulseObservability
 public struct Cassette: Sendable {
     package let document: HARDocument
 
-    /// A cassette with the content of a HAR file, read as far as it goes: see ``warnings``. Throws
+    /// A cassette with the content of a HAR file, read as far as possible: see ``warnings``. Throws
     /// ``PulseError/decodingFailed(type:underlying:)`` for anything else.
     public init(har: Data) throws {
         document = try HARDocument(json: har)
     }
 
-    /// A cassette read from a file. Throws ``PulseError/custom(_:)`` with the file system's error, and what
-    /// ``init(har:)`` throws.
+    /// A cassette read from a file. Throws ``PulseError/custom(_:)`` with the file system's error, and the errors of
+    /// ``init(har:)``.
     public init(contentsOf file: URL) throws {
         let data: Data
         do {
@@ -39,7 +39,7 @@ public struct Cassette: Sendable {
         self.document = document
     }
 
-    /// What can be played. A request that its caller gave up, or whose response was awaited, had no outcome.
+    /// The entries that can be played. Cancelled and unfinished requests have no outcome.
     var playableEntries: [HARDocument.Entry] {
         document.log.entries.filter { entry in
             let wasCancelled = entry._error?.kind == PulseError.Kind.cancelled.rawValue
@@ -47,9 +47,9 @@ public struct Cassette: Sendable {
         }
     }
 
-    /// What is odd about the file that the cassette was read from, such as an entry without a response or a header
-    /// without a value, and which entry it is, counted from 1. Browsers and proxies differ in what they write; such a
-    /// file is read as far as it goes. No text holds a value of the file.
+    /// The anomalies of the file that the cassette was read from, each with its entry, counted from 1. Examples are an
+    /// entry without a response and a header without a value. Browsers and proxies differ in their output; such a file
+    /// is read as far as possible. No text holds a value of the file.
     public var warnings: [String] { document.warnings.map(\.description) }
 
     /// The number of recorded requests.

@@ -7,7 +7,7 @@ struct CassetteAddress: Sendable {
     /// Scheme, host and port.
     let origin: String
     let path: String
-    /// The query items, sorted, and decoded since programs escape differently.
+    /// The query items, sorted, and decoded because programs escape differently.
     let query: [String]
 
     init(_ url: String) {
@@ -28,7 +28,7 @@ struct CassetteAddress: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// What differs from the recorded URL in the parts that count; nil if nothing does.
+    /// The difference from the recorded URL in the compared parts; nil if there is none.
     func difference(from recorded: CassetteAddress, _ matching: Cassette.Matching) -> String? {
         guard path.isLike(recorded.path) else { return "the path is another" }
         if matching.contains(.host), !origin.isLike(recorded.origin) { return "the host is another" }

@@ -3,7 +3,7 @@
 import PulseCore
 internal import PulseObservability
 
-/// The body of a recorded request, as far as it can be compared.
+/// The comparable form of a recorded request's body.
 struct CassetteBody: Sendable {
     private enum Content: Sendable {
         case text(String, json: JSONValue?)
@@ -13,7 +13,7 @@ struct CassetteBody: Sendable {
     private let content: Content
     private let contentType: String?
 
-    /// The recorded body; nil if it was not kept and nothing is known of it: then any body matches.
+    /// The recorded body; nil if it was not kept and its size is unknown: then any body matches.
     init?(_ request: HARDocument.Request, _ redaction: Redaction) {
         contentType = request.postData?.mimeType
         if let data = request.postData, let recorded = data.text ?? data.params?.formText, !recorded.isEmpty {
@@ -31,7 +31,7 @@ struct CassetteBody: Sendable {
         if case .size = content { true } else { false }
     }
 
-    /// The body of a request to be compared with recorded ones.
+    /// The body of a request, for comparison with recorded bodies.
     var recorded: RecordedBody {
         switch content {
         case .text("", _): .none
@@ -53,7 +53,7 @@ struct CassetteBody: Sendable {
 }
 
 extension [HARDocument.Parameter] {
-    /// A form whose text a browser left out.
+    /// The text of a form, for files of browsers that omit it.
     fileprivate var formText: String {
         QueryEncoder.formString(map { URLQueryItem(name: $0.name, value: $0.value) })
     }
@@ -68,7 +68,7 @@ extension JSONValue {
         self = value
     }
 
-    /// Whether the values are equal, apart from what was masked on either side.
+    /// Whether the values are equal, except for masked values on either side.
     fileprivate func isLike(_ recorded: JSONValue) -> Bool {
         if case .string(Redaction.mask) = self { return true }
         switch (self, recorded) {

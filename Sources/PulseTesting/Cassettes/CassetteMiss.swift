@@ -6,12 +6,12 @@ import PulseCore
 public struct CassetteMiss: Error, Sendable, CustomStringConvertible, LocalizedError {
     private static let maximumReasons = 20
 
-    /// What came, its URL masked, and how it differs from each recorded request.
+    /// The request, its URL masked, and its difference from each recorded request.
     public let description: String
 
     public var errorDescription: String? { description }
 
-    /// - Parameter next: the index of the recorded request that should have come, counted from 0; nil if any could.
+    /// - Parameter next: the index of the expected recorded request, counted from 0; nil if the order is free.
     init(_ request: CassetteRequest, _ tracks: [CassetteTrack], _ reasons: [String?], next: Int?) {
         let came = "\(request.method) \(request.url)"
         guard let next else {

@@ -3,13 +3,13 @@
 public import PulseCore
 internal import PulseObservability
 
-/// A transport without a wire that answers with what is on a cassette.
+/// A transport without a wire that plays the responses of a cassette.
 ///
-/// A request that is not on it fails with a ``CassetteMiss`` in a ``PulseError/custom(_:)``, which says what came.
-/// Secrets were masked when it was recorded: a mask on the cassette matches anything, and responses have masks where the
-/// server sent secrets. Recorded failures are played as well, but not the cancelled requests and those under way that
-/// the file of a `PulseRecorder` has. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent calls have no
-/// order to keep.
+/// A request that is not on it fails with a ``CassetteMiss`` in a ``PulseError/custom(_:)``, which names the request.
+/// Secrets were masked at recording: a mask on the cassette matches anything, and responses have masks where the server
+/// sent secrets. Recorded failures are played as well; the cancelled and unfinished requests in the file of a
+/// `PulseRecorder` are not. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent calls have no defined
+/// order.
 public final class CassettePlayer: Transport {
     private struct State {
         var isPlayed: [Bool]
@@ -25,7 +25,7 @@ public final class CassettePlayer: Transport {
 
     /// A player of that cassette.
     ///
-    /// - Parameter matching: host, query and body by default; leave out `.host` for a client with another base URL.
+    /// - Parameter matching: host, query and body by default; omit `.host` for a client with another base URL.
     /// - Parameter secretHeaders: the names given to the recorder, which are masked besides the known ones.
     public init(
         _ cassette: Cassette, order: Cassette.Order = .byMatch, matching: Cassette.Matching = .all,
@@ -39,10 +39,10 @@ public final class CassettePlayer: Transport {
         state = Locked(State(isPlayed: tracks.map { _ in false }))
     }
 
-    /// Every policy is satisfied: there is no wire on which it could be broken.
+    /// Every policy is satisfied, because there is no wire.
     public var capabilities: TransportCapabilities { .simulated }
 
-    /// The number of requests to play that have not been asked for.
+    /// The number of recorded requests that have not been played.
     public var unplayedCount: Int {
         state.withLock { $0.isPlayed.count { !$0 } }
     }
@@ -83,7 +83,7 @@ public final class CassettePlayer: Transport {
 }
 
 extension ExchangeCapture {
-    /// A capture without limits: what is cut could not be played.
+    /// A capture without limits: a truncated body could not be played.
     static func cassette(secretHeaders: Set<String>) -> ExchangeCapture {
         ExchangeCapture(
             secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders), maximumBodyLength: .max,

@@ -3,17 +3,17 @@
 public import PulseCore
 internal import PulseObservability
 
-/// A transport around another that records what goes over it for a ``Cassette``, every known secret masked: the
-/// standard names, those of the client's configuration, and those that a plugin has marked.
+/// A transport around another that records its traffic for a ``Cassette``, with every known secret masked: the standard
+/// names, those of the client's configuration, and those that a plugin has marked.
 ///
 /// Bodies are kept whole, those that are not text unmasked, streams as far as they were read. Only the size is kept of
-/// request bodies that are coded, files or streams, and of multipart answers with parts that are not text; playing such
-/// a response fails. Cancelled requests are not kept. Safe from any thread.
+/// request bodies that are coded, files or streams, and of multipart responses with parts that are not text; playing
+/// such a response fails. Cancelled requests are not kept. Safe from any thread.
 public final class CassetteRecorder: Transport {
     private let transport: any Transport
     private let clock: any PulseClock
     private let capture: ExchangeCapture
-    /// The exchanges in the order of the requests; nil while the response is awaited.
+    /// The entries in the order of the requests; nil while the response is pending.
     private let entries = Locked<[HARDocument.Entry?]>([])
 
     /// A recorder around that transport.
@@ -21,7 +21,7 @@ public final class CassetteRecorder: Transport {
     /// - Parameter transport: it is shut down with the recorder.
     /// - Parameter secretHeaders: names to mask besides the known ones: of headers, query items, form fields and JSON
     ///   keys alike.
-    /// - Parameter clock: what the times on the cassette are read from.
+    /// - Parameter clock: the source of the times on the cassette.
     public init(
         around transport: any Transport, secretHeaders: Set<String> = [], clock: any PulseClock = .system
     ) {
@@ -32,7 +32,7 @@ public final class CassetteRecorder: Transport {
 
     public var capabilities: TransportCapabilities { transport.capabilities }
 
-    /// What was recorded so far, in the order in which the requests were sent, without those under way.
+    /// The recorded requests so far, in the order in which they were sent, without unfinished ones.
     public var cassette: Cassette {
         Cassette(HARDocument(entries: entries.withLock { $0.compactMap { $0 } }))
     }
@@ -79,13 +79,13 @@ public final class CassetteRecorder: Transport {
         entries.withLock { $0[place] = entry }
     }
 
-    /// The same stream, whose chunks are kept as they are read.
+    /// The same stream, which records its chunks as they are read.
     private func record(
         _ stream: ByteStream, of response: PulseResponse, _ take: Take, at place: Int, since start: TimeInterval
     ) -> ByteStream {
         let read = Locked(Data())
         var head = response
-        // Without its stream, which would keep itself alive.
+        // Without the stream, which would retain itself.
         head.bytes = nil
         let source = Locked(stream.makeAsyncIterator())
         let recorded = ByteStream {
@@ -97,7 +97,7 @@ public final class CassetteRecorder: Transport {
             stream.cancel()
         }
         recorded.onEnd { [self, head] error in
-            // A stream that its reader has left did not fail.
+            // A stream that its reader abandoned did not fail.
             let failure = error.flatMap { $0.kind == .cancelled ? nil : $0 }
             keep(
                 take.entry(
@@ -108,7 +108,7 @@ public final class CassetteRecorder: Transport {
     }
 }
 
-/// One request while its response is awaited.
+/// A request whose response is pending.
 private struct Take: Sendable {
     let capture: ExchangeCapture
     let request: RecordedExchange.Request

@@ -3,13 +3,13 @@
 import PulseCore
 internal import PulseObservability
 
-/// A request as a cassette would hold it: masked, so that it can be compared with those that it does hold.
+/// A request in the form of a cassette: masked, so that it can be compared with recorded ones.
 struct CassetteRequest: Sendable {
     let method: String
     let url: String
     let address: CassetteAddress
     let body: RecordedBody
-    /// The body's JSON, read once for all comparisons.
+    /// The body's JSON, parsed once for all comparisons.
     let json: JSONValue?
 
     init(_ request: URLRequest, _ body: TransportRequest.Body, _ capture: ExchangeCapture) {

@@ -3,7 +3,7 @@
 import PulseCore
 internal import PulseObservability
 
-/// One entry of a cassette, ready to be compared with requests and to be played.
+/// One entry of a cassette, prepared for comparison and playback.
 struct CassetteTrack: Sendable {
     private static let notKept = "not kept"
 
@@ -13,7 +13,7 @@ struct CassetteTrack: Sendable {
     private let body: CassetteBody?
     private let entry: HARDocument.Entry
 
-    /// A recording of another program may hold secrets: they are masked, as those of the requests are.
+    /// The recording of another program may hold secrets: they are masked like those of the requests.
     init(_ entry: HARDocument.Entry, _ redaction: Redaction) {
         self.entry = entry
         method = entry.request.method
@@ -25,7 +25,7 @@ struct CassetteTrack: Sendable {
     /// Whether the body of the request was a file, a stream, or not text.
     var hasOnlySizeOfBody: Bool { body?.isSize ?? true }
 
-    /// The request as a stub sees it: without files and streams.
+    /// The request without files and streams, which a stub does not see.
     var requestForStubs: CassetteRequest {
         let hidden: [RecordedBody.Omission] = [.file, .stream]
         let isHidden = hidden.contains { entry.request.postData?.comment == "\(Self.notKept): \($0.rawValue)" }
@@ -33,7 +33,7 @@ struct CassetteTrack: Sendable {
         return CassetteRequest(method: method, url: url, address: address, body: isHidden ? .none : kept)
     }
 
-    /// Why a request does not match the recorded one; nil if it does.
+    /// The reason why a request does not match the recorded one; nil if it does.
     func mismatch(_ request: CassetteRequest, _ matching: Cassette.Matching) -> String? {
         guard method == request.method else { return "the method is \(request.method)" }
         if let difference = request.address.difference(from: address, matching) { return difference }
@@ -51,7 +51,7 @@ struct CassetteTrack: Sendable {
             latency: (entry.time ?? 0).finite / 1000, origin: .mock)
         response.isTruncated = entry.response.content?.comment == "cut"
         if let error = entry._error {
-            // The response broke off, and does so again.
+            // The recorded response was incomplete, so the played one is too.
             response.bytes = .broken(after: response.data, failure(error))
             response.data = Data()
         }
@@ -59,7 +59,7 @@ struct CassetteTrack: Sendable {
     }
 
     private var headers: HTTPHeaders {
-        // Browsers list the pseudo-headers of HTTP/2 with them.
+        // Browsers include the pseudo-headers of HTTP/2.
         let fields = (entry.response.headers ?? []).filter { $0.name.isHTTPToken }
         var headers = HTTPHeaders(fields.map { HTTPHeaders.Field(name: $0.name, value: $0.value) })
         guard method != "HEAD" else { return headers }
@@ -68,16 +68,16 @@ struct CassetteTrack: Sendable {
         return headers
     }
 
-    /// The whole body. Throws ``RecordedFailure`` if it was not kept whole: such a response was never given.
+    /// The whole body. Throws ``RecordedFailure`` if it was not kept whole: no client received such a response.
     private func content() throws -> Data {
         guard let content = entry.response.content else { return Data() }
         if let comment = content.comment, comment.hasPrefix(Self.notKept) { throw missingBody(comment) }
-        // Cut by the recorder. The body of a failed response may be cut for every caller.
+        // Truncated by the recorder. The body of a failed response may be truncated for every caller.
         if content.comment == "cut", entry._pulse != nil, entry._error == nil, 200..<300 ~= entry.response.status {
             throw missingBody("only its beginning was kept")
         }
         guard let text = content.text else {
-            // Browsers tell the size of bodies that they no longer have.
+            // Browsers write the size of bodies that they no longer have.
             let status = entry.response.status
             let hasBody = method != "HEAD" && status != 204 && !(300..<400 ~= status)
             if hasBody, content.size ?? 0 > 0 { throw missingBody("its size alone was kept") }
@@ -104,9 +104,9 @@ struct CassetteTrack: Sendable {
             phase: phases.first { "\($0)" == recorded.phase } ?? .maybeSent, underlying: cause)
     }
 
-    /// What a transport itself refused; nil for the failures of other code.
+    /// The error of a request that a transport refused; nil for other failures.
     private func refusal(_ recorded: HARDocument.Failure) -> PulseError? {
-        // The kind's own words are not said twice.
+        // The text of the kind is not repeated.
         let reason = recorded.message.range(of: ": ").map { String(recorded.message[$0.upperBound...]) }
         switch PulseError.Kind(rawValue: recorded.kind) {
         case .sslPinningFailed: return .sslPinningFailed(host: URL(string: url)?.host ?? "")

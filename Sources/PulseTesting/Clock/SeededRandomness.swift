@@ -7,7 +7,7 @@ import PulseCore
 /// SplitMix64, which passes the usual statistical tests and takes any seed. Not for secrets. Copies share their
 /// position; safe from any thread.
 public struct SeededRandomness: Randomness {
-    /// The seed: write it down to see a failure again.
+    /// The seed: record it to reproduce a failure.
     public let seed: UInt64
     private let state: Locked<UInt64>
 

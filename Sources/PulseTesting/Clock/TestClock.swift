@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A clock that stands still until a test moves it.
+/// A clock that stands still until a test advances it.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -12,16 +12,16 @@ import PulseCore
 /// #expect(clock.sleeps == [0.25])
 /// ```
 ///
-/// Each wait says what it is for, see `SleepPurpose`. What tells of waits here leaves those out that only limit work
-/// beside them, the deadlines of calls above all, unless it is asked for them: `sleepers(atLeast: 1, for: .deadline)`.
+/// Each wait has a purpose, see `SleepPurpose`. The properties and functions about waits omit those that only limit
+/// other work, such as the deadlines of calls, unless a purpose is given: `sleepers(atLeast: 1, for: .deadline)`.
 ///
 /// Safe from any thread; ``advance(by:)`` is for one task at a time.
 public final class TestClock: PulseClock {
-    /// A wait that was asked for.
+    /// A requested wait.
     public struct Sleep: Sendable, Hashable {
-        /// How long, in seconds.
+        /// The duration in seconds.
         public let seconds: TimeInterval
-        /// What for.
+        /// The purpose.
         public let purpose: SleepPurpose
     }
 
@@ -45,9 +45,9 @@ public final class TestClock: PulseClock {
         var sleepers: [Int: Sleeper] = [:]
         var watchers: [Int: Watcher] = [:]
         var nextID = 0
-        /// The number of things that sleepers did, to see whether they have come to rest.
+        /// The number of changes by sleepers, to detect when they have settled.
         var changes = 0
-        /// Sleepers that were woken and do not run yet.
+        /// Sleepers that were woken and are not running yet.
         var wakening = 0
 
         mutating func takeID() -> Int {
@@ -61,15 +61,15 @@ public final class TestClock: PulseClock {
             return satisfied.values.map(\.continuation)
         }
 
-        /// The number of sleepers for that purpose; for nil, of all that limit nothing.
+        /// The number of sleepers for that purpose; for nil, of all that are not limits.
         func count(of purpose: SleepPurpose?) -> Int {
             sleepers.values.count { purpose.includes($0.purpose) }
         }
 
-        /// The sleeper that is due first, until `limit`; the one that came first among equals.
+        /// The sleeper that is due first, until `limit`; the earliest registered among equals.
         mutating func takeNextSleeper(dueBy limit: TimeInterval) -> Sleeper? {
             let next = sleepers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
-            // Steps that were added up miss a sum by some bits.
+            // A sum of steps differs from the total by some bits.
             guard let next, next.value.due <= limit + 1e-9 * max(1, limit.magnitude) else { return nil }
             sleepers[next.key] = nil
             wakening += 1
@@ -99,17 +99,17 @@ public final class TestClock: PulseClock {
         state.withLock { $0.uptime }
     }
 
-    /// Every wait that was asked for, in seconds and in order, including cancelled ones and those still under way.
-    /// Deadlines and other limits are left out.
+    /// Every requested wait, in seconds and in order, including cancelled and current ones. Deadlines and other limits
+    /// are omitted.
     public var sleeps: [TimeInterval] { times(of: nil) }
 
     /// The waits for that purpose, as in ``sleeps``.
     public func sleeps(for purpose: SleepPurpose) -> [TimeInterval] { times(of: purpose) }
 
-    /// Every wait that was asked for, deadlines and other limits included, in order and with its purpose.
+    /// Every requested wait, deadlines and other limits included, in order and with its purpose.
     public var allSleeps: [Sleep] { state.withLock { $0.sleeps } }
 
-    /// The number of tasks that sleep now. Deadlines and other limits are left out.
+    /// The number of tasks that sleep now. Deadlines and other limits are omitted.
     public var sleeperCount: Int { state.withLock { $0.count(of: nil) } }
 
     /// The number of tasks that sleep now for that purpose.
@@ -119,9 +119,9 @@ public final class TestClock: PulseClock {
         allSleeps.filter { purpose.includes($0.purpose) }.map(\.seconds)
     }
 
-    /// Whether a sleep moves time by what it asks for and returns at once: for code whose waits follow one another.
-    /// Earlier sleepers whose time has come wake up. Deadlines and other limits, which run beside the work they guard,
-    /// move nothing: they strike when the waits of that work reach them. An infinite sleep still sleeps.
+    /// Whether a sleep advances time by its duration and returns at once: for code with consecutive waits. Earlier
+    /// sleepers that are due wake up. Deadlines and other limits, which run beside other work, do not advance time:
+    /// they expire when the waits of that work reach them. An infinite sleep still sleeps.
     public var autoAdvances: Bool {
         get { state.withLock { $0.autoAdvances } }
         set { state.withLock { $0.autoAdvances = newValue } }
@@ -171,20 +171,20 @@ public final class TestClock: PulseClock {
         }
     }
 
-    /// Moves both clocks forward, in seconds. Wakes the sleepers whose time comes, in order, each at exactly its time,
-    /// and lets each run up to its next sleep before time moves on; sleeps that begin meanwhile and end within this
+    /// Advances both clocks, in seconds. Wakes the sleepers that become due, in order, each at exactly its time, and
+    /// lets each run up to its next sleep before time advances further. Sleeps that begin meanwhile and end within this
     /// time are woken as well.
     ///
-    /// The work of a woken task is waited for only as far as it runs on Swift's cooperative threads, and takes no more
-    /// than some milliseconds of them at a stretch. If it waits for a socket, a file or a lock, use
-    /// ``sleepers(atLeast:)`` or wait for its result. A negative number or NaN moves nothing.
+    /// The clock waits for the work of a woken task only if it runs on Swift's cooperative threads, without blocks of
+    /// more than a few milliseconds. If it waits for a socket, a file or a lock, use ``sleepers(atLeast:)`` or wait for
+    /// its result. A negative number or NaN has no effect.
     public func advance(by seconds: TimeInterval) async {
         await settle()
         let target = uptime + (seconds > 0 ? seconds : 0)
         while true {
             let sleeper = state.withLock { state in
                 let next = state.takeNextSleeper(dueBy: target)
-                // It is already due if it registered late, after time had moved.
+                // It is already due if it registered late, after time had advanced.
                 if let next { state.uptime = max(state.uptime, next.due) }
                 return next
             }
@@ -197,7 +197,7 @@ public final class TestClock: PulseClock {
     }
 
     /// Suspends until that many tasks sleep at the same time, or the calling task is cancelled. Deadlines and other
-    /// limits are left out.
+    /// limits are omitted.
     public func sleepers(atLeast count: Int) async {
         await sleepers(atLeast: count, purpose: nil)
     }
@@ -224,19 +224,18 @@ public final class TestClock: PulseClock {
         }
     }
 
-    /// Sets the wall clock, forward or back, as a user or a time server does. ``uptime`` and sleepers do not change.
+    /// Sets the wall clock, forward or back, like a user or a time server. ``uptime`` and sleepers do not change.
     public func setWallClock(to date: Date) {
         state.withLock { $0.wallAtStart = date.addingTimeInterval(-$0.uptime) }
     }
 
-    /// Moves the wall clock alone by that many seconds, back if they are negative.
+    /// Shifts the wall clock alone by that many seconds, back if they are negative.
     public func shiftWallClock(by seconds: TimeInterval) {
         state.withLock { $0.wallAtStart = $0.wallAtStart.addingTimeInterval(seconds) }
     }
 
-    /// Waits until who was woken runs, then lets tasks run until none has slept or woken for a while. Each round stands
-    /// at the end of the line behind the tasks that can run; those of low priority, which a busy machine runs seldom,
-    /// get their turn in the end.
+    /// Waits until woken tasks run, then lets tasks run until none has slept or woken for a while. Each round yields
+    /// behind all runnable tasks, so that tasks of low priority, which a busy machine runs seldom, run too.
     private func settle() async {
         var seen = changes
         var patience = 20
@@ -245,8 +244,8 @@ public final class TestClock: PulseClock {
             for priority in Self.rounds where !Task.isCancelled {
                 await Task.detached(priority: priority) { await Task.yield() }.value
             }
-            // A woken task whose thread computes, or was put aside for another process, is still to come. Other tests
-            // that run beside this one look the same: hence the bound.
+            // The thread of a woken task may still compute or be preempted by another process. Other tests that run in
+            // parallel look the same: hence the bound.
             while patience > 0, changes == seen, ThreadStates.isAnotherRunnable, !Task.isCancelled {
                 patience -= 1
                 try? await Task.sleep(nanoseconds: 1_000_000)
@@ -265,7 +264,7 @@ public final class TestClock: PulseClock {
 }
 
 extension SleepPurpose? {
-    /// Whether a wait is among those that are asked for; nil asks for all that limit nothing.
+    /// Whether a wait has the requested purpose; nil includes all waits that are not limits.
     fileprivate func includes(_ purpose: SleepPurpose) -> Bool {
         map { $0 == purpose } ?? !purpose.isLimit
     }

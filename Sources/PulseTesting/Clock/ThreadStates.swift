@@ -10,8 +10,8 @@ import Musl
 
 /// The states of this process's threads, as the system reports them.
 enum ThreadStates {
-    /// Whether a thread besides the caller's runs or waits for a processor. False where the system does not tell: it is
-    /// asked on Linux (proc_pid_stat(5), "state").
+    /// Whether a thread besides the caller's runs or waits for a processor. False if the system does not report it:
+    /// only Linux does (proc_pid_stat(5), "state").
     static var isAnotherRunnable: Bool {
         #if canImport(Glibc) || canImport(Musl)
         guard let own = ownName, let threads = opendir("/proc/self/task") else { return false }
@@ -27,7 +27,7 @@ enum ThreadStates {
     }
 
     #if canImport(Glibc) || canImport(Musl)
-    /// The caller's number, as the directory of threads names it.
+    /// The caller's thread id, as the directory of threads names it.
     private static var ownName: String? {
         let link = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { characters in
             let count = readlink("/proc/thread-self", characters.baseAddress!, characters.count)
@@ -36,7 +36,8 @@ enum ThreadStates {
         return link.split(separator: "/").last.map(String.init)
     }
 
-    /// The letter behind the name in parentheses, which may itself hold parentheses and blanks; nil once it has ended.
+    /// The state letter behind the name in parentheses, which may itself hold parentheses and spaces; nil after the
+    /// thread has ended.
     private static func state(ofThread name: String) -> UInt8? {
         let file = open("/proc/self/task/\(name)/stat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

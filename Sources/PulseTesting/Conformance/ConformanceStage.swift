@@ -53,7 +53,7 @@ struct ConformanceStage: Sendable {
         try await send(request(.get, target))
     }
 
-    /// The error of a request that must fail, as the client would hand it on.
+    /// The error of a request that must fail, as the client would throw it.
     func failure(of request: TransportRequest) async throws -> PulseError {
         try await failure(of: start(request), for: request)
     }
@@ -72,7 +72,7 @@ struct ConformanceStage: Sendable {
         try await expected.verify(failure(of: request))
     }
 
-    /// Sends in a task of its own, for cases that go on meanwhile.
+    /// Sends in a separate task, for cases that continue meanwhile.
     func start(_ request: TransportRequest) -> Task<PulseResponse, any Error> {
         Task { [transport] in try await transport.send(request) }
     }
@@ -81,7 +81,7 @@ struct ConformanceStage: Sendable {
 
     var requests: [RecordedRequest] { server.activity.requests }
 
-    /// The one request that has come.
+    /// The one request that has arrived.
     func onlyRequest() throws -> RecordedRequest {
         try Check.equal(requests.count, 1, "the number of requests that came")
         return requests[0]
@@ -94,7 +94,7 @@ struct ConformanceStage: Sendable {
     /// The largest number of connections that were open at a time while `body` ran.
     func mostConnections(during body: () async throws -> Void) async throws -> Int {
         let peak = Locked(0)
-        // Asked after every change, and never true.
+        // Evaluated after every change, and never true.
         let watch = Task.startingNow { [server] in
             _ = try await server.wait { activity in
                 peak.withLock { $0 = max($0, activity.openConnectionCount) }
@@ -106,7 +106,7 @@ struct ConformanceStage: Sendable {
         return peak.withLock { $0 }
     }
 
-    /// Returns when the server has seen that many connections end from the client's side.
+    /// Returns when clients have ended that many connections.
     func requestsSent(atLeast count: Int) async throws {
         try await server.wait { $0.connectionsClosedByClient.count >= count }
     }

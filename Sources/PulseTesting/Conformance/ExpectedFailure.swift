@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// A failure as the caller must see it.
+/// The failure that the caller must see.
 struct ExpectedFailure: Sendable {
     let kind: PulseError.Kind
     /// The code of a ``PulseError/transport(_:underlying:)``.
     let code: URLError.Code?
     /// The phases that the error may name; empty if the kind alone decides.
     let phases: Set<PulseError.Phase>
-    /// Whether the error tells that its connection was stale; nil if that does not matter.
+    /// Whether the error must report a stale connection; nil if both are accepted.
     var isStale: Bool?
 
     static func kind(_ kind: PulseError.Kind) -> Self { Self(kind: kind, code: nil, phases: []) }
@@ -18,9 +18,9 @@ struct ExpectedFailure: Sendable {
         Self(kind: .transport, code: code, phases: Set(phases))
     }
 
-    /// The failure when the server has the request and its response is unreadable. Whether a broken head counts as the
-    /// beginning of a response is left open: the request must not be repeated either way.
-    static let badAnswer = transport(.badServerResponse, .maybeSent, .responseStarted)
+    /// The failure when the server has the request and its response is unreadable. Whether broken header fields count
+    /// as the beginning of a response is not specified: the request must not be resent either way.
+    static let badResponse = transport(.badServerResponse, .maybeSent, .responseStarted)
 
     func verify(_ error: PulseError) throws {
         try Check.equal(error.kind, kind, "the kind of \(error)")

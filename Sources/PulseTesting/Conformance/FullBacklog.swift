@@ -10,11 +10,11 @@ import Glibc
 import Musl
 #endif
 
-/// A listener that nobody accepts from and whose queue is full: connecting to it neither succeeds nor fails.
+/// A listener without an acceptor and with a full backlog: connecting to it neither succeeds nor fails.
 enum FullBacklog {
     static func with(_ body: (_ address: String) async throws -> Void) async throws {
         let (listener, port) = try SocketDescriptor.listening(on: .ipv4, backlog: 0)
-        // A queue of 0 takes one on Linux and some more elsewhere; further ones wait like everybody else.
+        // A backlog of 0 holds one connection on Linux and some more elsewhere; further ones wait.
         let fillers = try (0..<8).map { _ in try SocketDescriptor.connecting(toLoopbackPort: port) }
         defer { (fillers + [listener]).forEach { $0.dispose() } }
         try await body("http://127.0.0.1:\(port)/")
@@ -22,7 +22,7 @@ enum FullBacklog {
 }
 
 extension SocketDescriptor {
-    /// A socket that has begun to connect.
+    /// A socket that has started to connect.
     fileprivate static func connecting(toLoopbackPort port: Int) throws -> SocketDescriptor {
         #if canImport(Glibc)
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// Heads of responses, and what is to be read of them (RFC 9112, sections 2.2, 5 and 6): the one table that the parsers
-/// and, over sockets, the transports are held to.
+/// Status lines and header fields of responses with the expected framing (RFC 9112, sections 2.2, 5 and 6). The parsers
+/// and, over sockets, the transports are tested against this table.
 package struct HeadTable {
-    /// A head, and the length of the body after it.
+    /// Header fields, and the length of the body after them.
     package struct Row: Sendable {
-        /// What comes after the head.
+        /// The body after the header fields.
         package enum Body: Sendable, Equatable {
             case none
             /// `Content-Length` counts.
@@ -17,10 +17,10 @@ package struct HeadTable {
             case rest
         }
 
-        /// The head with its blank line.
+        /// Status line and header fields with the blank line.
         package let head: String
         package let body: Body
-        /// Whether another reader may take the body to end elsewhere, so that the connection must not be used again.
+        /// Whether another reader may find another end of the body, so that the connection must not be reused.
         package let isAmbiguous: Bool
 
         fileprivate init(_ fields: String, _ body: Body, status: String = "HTTP/1.1 200 OK", isAmbiguous: Bool = false)
@@ -30,7 +30,7 @@ package struct HeadTable {
             self.isAmbiguous = isAmbiguous
         }
 
-        /// A body for the head, as it goes over the wire, and what is to be read of it.
+        /// A body for the framing, as sent on the wire, and the expected decoded body.
         package var content: (sent: String, read: String) {
             switch body {
             case .none: ("", "")
@@ -41,7 +41,7 @@ package struct HeadTable {
         }
     }
 
-    /// The heads that are read.
+    /// The accepted header fields.
     package static let read: [Row] = lengths + chunks + rests + bodiless
 
     private static let lengths = [
@@ -50,7 +50,7 @@ package struct HeadTable {
         Row("Content-Length: \t 2 \t", .length(2)),
         Row("Content-Length: 2\r\nContent-Length: 2, 2", .length(2)),
         Row("Content-Length: 0", .length(0)),
-        // A CR alone is read as a space.
+        // A lone CR is read as a space.
         Row("Content-Length: 2\r", .length(2)),
         Row("Content-Length: 2", .length(2), status: "HTTP/1.0 200 OK"),
     ]
@@ -88,10 +88,10 @@ package struct HeadTable {
         Row("Transfer-Encoding: chunked", .none, status: "HTTP/1.1 304 Not Modified"),
     ]
 
-    /// The heads that are refused, whatever comes after them.
+    /// The refused header fields, whatever follows them.
     package static let refused: [String] = (unclear + unasked + malformed).map { "HTTP/1.1 200 OK\r\n\($0)\r\n\r\n" }
 
-    /// Lengths that leave open where the body ends.
+    /// Lengths that leave the end of the body undefined.
     private static let unclear = [
         "Content-Length:", "Content-Length: 1,", "Content-Length: 1 1", "Content-Length: 1\r1", "Content-Length: 1, 2",
         "Content-Length: 1\r\nContent-Length: 2", "Content-Length: -1", "Content-Length: +1", "Content-Length: 0x1",
@@ -99,14 +99,14 @@ package struct HeadTable {
         "Content-Length : 1", "Content-Length\t: 1", "Content-Length: 2\r\nTransfer-Encoding : chunked",
     ]
 
-    /// Transfer codings that no request has asked for.
+    /// Transfer codings that the request did not ask for.
     private static let unasked = [
         "gzip", "gzip, chunked", "gzip\r\nTransfer-Encoding: chunked", "chunked, gzip", "chunked, identity",
         "chunked;q=1", "xchunked", "\"chunked\"", "chunked chunked", "chun\rked", "none", "\r\n chunked",
         "identity\r\n , chunked",
     ].map { "Transfer-Encoding: " + $0 }
 
-    /// Lines that are no fields: a name is a token, and its colon follows at once.
+    /// Malformed field lines: a name is a token, and its colon follows at once.
     private static let malformed = [
         "\rX-A: b", "X-A\r: b", "en-US Content-Type: text/html", "X-A : b", ": b", "no colon", "X(A): b", "X-Ä: b",
         "X-A\u{0}: b", "X-A: b\u{0}c", " X-A: folded",

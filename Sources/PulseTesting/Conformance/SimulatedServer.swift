@@ -2,18 +2,18 @@
 
 import PulseCore
 
-/// Answers in place of a ``MockServer`` where there is no wire: the same values, the same record. Each request counts
-/// as a connection of its own, which the client closes if it cancels.
+/// Replaces a ``MockServer`` without a wire: the same responses, the same record. Each request counts as a connection
+/// of its own, which the client closes if it cancels.
 final class SimulatedServer: Sendable {
     typealias Responder = @Sendable (URLRequest) async throws -> PulseResponse
 
     static let baseURL = URL(string: "http://server.test") ?? URL(fileURLWithPath: "/")
 
     let log = ActivityLog()
-    private let answer: TransportConformance.Case.Answer
+    private let respond: TransportConformance.Case.Responder
 
-    init(_ answer: @escaping TransportConformance.Case.Answer) {
-        self.answer = answer
+    init(_ respond: @escaping TransportConformance.Case.Responder) {
+        self.respond = respond
     }
 
     func respond(to request: URLRequest) async throws -> PulseResponse {
@@ -23,7 +23,7 @@ final class SimulatedServer: Sendable {
         log.completed(recorded)
         defer { log.closed(connection) }
         return try await withTaskCancellationHandler {
-            try await play(answer(recorded), to: recorded, for: request)
+            try await play(respond(recorded), to: recorded, for: request)
         } onCancel: {
             log.ending(.closedByClient, of: connection)
         }
@@ -59,7 +59,7 @@ final class SimulatedServer: Sendable {
 }
 
 extension MockServer.Response.Body {
-    /// Without a wire a body comes at once, so one without an end is impossible: such cases belong to the wire part.
+    /// Without a wire a body arrives at once, so an endless body is impossible: such cases belong to the wire part.
     fileprivate var simulated: Data {
         switch self {
         case .data(let data): data

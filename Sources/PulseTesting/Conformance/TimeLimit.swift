@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// A time limit for a case, which holds even if the transport ignores cancellation.
+/// A time limit for a case, which works even if the transport ignores cancellation.
 enum TimeLimit {
-    /// Returns when `body` does, or throws ``Check/Failure`` when the time is up and leaves `body` behind, cancelled.
+    /// Returns when `body` does, or throws ``Check/Failure`` when the time is up and abandons `body`, cancelled.
     static func run(seconds: TimeInterval, _ body: @escaping @Sendable () async throws -> Void) async throws {
         let work = Task { try await body() }
         let first = Locked<CheckedContinuation<Void, any Error>?>(nil)
@@ -20,7 +20,7 @@ enum TimeLimit {
                 first.withLock { $0 = continuation }
                 let watchdog = Task {
                     try await SystemClock().sleep(seconds)
-                    // The verdict comes first: a cancelled case ends with an error of its own.
+                    // The verdict is set first: a cancelled case ends with an error of its own.
                     finish(with: .failure(Check.Failure(reason: "it has not ended within \(seconds) s")))
                     work.cancel()
                 }

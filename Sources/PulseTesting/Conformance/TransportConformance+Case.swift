@@ -5,19 +5,19 @@ import PulseCore
 extension TransportConformance {
     /// The promises of every transport, with sockets or without: the meaning of requests and responses.
     public static let semantics: [Case] =
-        Case.methods + Case.bodies + Case.requestHeaders + Case.largeHeads + Case.answers + Case.statuses
+        Case.methods + Case.bodies + Case.requestHeaders + Case.largeHeads + Case.responses + Case.statuses
         + Case.redirects
         + Case.limits + Case.deliveries + Case.cancellation + Case.concurrency + Case.memory
 
-    /// The further promises of a transport with sockets: to read what is legal on the wire, and to tell each fault by
-    /// its error and by how far the request had got.
+    /// The further promises of a transport with sockets: to read every legal message, and to report each fault by its
+    /// error and phase.
     public static let wire: [Case] =
         Case.framings + Case.heads + Case.codings + Case.brokenCodings + Case.oddities + Case.endlessBodies
         + Case.brokenBodies + Case.brokenHeads + Case.userInfo + Case.sending + Case.refusedUploads
         + Case.lostConnections + Case.staleConnections + Case.timeouts + Case.connecting + Case.connections
         + Case.floods + Case.streams
 
-    /// One promise: what a server does, and what must come of it.
+    /// One promise: the behavior of a server and the required result.
     public struct Case: Sendable {
         /// The part of the list that a case belongs to.
         public enum Kind: String, Sendable, Hashable {
@@ -27,28 +27,28 @@ extension TransportConformance {
             case wire
         }
 
-        /// How the server answers: a value for each request, the same over a socket and simulated.
-        typealias Answer = @Sendable (RecordedRequest) async throws -> MockServer.Response
+        /// The server's response to each request, the same over a socket and simulated.
+        typealias Responder = @Sendable (RecordedRequest) async throws -> MockServer.Response
 
-        /// The promise as a sentence. It is unique, and is what an exclusion names.
+        /// The promise as a sentence. It is unique, and exclusions refer to it.
         public let name: String
         /// The part of the list that it belongs to.
         public let kind: Kind
         let maximumConnectionsPerHost: Int
         let isUnknownExclusion: Bool
-        let answer: Answer
+        let respond: Responder
         /// Throws ``Check/Failure`` if the promise is broken.
         let play: @Sendable (ConformanceStage) async throws -> Void
 
         private init(
             _ name: String, _ kind: Kind, connections: Int, isUnknownExclusion: Bool = false,
-            answer: @escaping Answer, play: @escaping @Sendable (ConformanceStage) async throws -> Void
+            respond: @escaping Responder, play: @escaping @Sendable (ConformanceStage) async throws -> Void
         ) {
             self.name = name
             self.kind = kind
             self.maximumConnectionsPerHost = connections
             self.isUnknownExclusion = isUnknownExclusion
-            self.answer = answer
+            self.respond = respond
             self.play = play
         }
     }
@@ -56,22 +56,22 @@ extension TransportConformance {
 
 extension TransportConformance.Case {
     static func semantics(
-        _ name: String, connections: Int = 64, answer: @escaping Answer,
+        _ name: String, connections: Int = 64, respond: @escaping Responder,
         play: @escaping @Sendable (ConformanceStage) async throws -> Void
     ) -> Self {
-        Self(name, .semantics, connections: connections, answer: answer, play: play)
+        Self(name, .semantics, connections: connections, respond: respond, play: play)
     }
 
     static func wire(
-        _ name: String, connections: Int = 64, answer: @escaping Answer,
+        _ name: String, connections: Int = 64, respond: @escaping Responder,
         play: @escaping @Sendable (ConformanceStage) async throws -> Void
     ) -> Self {
-        Self(name, .wire, connections: connections, answer: answer, play: play)
+        Self(name, .wire, connections: connections, respond: respond, play: play)
     }
 
-    /// A case in which a single GET meets `response` and fails.
+    /// A case in which a single GET gets `response` and fails.
     static func wire(
-        _ name: String, answer response: @autoclosure @escaping @Sendable () -> MockServer.Response,
+        _ name: String, response: @autoclosure @escaping @Sendable () -> MockServer.Response,
         method: HTTPMethod = .get, idleTimeout: TimeInterval = 60,
         fails failure: ExpectedFailure
     ) -> Self {
@@ -84,7 +84,7 @@ extension TransportConformance.Case {
 
     static func unknownExclusion(_ name: String) -> Self {
         Self(
-            name, .semantics, connections: 1, isUnknownExclusion: true, answer: { _ in .status(200) },
+            name, .semantics, connections: 1, isUnknownExclusion: true, respond: { _ in .status(200) },
             play: { _ in throw Check.Failure(reason: "this exclusion names no case of the list") })
     }
 }

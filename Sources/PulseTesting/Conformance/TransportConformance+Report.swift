@@ -9,13 +9,13 @@ extension TransportConformance {
         public let promise: String
         /// The transport's name.
         public let transport: String
-        /// What was expected and what came instead.
+        /// The expected and the actual result.
         public let reason: String
 
         public var description: String { "\(transport) breaks “\(promise)”: \(reason)" }
     }
 
-    /// The result of a transport for the whole list.
+    /// The result of a transport for all cases.
     public struct Report: Sendable, CustomStringConvertible {
         /// The names of the cases that passed.
         public var passed: [String] = []
@@ -37,7 +37,7 @@ extension TransportConformance {
         }
     }
 
-    /// Runs all cases that concern this transport, one after another.
+    /// Runs all cases for this transport, one after another.
     public func report() async -> Report {
         var report = Report()
         for promise in cases {

@@ -19,7 +19,7 @@ extension TransportConformance {
         return (parts + [(["## Exclusions", ""] + reasons).joined(separator: "\n")]).joined(separator: "\n\n") + "\n"
     }
 
-    /// Each reason once, in the order in which the table comes to it.
+    /// Each reason once, in the order of the table.
     private static func numbered(_ transports: [TransportConformance]) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for promise in semantics + wire {

@@ -2,9 +2,9 @@
 
 public import PulseCore
 
-/// The promises of a ``PulseCore/Transport``, as a list of cases that every transport runs.
+/// The contract of a ``PulseCore/Transport``, as a list of cases that every transport runs.
 ///
-/// With Swift Testing, a parameterized test is all it takes:
+/// With Swift Testing, one parameterized test is enough:
 ///
 /// ```swift
 /// static let conformance = TransportConformance("MyTransport") { maximumConnectionsPerHost in
@@ -17,10 +17,10 @@ public import PulseCore
 /// }
 /// ```
 ///
-/// ``report()`` runs all of them for other test frameworks. A transport excludes what it cannot do by the name of the
-/// case, with a reason; an excluded case is not run, and is reported as excluded.
+/// ``report()`` runs all of them for other test frameworks. A transport excludes unsupported cases by their names, with
+/// a reason; an excluded case is not run, and is reported as excluded.
 public struct TransportConformance: Sendable {
-    /// The result of a case of ``run(_:)`` that did not fail.
+    /// The result of ``run(_:)`` for a case that did not fail.
     public enum Outcome: Sendable, Hashable {
         /// The transport kept the promise.
         case passed
@@ -45,9 +45,9 @@ public struct TransportConformance: Sendable {
     /// The whole list for a transport with sockets. Each case has a transport and a ``MockServer`` of its own.
     ///
     /// - Parameters:
-    ///   - tls: the identity with which the servers speak TLS, which all requests trust by their
-    ///     ``PulseCore/TransportRequest/tls``; nil, the default, for servers that speak none.
-    ///   - makeTransport: gets the number of connections that the transport may have to one host.
+    ///   - tls: the identity of the servers for TLS, which all requests trust by their
+    ///     ``PulseCore/TransportRequest/tls``; nil, the default, for servers without TLS.
+    ///   - makeTransport: gets the maximum number of connections to one host.
     public init(
         _ transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
         tls: MockServer.TLSIdentity? = nil,
@@ -61,8 +61,8 @@ public struct TransportConformance: Sendable {
 
     /// The semantics part for a transport without sockets.
     ///
-    /// - Parameter makeTransport: gets the function that plays the server: it takes a request as it would go out, with
-    ///   its body in `httpBody`, and gives the response, throws, or waits until it is cancelled.
+    /// - Parameter makeTransport: gets the function that simulates the server: it takes a request in its final form,
+    ///   with its body in `httpBody`, and returns the response, throws, or waits until it is cancelled.
     public init(
         simulated transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
         makeTransport:
@@ -76,8 +76,8 @@ public struct TransportConformance: Sendable {
         theater = .simulation(makeTransport)
     }
 
-    /// All cases that concern this transport, the excluded ones too. An exclusion that names none of them is added at
-    /// the end as a case of its own, which fails.
+    /// All cases for this transport, the excluded ones too. An exclusion without a case of that name is added at the
+    /// end as a case of its own, which fails.
     public var cases: [Case] {
         let promises = isSimulated ? Self.semantics : Self.semantics + Self.wire
         let unknown = Set(exclusions.keys).subtracting(promises.map(\.name)).sorted()
@@ -108,13 +108,13 @@ public struct TransportConformance: Sendable {
         switch theater {
         case .sockets(let configuration, let makeTransport):
             let server = try await MockServer.start(configuration)
-            server.fallback(promise.answer)
+            server.fallback(promise.respond)
             let stage = ConformanceStage(
                 transport: makeTransport(promise.maximumConnectionsPerHost), server: server, baseURL: server.baseURL,
                 tls: configuration.tls?.clientSettings ?? .default)
             try await perform(promise, on: stage) { await server.shutdown() }
         case .simulation(let makeTransport):
-            let server = SimulatedServer(promise.answer)
+            let server = SimulatedServer(promise.respond)
             let stage = ConformanceStage(
                 transport: makeTransport { try await server.respond(to: $0) }, server: server.log,
                 baseURL: SimulatedServer.baseURL)
@@ -122,8 +122,8 @@ public struct TransportConformance: Sendable {
         }
     }
 
-    /// Closes the theater whatever the outcome, and first if the time is up: then the transport may hang in a call, and
-    /// a server that is gone is what ends it.
+    /// Closes the stage whatever the outcome, and at once if the time is up: then the transport may hang in a call,
+    /// which the end of the server ends.
     private func perform(
         _ promise: Case, on stage: ConformanceStage, close: @escaping @Sendable () async -> Void
     ) async throws {

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The one place where connections write what happened and tests read it or wait for it.
+/// The log that connections write and that tests read or wait for.
 final class ActivityLog: Sendable {
     private struct Waiter {
         let condition: @Sendable (MockServer.Activity) -> Bool
@@ -23,7 +23,7 @@ final class ActivityLog: Sendable {
     }
 
     /// Suspends until the condition holds. Throws ``PulseError/cancelled`` if the task is cancelled or the server shuts
-    /// down before.
+    /// down first.
     func wait(
         until condition: @escaping @Sendable (MockServer.Activity) -> Bool
     ) async throws -> MockServer.Activity {
@@ -39,7 +39,7 @@ final class ActivityLog: Sendable {
                     if waits { state.waiters[id] = Waiter(condition: condition, continuation: continuation) }
                     return (waits, state.activity)
                 }
-                // Not under the lock: a condition may ask the server.
+                // Not under the lock: a condition may call the server.
                 let isMet = condition(activity)
                 if waits, isMet {
                     takeWaiter(id)?.resume(returning: activity)
@@ -52,12 +52,12 @@ final class ActivityLog: Sendable {
         }
     }
 
-    /// Nil if somebody else has resumed it.
+    /// Nil if it was resumed already.
     private func takeWaiter(_ id: Int) -> CheckedContinuation<MockServer.Activity, any Error>? {
         state.withLock { $0.waiters.removeValue(forKey: id)?.continuation }
     }
 
-    /// Ends all waits, since nothing more is going to happen.
+    /// Ends all waits, since no more events follow.
     func finish() {
         let waiters = state.withLock { state in
             state.isOver = true
@@ -75,7 +75,7 @@ final class ActivityLog: Sendable {
         }
     }
 
-    // MARK: What connections report
+    // MARK: Reports of connections
 
     /// The index of a new connection.
     func accepted() -> Int {
@@ -122,7 +122,7 @@ final class ActivityLog: Sendable {
         change { $0.connections[connection].sentByteCount += count }
     }
 
-    /// The first ending is the one that counts.
+    /// The first ending counts.
     func ending(_ ending: MockServer.Connection.Ending, of connection: Int) {
         change { activity in
             if activity.connections[connection].ending == nil { activity.connections[connection].ending = ending }

@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// Serves one connection from its first byte to its last, in one task: greet, then read and response request by request.
+/// Serves one connection from its first byte to its last, in one task: it greets, then reads requests and responds to
+/// each.
 struct ConnectionLoop {
     let index: Int
     let socket: SocketStream
@@ -14,7 +15,7 @@ struct ConnectionLoop {
     private enum Stop: Error {
         /// Nothing more can or should be sent.
         case now
-        /// Everything is sent; the client may still have to read it.
+        /// Everything is sent; the client may not have read it yet.
         case gracefully
     }
 
@@ -39,7 +40,7 @@ struct ConnectionLoop {
             socket.endSending()
             await peerEnd()
         } catch {
-            // The client has gone, a step closed the connection, or the server shuts down.
+            // The client has left, a step closed the connection, or the server shuts down.
         }
         noteEnding()
         if let problem = socket.problem { recordMalformed("TLS: \(problem)", 0) }
@@ -80,7 +81,7 @@ struct ConnectionLoop {
             switch parser.next() {
             case .head(let head): return head
             case .failed(let failure): try await refuse(failure)
-            // Neither comes before a head.
+            // Neither precedes the header fields.
             case .body, .end: continue
             case nil: break
             }
@@ -159,7 +160,7 @@ struct ConnectionLoop {
         core.log.received(request.bodyByteCount, of: request)
     }
 
-    /// Answers with the failure's status and ends the connection, since nothing after it can be parsed.
+    /// Responds with the failure's status and ends the connection, since nothing after it can be parsed.
     private func refuse(_ failure: ParseFailure) async throws -> Never {
         recordMalformed(failure.reason, failure.status)
         let response = MockServer.Response.text(failure.reason + "\n", status: failure.status)
@@ -172,7 +173,7 @@ struct ConnectionLoop {
         core.log.malformed(MalformedRequest(connection: index, reason: reason, status: status))
     }
 
-    // MARK: Answering
+    // MARK: Responding
 
     private func response(
         to request: RecordedRequest, by respond: @escaping Router.Responder
@@ -202,7 +203,7 @@ struct ConnectionLoop {
             case .stream(let stream, let isChunked): try await send(stream, isChunked, drip)
             case .delay(let seconds): try await pause(seconds)
             case .stall:
-                // The client's end comes behind its bytes.
+                // The client's end follows its bytes.
                 socket.discardInput()
                 await peerEnd()
                 throw Stop.now
@@ -242,7 +243,7 @@ struct ConnectionLoop {
     }
 
     private func send(_ stream: AsyncStream<Data>, _ isChunked: Bool, _ drip: Drip?) async throws {
-        // A stream that is silent must not keep a connection whose client has gone.
+        // A silent stream must not keep a connection open after its client has left.
         let loop = self
         try await whileClientStays {
             for await bytes in stream where !bytes.isEmpty {
@@ -283,7 +284,7 @@ struct ConnectionLoop {
     }
 }
 
-/// The pace of one response. The wait is between two pieces: one behind the last would hold up the next request.
+/// The pace of one response. The wait is between two pieces: a wait after the last would delay the next request.
 private struct Drip: Sendable {
     let pace: MockServer.Response.Pace
     private let hasBegun = Locked(false)

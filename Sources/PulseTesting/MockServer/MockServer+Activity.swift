@@ -3,15 +3,15 @@
 import PulseCore
 
 extension MockServer {
-    /// The record of all that has happened on a server up to one moment.
+    /// The record of a server up to one moment.
     public struct Activity: Sendable {
-        /// Requests that were received whole, in the order in which they were complete.
+        /// Requests that were received completely, in the order of their completion.
         public internal(set) var requests: [RecordedRequest] = []
-        /// Requests whose head has come and whose body has not come completely, in no promised order. One that was cut
-        /// short stays here, with the body as far as it came; of one that is still arriving only the count of bytes is
-        /// known.
+        /// Requests whose header fields have arrived and whose body is incomplete, in no defined order. A truncated
+        /// request stays here, with the received part of its body; a request that is still arriving has only its byte
+        /// count.
         public internal(set) var incompleteRequests: [RecordedRequest] = []
-        /// What was not HTTP, or ended within a header block.
+        /// Input that was not HTTP, or ended within the header fields.
         public internal(set) var malformedRequests: [MalformedRequest] = []
         /// Every connection accepted so far, in order.
         public internal(set) var connections: [Connection] = []
@@ -29,7 +29,7 @@ extension MockServer {
     public struct Connection: Sendable, Hashable {
         /// How a connection ended.
         public enum Ending: Sendable, Hashable {
-            /// The client ended its side first. One that only ends its sending side counts as well.
+            /// The client ended its side first. Ending only its sending side counts as well.
             case closedByClient
             /// The client aborted the connection.
             case resetByClient
@@ -39,11 +39,11 @@ extension MockServer {
 
         /// The number of the connection, counted from 0 in the order of acceptance.
         public let index: Int
-        /// The number of requests whose head came on it.
+        /// The number of requests whose header fields arrived on it.
         public internal(set) var requestCount = 0
-        /// The bytes handed to the system for sending; a part of what a slow client has not read counts.
+        /// The bytes handed to the system for sending; bytes that a slow client has not read may be included.
         public internal(set) var sentByteCount = 0
-        /// How it ended or is about to; nil while neither side has.
+        /// How it ended or is about to end; nil while neither side has ended it.
         public internal(set) var ending: Ending?
         /// Whether the server still holds its socket.
         public internal(set) var isOpen = true

@@ -13,11 +13,11 @@ extension MockServer {
             case ipv6
         }
 
-        /// What a server that speaks TLS does about certificates of clients.
+        /// The policy of a TLS server for client certificates.
         public enum ClientCertificates: Sendable, Hashable {
             /// Asks for none.
             case ignored
-            /// Asks for one and takes a client without.
+            /// Asks for one and accepts a client without.
             case requested
             /// Asks for one, issued by the authority of the server's identity, and refuses a client without.
             case required
@@ -25,26 +25,28 @@ extension MockServer {
 
         /// The address to listen on; 127.0.0.1 by default.
         public var host: Host
-        /// The limit of the request line and all header fields in bytes, 64 KiB by default. More is answered with 431.
+        /// The limit of the request line and all header fields in bytes, 64 KiB by default. A larger request gets a
+        /// 431.
         public var maximumHeadSize: Int
         /// The bytes of a body that are recorded, 64 MiB by default. Of a longer body the first bytes are recorded and
         /// all are counted.
         public var maximumRecordedBodySize: Int
-        /// Whether `Expect: 100-continue` is answered with `100 Continue` before the body is read; true by default.
+        /// Whether the server responds to `Expect: 100-continue` with `100 Continue` before it reads the body; true by
+        /// default.
         public var answersExpectContinue: Bool
-        /// The size in bytes of the system's buffer for what clients send; nil, the default, for the system's choice. A
-        /// small one makes a slow reader felt early.
+        /// The size in bytes of the system's receive buffer; nil, the default, for the system's choice. With a small
+        /// one a client notices a slow reader early.
         public var receiveBufferSize: Int?
-        /// The size in bytes of the system's buffer for what is sent; nil, the default, for the system's choice.
+        /// The size in bytes of the system's send buffer; nil, the default, for the system's choice.
         public var sendBufferSize: Int?
         /// The number of connections that the system keeps until they are accepted, 4096 by default.
         public var backlog: Int
-        /// The identity with which the server speaks TLS; nil, the default, for a server that speaks none. Needs the
-        /// system's libssl, which is there on Linux only.
+        /// The identity of a TLS server; nil, the default, for a server without TLS. Needs the system's libssl, which
+        /// is available on Linux only.
         public var tls: TLSIdentity?
         /// The versions of TLS that are offered; 1.2 and 1.3 by default.
         public var tlsVersions: ClosedRange<TLSSettings.Version>
-        /// What is done about certificates of clients over TLS; by default none is asked for.
+        /// The policy for client certificates over TLS; by default the server asks for none.
         public var clientCertificates: ClientCertificates
 
         /// A configuration with these limits; the defaults suit most tests.

@@ -3,11 +3,11 @@
 import PulseCore
 
 extension MockServer {
-    /// A response, and what goes wrong with it.
+    /// A response and its faults.
     ///
-    /// Sent with an exact `Content-Length` on a connection that is kept alive, unless told otherwise: by ``framing``,
-    /// by a `Connection: close` in ``headers``, by a fault. No header is added but those of the framing, and none of
-    /// these if ``headers`` has one already.
+    /// By default it is sent with an exact `Content-Length` on a connection that is kept alive. ``framing``, a
+    /// `Connection: close` in ``headers``, or a fault changes that. Only the header fields of the framing are added,
+    /// and none of these if ``headers`` has one already.
     public struct Response: Sendable {
         /// The status of the response; 200 by default.
         public var status: Int
@@ -17,15 +17,15 @@ extension MockServer {
         public var headers: HTTPHeaders
         /// The body; empty by default.
         public var body: Body
-        /// How the end of the body is told; by its exact length by default.
+        /// The framing of the body; its exact length by default.
         public var framing: Framing
         /// The responses sent before the response itself, such as 103 Early Hints. A client of HTTP/1.0 gets none.
         public var informational: [Informational]
-        /// How fast it is sent; nil for as fast as the client reads.
+        /// The rate of sending; nil for as fast as the client reads.
         public var pace: Pace?
-        /// The steps put in on the way; those at the same point run in the order in which they were added.
+        /// The inserted steps; steps at the same point run in the order in which they were added.
         public internal(set) var faults: [(point: Point, step: Step)] = []
-        /// If set, all that is sent.
+        /// If set, the only steps of the response.
         var script: [Step]?
 
         /// A response; by default an empty 200 with its length.
@@ -51,7 +51,7 @@ extension MockServer {
             data(Data(text.utf8), contentType: "text/plain; charset=utf-8", status: status, headers: headers)
         }
 
-        /// Bytes as they are; `contentType` is sent unless nil or in `headers`.
+        /// Unchanged bytes; `contentType` is sent unless nil or in `headers`.
         public static func data(
             _ data: Data, contentType: String? = nil, status: Int = 200, headers: HTTPHeaders = [:]
         ) -> Response {
@@ -75,7 +75,8 @@ extension MockServer {
             }
         }
 
-        /// These steps and nothing else, then the connection goes on to its next request if the last step left it open.
+        /// These steps and nothing else, then the connection continues with its next request if the last step left it
+        /// open.
         public static func raw(_ steps: [Step]) -> Response {
             var response = Response()
             response.script = steps
@@ -93,7 +94,7 @@ extension MockServer {
             Response(status: status, headers: headers, framing: .asGiven).fault(Step(.converse(body)), at: .end)
         }
 
-        /// The same response with `step` put in at `point`. Faults at the same point run in the order of these calls.
+        /// The same response with `step` inserted at `point`. Faults at the same point run in the order of these calls.
         public func fault(_ step: Step, at point: Point) -> Response {
             var copy = self
             copy.faults.append((point, step))
@@ -105,8 +106,8 @@ extension MockServer {
             fault(.close, at: .body(bytes))
         }
 
-        /// The same response in pieces of `bytes`, head included, with that many seconds of the server's clock between
-        /// them.
+        /// The same response in pieces of `bytes`, status line and header fields included, with that many seconds of
+        /// the server's clock between them.
         public func dripping(_ bytes: Int, every seconds: TimeInterval = 0) -> Response {
             var copy = self
             copy.pace = Pace(bytes: bytes, seconds: seconds)
@@ -134,18 +135,18 @@ extension MockServer.Response {
     public enum Body: Sendable {
         /// These bytes.
         case data(Data)
-        /// The same bytes again and again, without holding them all; with nil until the client leaves.
+        /// The same bytes repeatedly, without holding them all; with nil until the client leaves.
         case repeating(Data, times: Int?)
-        /// What the stream gives, as it comes; the end of the stream is the end of the body. For one response: a stream
-        /// is read once.
+        /// The chunks of the stream, as they arrive; the end of the stream is the end of the body. For one response: a
+        /// stream is read once.
         case stream(AsyncStream<Data>)
     }
 
-    /// The way in which the end of the body is told (RFC 9112, section 6). A response to HEAD and one of status 1xx, 204
-    /// or 304 has no body whatever this says.
+    /// The framing of the body (RFC 9112, section 6). A response to HEAD and one of status 1xx, 204 or 304 has no body,
+    /// whatever the framing.
     public enum Framing: Sendable, Hashable {
-        /// The exact length. A body whose length is not known beforehand is sent in chunks; to a client of HTTP/1.0, up
-        /// to the end of the connection; under a `Content-Length` among the headers, as it is.
+        /// The exact length. A body of unknown length is sent in chunks; to a client of HTTP/1.0, up to the end of the
+        /// connection; with a `Content-Length` among the headers, unchanged.
         case contentLength
         /// This length, true or not. If it is too long, the connection is closed after the body.
         case claimedLength(Int)
@@ -156,11 +157,11 @@ extension MockServer.Response {
         case chunked(sizes: [Int] = [], trailers: HTTPHeaders = [:])
         /// The end of the connection.
         case untilClose
-        /// Only what the headers say: nothing is added.
+        /// Only the headers: nothing is added.
         case asGiven
     }
 
-    /// A response before the response (RFC 9110, section 15.2).
+    /// An interim response (RFC 9110, section 15.2).
     public struct Informational: Sendable, Hashable {
         /// The status, from 100 to 199.
         public var status: Int
@@ -174,11 +175,11 @@ extension MockServer.Response {
         }
     }
 
-    /// The place where a fault strikes.
+    /// The place of a fault.
     public enum Point: Sendable, Hashable {
-        /// Before the first byte, of informational answers too.
+        /// Before the first byte, that of informational responses included.
         case start
-        /// After that many bytes of status line and header block; at their end if there are fewer.
+        /// After that many bytes of status line and header fields; at their end if there are fewer.
         case head(Int)
         /// After that many bytes of the body, framing not counted; at its end if there are fewer. In a streamed body,
         /// at its end.

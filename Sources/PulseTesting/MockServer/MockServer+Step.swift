@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MockServer {
-    /// One thing that a server does to a connection: raw scripts consist of steps, and a fault in a response is one.
+    /// One action of a server on a connection: raw scripts consist of steps, and a fault in a response is one.
     public struct Step: Sendable {
         package enum Action: Sendable {
             case bytes(Data)
@@ -25,7 +25,7 @@ extension MockServer {
             self.action = action
         }
 
-        /// Sends these bytes as they are: garbage, a head without its end, anything.
+        /// Sends these bytes unchanged: garbage, header fields without their end, anything.
         public static func bytes(_ bytes: Data) -> Step { Step(.bytes(bytes)) }
 
         /// Sends this text in UTF-8, with no line breaks added.
@@ -36,37 +36,37 @@ extension MockServer {
             Step(.repeating(bytes, times: times))
         }
 
-        /// Waits that many seconds of the server's clock, then goes on. If the client leaves meanwhile, nothing more
-        /// happens.
+        /// Waits that many seconds of the server's clock, then continues. If the client leaves meanwhile, the script
+        /// ends.
         public static func delay(_ seconds: TimeInterval) -> Step { Step(.delay(seconds)) }
 
-        /// Sends nothing more and keeps the connection open, dropping what comes, until the client leaves or the server
-        /// is shut down.
+        /// Sends nothing more and keeps the connection open, discarding input, until the client leaves or the server is
+        /// shut down.
         public static var stall: Step { Step(.stall) }
 
-        /// Ends the sending side with FIN and reads on, dropping what comes, until the client leaves.
+        /// Ends the sending side with FIN and discards input until the client leaves.
         public static var halfClose: Step { Step(.halfClose) }
 
         /// Closes the connection with FIN, over TLS after a closure alert; a client that still sends gets a reset.
         /// Before the handshake of TLS there is no alert.
         public static var close: Step { Step(.close) }
 
-        /// Closes the connection with FIN and without TLS's closure alert, so that the client cannot tell whether it
-        /// was the server (RFC 8446, section 6.1); without TLS it is the same as ``close``.
+        /// Closes the connection with FIN and without TLS's closure alert, so that the client cannot tell whether the
+        /// server closed it (RFC 8446, section 6.1); without TLS it is the same as ``close``.
         public static var truncate: Step { Step(.truncate) }
 
-        /// Sends these bytes beneath TLS: garbage between its records, or before its handshake something that is not
-        /// TLS. Without TLS it is the same as ``bytes(_:)``.
+        /// Sends these bytes beneath TLS: garbage between its records, or bytes before its handshake that are not TLS.
+        /// Without TLS it is the same as ``bytes(_:)``.
         public static func unencrypted(_ bytes: Data) -> Step { Step(.unencrypted(bytes)) }
 
-        /// Aborts the connection with RST. What was sent just before may never reach the client.
+        /// Aborts the connection with RST. Bytes sent just before may never reach the client.
         public static var reset: Step { Step(.reset) }
     }
 
     /// A connection that has left HTTP, after ``Response/upgrade(status:headers:_:)``: bytes in both directions.
     public struct Conversation: Sendable {
         let socket: SocketStream
-        /// What the client sent behind its request.
+        /// The bytes that the client sent behind its request.
         let leftover: Locked<Data>
 
         /// The next bytes from the client; nil once it has ended its side. Throws ``PulseError`` if the connection
@@ -84,7 +84,7 @@ extension MockServer {
             }
         }
 
-        /// Sends bytes, and returns when the system has taken all of them. Throws ``PulseError`` if the client has gone
+        /// Sends bytes, and returns when the system has taken all of them. Throws ``PulseError`` if the client has left
         /// or the server shuts down. For one task at a time.
         public func send(_ bytes: Data) async throws {
             do {

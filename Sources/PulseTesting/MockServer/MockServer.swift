@@ -15,9 +15,9 @@ import PulseCore
 /// }
 /// ```
 ///
-/// It serves any number of connections without a thread for each, records what came (``activity``), and lets a test
-/// wait for it (``wait(until:)``) instead of sleeping. All members are safe from any thread. A server lives until
-/// ``shutdown()``; one that is dropped closes its sockets as well, a moment later.
+/// It serves any number of connections without a thread for each, records requests (``activity``), and lets a test wait
+/// for records (``wait(until:)``) instead of sleeping. All members are safe from any thread. A server lives until
+/// ``shutdown()``; a released server closes its sockets as well, a moment later.
 public final class MockServer: Sendable {
     /// `http://127.0.0.1:PORT`, without a slash at the end; `https` with ``Configuration/tls``.
     public let baseURL: URL
@@ -34,10 +34,10 @@ public final class MockServer: Sendable {
 
     /// A server on a free port of the loopback interface, ready for connections.
     ///
-    /// - Parameter clock: what delays are waited on.
+    /// - Parameter clock: the clock of all delays.
     ///
-    /// Throws ``PulseError/custom(_:)`` if the system has no socket or port to give, ``PulseError/unsupported(_:)`` for
-    /// TLS where there is no libssl, and ``PulseError/invalidRequest(reason:)`` for an identity that libssl refuses.
+    /// Throws ``PulseError/custom(_:)`` if the system has no free socket or port, ``PulseError/unsupported(_:)`` for
+    /// TLS without libssl, and ``PulseError/invalidRequest(reason:)`` for an identity that libssl refuses.
     public static func start(
         _ configuration: Configuration = Configuration(), clock: any PulseClock = SystemClock()
     ) async throws -> MockServer {
@@ -56,7 +56,7 @@ public final class MockServer: Sendable {
     }
 
     /// Runs `body`, on the caller's actor, with a server of its own and shuts that down afterwards, whatever the
-    /// outcome. Throws what `body` throws, and what ``start(_:clock:)`` does.
+    /// outcome. Throws the errors of `body` and of ``start(_:clock:)``.
     public static func run<Value>(
         _ configuration: Configuration = Configuration(), clock: any PulseClock = SystemClock(),
         isolation: isolated (any Actor)? = #isolation, _ body: (MockServer) async throws -> Value
@@ -75,7 +75,7 @@ public final class MockServer: Sendable {
     /// The port on the loopback interface.
     public var port: Int { core.port }
 
-    /// Closes the listener and all connections, cancels the handlers that run and waits for them: afterwards the server
+    /// Closes the listener and all connections, cancels the running handlers and waits for them. Afterwards the server
     /// has no task, socket or source left, and the port is free. Do not await it inside a handler: it would wait for
     /// itself. May be called again.
     public func shutdown() async {
@@ -85,14 +85,15 @@ public final class MockServer: Sendable {
 
     // MARK: Routes
 
-    /// Answers requests of that method and path with what the closure gives.
+    /// Responds to requests of that method and path with the result of the closure.
     ///
     /// `{name}` in the template takes a segment or part of one, `{name...}` at its end the rest; they are in
     /// ``RecordedRequest/parameters``. Paths are compared percent-decoded, segment by segment, and a slash at the end
-    /// counts. Of several routes that match, the one added last responses; adding the same method and template again
+    /// counts. Of several matching routes, the one added last responds; adding the same method and template again
     /// replaces the earlier route. A route for GET serves HEAD too, unless that has its own.
     ///
-    /// The closure runs in a task that is cancelled when the client leaves. What it throws becomes a 500 that says so.
+    /// The closure runs in a task that is cancelled when the client leaves. An error that it throws becomes a 500 with
+    /// its text.
     public func on(
         _ method: HTTPMethod, _ pathTemplate: String, reading: Reading = .whole,
         _ respond: @escaping @Sendable (RecordedRequest) async throws -> Response
@@ -102,8 +103,8 @@ public final class MockServer: Sendable {
         core.route { $0.add(route) }
     }
 
-    /// Answers the first such request with the first response, the second with the second, and so on; the last
-    /// repeats. An empty script is a 500 that says so.
+    /// The first such request gets the first response, the second the second, and so on; the last repeats. An empty
+    /// script is a 500 with that reason.
     public func on(
         _ method: HTTPMethod, _ pathTemplate: String, reading: Reading = .whole, script: [Response]
     ) {
@@ -116,30 +117,31 @@ public final class MockServer: Sendable {
         }
     }
 
-    /// Answers requests that no route matches; without one they get a 404 that says what came and which routes exist.
+    /// Responds to requests without a matching route; without a fallback they get a 404 that lists the request and the
+    /// routes.
     public func fallback(_ respond: @escaping @Sendable (RecordedRequest) async throws -> Response) {
         core.route { $0.setFallback(respond) }
     }
 
-    /// Performs steps on a connection before anything is read from it, by its index: for a server that accepts and says
-    /// nothing, resets at once, or speaks another protocol. Reading goes on if the last step leaves the connection
-    /// open.
+    /// Performs steps on a connection before anything is read from it, by its index: for a server that accepts and
+    /// sends nothing, resets at once, or uses another protocol. Reading continues if the last step leaves the
+    /// connection open.
     public func onAccept(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) {
         core.route { $0.setGreeting(steps) }
     }
 
-    // MARK: What happened
+    // MARK: Activity
 
-    /// All that has happened so far.
+    /// The record so far.
     public var activity: Activity { core.log.activity }
 
     /// Empties the lists of requests and so frees their bodies, between two phases of a test or in a test of millions
-    /// of requests. Connections stay known.
+    /// of requests. The records of connections stay.
     public func forgetRequests() {
         core.log.forgetRequests()
     }
 
-    /// Requests that were received whole, in the order in which they were complete.
+    /// Requests that were received completely, in the order of their completion.
     public var requests: [RecordedRequest] { activity.requests }
 
     /// Connections accepted so far.
@@ -148,9 +150,9 @@ public final class MockServer: Sendable {
     /// Connections that are open now.
     public var openConnectionCount: Int { activity.openConnectionCount }
 
-    /// Suspends until the condition holds, and returns the activity for which it did. The condition is asked after
-    /// every change, on the thread that made it: keep it short. Throws ``PulseError/cancelled`` if the task is
-    /// cancelled or the server shuts down before.
+    /// Suspends until the condition holds, and returns that activity. The condition is evaluated after every change, on
+    /// the thread that made it: keep it short. Throws ``PulseError/cancelled`` if the task is cancelled or the server
+    /// shuts down first.
     @discardableResult
     public func wait(until condition: @escaping @Sendable (Activity) -> Bool) async throws -> Activity {
         try await core.log.wait(until: condition)
@@ -162,8 +164,8 @@ public final class MockServer: Sendable {
         try await wait { $0.requests.count >= count }.requests
     }
 
-    /// Suspends until clients have closed or reset that many connections, and returns these: the proof that a cancel
-    /// reached the wire. Throws like ``wait(until:)``.
+    /// Suspends until clients have closed or reset that many connections, and returns these: the proof that a
+    /// cancellation reached the wire. Throws like ``wait(until:)``.
     @discardableResult
     public func connectionsClosedByClient(atLeast count: Int = 1) async throws -> [Connection] {
         try await wait { $0.connectionsClosedByClient.count >= count }.connectionsClosedByClient

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A request as it came over the wire to a ``MockServer``.
+/// A request as a ``MockServer`` received it.
 public struct RecordedRequest: Sendable {
     /// The method as sent.
     public let method: HTTPMethod
@@ -10,26 +10,27 @@ public struct RecordedRequest: Sendable {
     public let target: String
     /// Whether it is HTTP/1.0; else HTTP/1.1.
     public let isVersion10: Bool
-    /// The header fields, in the order and spelling in which they came.
+    /// The header fields, in their received order and spelling.
     public let headers: HTTPHeaders
     /// The values of the route's `{name}` segments, percent-decoded.
     public internal(set) var parameters: [String: String] = [:]
-    /// The body without its chunked coding; cut at the configuration's `maximumRecordedBodySize`.
+    /// The body without its chunked coding; truncated at the configuration's `maximumRecordedBodySize`.
     public internal(set) var body = Data()
-    /// The length of the body on the wire in bytes, without chunked coding: more than `body.count` if that was cut.
+    /// The length of the body on the wire in bytes, without chunked coding: more than `body.count` if that was
+    /// truncated.
     public internal(set) var bodyByteCount = 0
     /// The fields after a chunked body.
     public internal(set) var trailers = HTTPHeaders()
     /// All bytes of the request on the wire, from the method to the last byte of the body or trailers.
     public internal(set) var byteCount = 0
-    /// The index of the connection that it came on, counted from 0 in the order of acceptance.
+    /// The index of its connection, counted from 0 in the order of acceptance.
     public let connection: Int
-    /// Its place among the requests of that connection, counted from 0.
+    /// Its index among the requests of that connection, counted from 0.
     public let indexOnConnection: Int
-    /// Whether all of it has arrived: false while it still arrives, and for one that was cut short.
+    /// Whether all of it has arrived: false while it arrives, and for a truncated request.
     public internal(set) var isComplete = false
 
-    /// The path as sent, percent-encoded, also of an absolute target. `*` and the authority of a CONNECT stand as sent.
+    /// The path as sent, percent-encoded, also of an absolute target. `*` and the authority of a CONNECT are unchanged.
     public var path: String { String(target.splitTarget.path) }
 
     /// The query as sent, without its question mark; nil if there is none.
@@ -38,7 +39,7 @@ public struct RecordedRequest: Sendable {
     /// The query's items in order, percent-decoded; `+` stays a plus. An item without `=` has no value.
     public var queryItems: [URLQueryItem] { [URLQueryItem](percentEncodedQuery: query) }
 
-    /// The body as text; bytes that are no UTF-8 become U+FFFD.
+    /// The body as text; bytes that are not UTF-8 become U+FFFD.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The body decoded from JSON. Throws ``PulseError/decodingFailed(type:underlying:)``.
@@ -65,13 +66,13 @@ extension RecordedRequest: CustomStringConvertible {
     public var description: String { "\(method) \(path), \(bodyByteCount) bytes of body" }
 }
 
-/// Bytes that came to a ``MockServer`` and are not an HTTP request.
+/// Bytes that a ``MockServer`` received and that are not an HTTP request.
 public struct MalformedRequest: Sendable, Hashable {
-    /// The index of the connection that they came on, counted from 0 in the order of acceptance.
+    /// The index of their connection, counted from 0 in the order of acceptance.
     public let connection: Int
-    /// What is wrong with them.
+    /// The reason why they are malformed.
     public let reason: String
-    /// The status that they were answered with; 0 if the client ended them halfway.
+    /// The status of the response to them; 0 if the client ended before they were complete.
     public let status: Int
 }
 
@@ -91,7 +92,7 @@ extension String {
 
 extension [URLQueryItem] {
     /// The items in order, percent-decoded; `+` stays a plus. Setting a query that is not properly encoded on
-    /// `URLComponents` would be a trap.
+    /// `URLComponents` would trap.
     init(percentEncodedQuery query: String?) {
         self = (query ?? "").split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

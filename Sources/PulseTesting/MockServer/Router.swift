@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What answers a request: the route that was added last among those that match.
+/// The routes of a server: the route that was added last among the matching ones responds.
 struct Router: Sendable {
     typealias Responder = @Sendable (RecordedRequest) async throws -> MockServer.Response
 
@@ -36,10 +36,10 @@ struct Router: Sendable {
         greeting = steps
     }
 
-    /// What makes the steps that come before anything is read.
+    /// The function that makes the steps before anything is read.
     var greetingMaker: (@Sendable (Int) -> [MockServer.Step])? { greeting }
 
-    /// A HEAD without a route of its own goes to the route for GET, whose body the framing leaves out.
+    /// A HEAD without a route of its own goes to the route for GET, and the framing omits the body.
     func match(_ method: HTTPMethod, path: String) -> Match {
         let found = find(method, path) ?? (method == .head ? find(.get, path) : nil)
         if let found { return found }

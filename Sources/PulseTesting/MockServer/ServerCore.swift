@@ -3,7 +3,7 @@
 import Dispatch
 import PulseCore
 
-/// What the connections of a server share, and the list of those that live.
+/// The shared state of a server's connections, and the list of open ones.
 final class ServerCore: Sendable {
     private struct Served {
         let socket: SocketStream
@@ -37,11 +37,11 @@ final class ServerCore: Sendable {
         listener.open(on: queue) { self.serve($0) }
     }
 
-    /// Closes everything and returns at once; ``disposal()`` tells when it is done.
+    /// Closes everything and returns at once; ``disposal()`` returns when it is done.
     func close() {
         let served = state.withLock { state in
             state.isOpen = false
-            // Closures of a test often hold the server, which would hold them for ever.
+            // Closures of a test often retain the server, which would be a retain cycle.
             state.router = Router()
             return Array(state.served.values)
         }

@@ -5,14 +5,14 @@ import PulseCore
 extension HTTPURLResponse {
     /// A response of that status with those headers: `.mock(statusCode: 404)`.
     ///
-    /// Never nil and never a trap: if Foundation refuses the parts, the headers are left out, and failing that it is an
-    /// empty response of status 200.
+    /// Never nil and never a trap: if Foundation refuses the parts, the headers are omitted; if that fails too, it is
+    /// an empty response of status 200.
     ///
-    /// - Parameter url: what the response says it came from; a made-up one by default.
+    /// - Parameter url: the URL of the response; a placeholder by default.
     public static func mock(
         statusCode: Int = 200, headers: [String: String] = [:], url: URL? = nil
     ) -> HTTPURLResponse {
-        // A file URL is the one kind that Foundation makes without an optional.
+        // A file URL is the only URL that Foundation makes without an optional.
         let url = url ?? URL(string: "http://mock.test/") ?? URL(fileURLWithPath: "/")
         return HTTPURLResponse(url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers)
             ?? HTTPURLResponse(url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: nil)
@@ -20,8 +20,7 @@ extension HTTPURLResponse {
     }
 
     private static var blank: HTTPURLResponse {
-        // Never nil: no implementation of Foundation refuses these constants, and there is no other initializer that
-        // both have.
+        // Never nil: no implementation of Foundation refuses these constants. No other initializer exists in both.
         HTTPURLResponse(url: URL(fileURLWithPath: "/"), statusCode: 200, httpVersion: nil, headerFields: nil)!
     }
 }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Turns a response into the delivery that was asked for, by the rules that every transport keeps.
+/// Converts a response to the requested delivery, by the rules of every transport.
 struct MockDelivery: Sendable {
     /// The bytes of an error's body that are kept in a stream or download.
     private static let errorBodyLimit = 64 << 10
@@ -15,7 +15,7 @@ struct MockDelivery: Sendable {
         progress = request.progress
     }
 
-    /// The response as it is, if that is what was asked for: bytes for a buffered call.
+    /// The unchanged response, if it has the requested delivery: bytes for a buffered call.
     func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
         guard case .buffered(let limit) = delivery, response.bytes == nil else { return nil }
         guard response.data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }

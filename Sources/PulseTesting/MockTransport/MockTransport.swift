@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A transport without a wire: a closure, or stubs, response each request.
+/// A transport without a wire: a closure or stubs provide the response to each request.
 ///
 /// ```swift
 /// let transport = MockTransport { request in
@@ -11,9 +11,9 @@ import PulseCore
 /// let client = PulseClient(configuration: configuration, transport: transport)
 /// ```
 ///
-/// It keeps a transport's contract: it enforces the limit of a buffered body, hands out streams and files for 2xx
-/// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. An error of the closure passes as
-/// it is; the chain turns it into a ``PulseError``. Safe from any thread; calls run concurrently.
+/// It follows a transport's contract: it enforces the limit of a buffered body, delivers streams and files for 2xx
+/// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. An error of the closure is passed
+/// on unchanged; the chain converts it to a ``PulseError``. Safe from any thread; calls run concurrently.
 public final class MockTransport: Transport {
     private struct State {
         var requests: [TransportRequest] = []
@@ -24,8 +24,8 @@ public final class MockTransport: Transport {
     private let recordsRequests: Bool
     private let state = Locked(State())
 
-    /// Answers with what the closure gives or throws. It runs once for every request, in the call's own task: a wait in
-    /// it ends with the call if it heeds cancellation, as `PulseClock.sleep` does.
+    /// Returns or throws the result of the closure. It runs once for every request, in the call's own task: a wait in
+    /// it ends with the call if it respects cancellation, as `PulseClock.sleep` does.
     ///
     /// - Parameter recordsRequests: false keeps ``requests`` empty, for long runs that would fill the memory; true by
     ///   default.
@@ -36,30 +36,31 @@ public final class MockTransport: Transport {
         self.respond = { try await respond($0.urlRequest) }
     }
 
-    /// Answers with the first stub that matches. A request that none matches fails with an ``UnmatchedRequest`` in a
-    /// ``PulseError/custom(_:)``; its text says why each stub did not match.
+    /// The first stub that matches replies. A request without a match fails with an ``UnmatchedRequest`` in a
+    /// ``PulseError/custom(_:)``; its text has the reason for each stub.
     public init(stubs: [Stub]) {
         recordsRequests = true
-        respond = { try await Stub.answer($0, from: stubs) }
+        respond = { try await Stub.response(to: $0, from: stubs) }
     }
 
-    /// Every policy is satisfied: there is no wire on which it could be broken.
+    /// Every policy is satisfied, because there is no wire.
     public var capabilities: TransportCapabilities { .simulated }
 
-    /// The requests that were sent, in order. A call that was cancelled while it waited for its response is among them;
-    /// one that was cancelled before is not.
+    /// The requests that were sent, in order. A call that was cancelled while it waited for its response is included; a
+    /// call that was cancelled before is not.
     public var requests: [URLRequest] {
         state.withLock { $0.requests.map(\.urlRequest) }
     }
 
-    /// The requests with all that a transport is told: file and stream bodies, timeouts, pins.
+    /// The requests with all data for a transport: file and stream bodies, timeouts, pins.
     public var transportRequests: [TransportRequest] {
         state.withLock { $0.requests }
     }
 
-    /// Answers, throws what the closure throws, or throws `CancellationError`; also
+    /// Returns the response, throws the closure's error, or throws `CancellationError`; also
     /// ``PulseError/responseTooLarge(limit:)``, ``PulseError/unsupported(_:)`` for an upgrade, and
-    /// ``PulseError/invalidRequest(reason:)`` for a head beyond ``PulseCore/TransportRequest/maximumHeadSize``.
+    /// ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
+    /// ``PulseCore/TransportRequest/maximumHeadSize``.
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         if case .upgrade = request.delivery {
             throw PulseError.unsupported("MockTransport has no sockets")

@@ -3,14 +3,14 @@
 import PulseCore
 
 extension PluginChain {
-    /// A chain of these plugins around a closure that stands for the wire: a `next` for a plugin's `intercept`, or a
+    /// A chain of these plugins around a closure that stands for the wire: the `next` of a plugin's `intercept`, or a
     /// whole chain to call.
     ///
-    /// The plugins are ordered by scope as in a client. There is no retry loop but a plugin of scope `.retry`. Before
-    /// the closure runs, each plugin's `willSend` sees the request. No plugin's `didComplete` runs: see
+    /// The plugins are ordered by scope as in a client. There is no retry loop except a plugin of scope `.retry`.
+    /// Before the closure runs, each plugin's `willSend` sees the request. No plugin's `didComplete` runs: see
     /// ``PulsePlugin/run(_:in:answering:)`` for that.
     ///
-    /// - Parameter context: what the plugins and `next(request)` work with.
+    /// - Parameter context: the context of the plugins and of `next(request)`.
     public static func mock(
         _ plugins: [any PulsePlugin] = [], context: PluginContext = .mock(),
         answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
@@ -20,12 +20,12 @@ extension PluginChain {
 }
 
 extension PulsePlugin {
-    /// Runs one request through this plugin alone, as a client would: its hooks or `intercept`, `willSend`, and in the
-    /// end `didComplete`, for a streamed response once the stream has ended.
+    /// Runs one request through this plugin alone, like a client: its hooks or `intercept`, `willSend`, and finally
+    /// `didComplete`, for a streamed response after the stream has ended.
     ///
-    /// - Parameter request: what comes from further out.
-    /// - Parameter context: for that request by default. It serves one run: a call ends once.
-    /// - Parameter respond: stands for all that is further in.
+    /// - Parameter request: the request from further out.
+    /// - Parameter context: made for that request by default. It serves one run, since a call ends once.
+    /// - Parameter respond: stands for everything further in.
     ///
     /// Throws ``PulseError``.
     public func run(

@@ -3,16 +3,16 @@
 import PulseCore
 
 extension PluginContext {
-    /// The context of a call that no client makes: for a test of a plugin by itself.
+    /// The context of a call without a client: for a test of a single plugin.
     ///
-    /// - Parameter request: what the call is for; its URL is taken for home, see ``isTrusted(_:)``.
+    /// - Parameter request: the call's request; its URL counts as home, see ``isTrusted(_:)``.
     /// - Parameter endpointPath: the URL's path by default.
-    /// - Parameter options: seen by the plugin as they are, nothing filled in but `route`, the path by default.
+    /// - Parameter options: passed to the plugin unchanged, except `route`, which is the path by default.
     /// - Parameter deadline: in seconds from now; nil for none.
     /// - Parameter attempt: of the retry loop, counted from 1.
     /// - Parameter hop: of the redirects, counted from 0.
     /// - Parameter trustedOrigins: home besides the request's own origin.
-    /// - Parameter events: takes what the plugin emits.
+    /// - Parameter events: receives the plugin's events.
     public static func mock(
         for request: URLRequest = .mock(),
         endpointPath: String? = nil,
@@ -48,8 +48,8 @@ extension PluginContext {
 extension URLRequest {
     /// A request for a test: `.mock(.post, "/users", body: Data("{}".utf8))`.
     ///
-    /// - Parameter target: an absolute URL, or a path at `https://api.example.com`. Text that makes no URL gives that
-    ///   origin alone.
+    /// - Parameter target: an absolute URL, or a path at `https://api.example.com`. Text that is not a valid URL gives
+    ///   that origin alone.
     public static func mock(
         _ method: HTTPMethod = .get, _ target: String = "/", headers: [String: String] = [:], body: Data? = nil
     ) -> URLRequest {

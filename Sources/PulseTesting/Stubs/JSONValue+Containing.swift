@@ -3,8 +3,8 @@
 import PulseCore
 
 extension JSONValue {
-    /// What keeps this value from containing another, or nil if it does: "has no user.name". Names keys of `part` and
-    /// shows no value.
+    /// The reason why this value does not contain another, such as "has no user.name"; nil if it does. It names keys of
+    /// `part` and shows no value.
     func lacks(_ part: JSONValue) -> String? {
         lacks(part, at: "")
     }

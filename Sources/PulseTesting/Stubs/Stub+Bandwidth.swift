@@ -3,12 +3,12 @@
 import PulseCore
 
 extension Stub.Reply {
-    /// The same reply with a body that arrives at that many bytes a second of `clock`: piece by piece in a streamed
-    /// call, all at the end in a buffered one. A number that is not positive, or infinite, is no limit.
+    /// The same reply with a body that arrives at that many bytes per second of `clock`: chunk by chunk in a streamed
+    /// call, all at the end in a buffered one. A number that is not positive, or infinite, means no limit.
     public func bandwidth(_ bytesPerSecond: Double, on clock: any PulseClock = SystemClock()) -> Stub.Reply {
         guard bytesPerSecond > 0, bytesPerSecond < .infinity else { return self }
         return Stub.Reply { request, parameters in
-            var response = try await answer(request, parameters)
+            var response = try await respond(request, parameters)
             if let stream = response.bytes {
                 response.bytes = stream.throttled(to: bytesPerSecond, on: clock)
             } else if !response.data.isEmpty {
@@ -22,7 +22,7 @@ extension Stub.Reply {
 }
 
 extension ByteStream {
-    /// The same chunks, each after the time that it takes at that rate.
+    /// The same chunks, each delayed according to the rate.
     fileprivate func throttled(to bytesPerSecond: Double, on clock: any PulseClock) -> ByteStream {
         let iterator = Locked(makeAsyncIterator())
         return ByteStream {
@@ -37,7 +37,7 @@ extension ByteStream {
 }
 
 extension Data {
-    /// The pieces of a stream that arrive some ten times a second, of at least one byte.
+    /// The chunks of a stream that arrive about ten times per second, of at least one byte.
     fileprivate func pieces(tenthsOfASecondAt bytesPerSecond: Double) -> [Data] {
         let size = Int(Swift.max(1, Swift.min(bytesPerSecond / 10, 65536)))
         return stride(from: startIndex, to: endIndex, by: size).map { start in

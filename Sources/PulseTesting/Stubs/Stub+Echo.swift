@@ -39,8 +39,8 @@ extension Stub.Reply {
             statusCode: 200, headers: headers, data: request.httpBody ?? Data(), request: request, origin: .mock)
     }
 
-    /// The whole request, as the JSON of a ``Stub/Echo``: as plugins made it, secrets included.
+    /// The whole request, as the JSON of a ``Stub/Echo``: after all plugins, secrets included.
     public static let echoRequest = Stub.Reply.closure { request, parameters in
-        try await Stub.Reply.json(Stub.Echo(request)).answer(request, parameters)
+        try await Stub.Reply.json(Stub.Echo(request)).respond(request, parameters)
     }
 }

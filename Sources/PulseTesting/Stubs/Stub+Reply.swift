@@ -3,15 +3,15 @@
 import PulseCore
 
 extension Stub {
-    /// A stub's response or failure, perhaps after a while.
+    /// A stub's response or failure, optionally delayed.
     public struct Reply: Sendable {
-        let answer: @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
+        let respond: @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
 
-        /// What the closure returns or throws; the dictionary has the values of the template's `{name}` segments.
+        /// The result of the closure; its dictionary has the values of the template's `{name}` segments.
         public static func closure(
-            _ answer: @escaping @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
+            _ respond: @escaping @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
         ) -> Reply {
-            Reply(answer: answer)
+            Reply(respond: respond)
         }
 
         /// A response without a body.
@@ -48,16 +48,16 @@ extension Stub {
             }
         }
 
-        /// No response, but that error.
+        /// That error in place of a response.
         public static func failure(_ error: any Error) -> Reply {
             closure { _, _ in throw error }
         }
 
-        /// The same reply, that many seconds of `clock` later.
+        /// The same reply, delayed by that many seconds of `clock`.
         public func delayed(by seconds: TimeInterval, on clock: any PulseClock = SystemClock()) -> Reply {
             Reply { request, parameters in
                 try await clock.sleep(seconds, for: .delay)
-                return try await answer(request, parameters)
+                return try await respond(request, parameters)
             }
         }
     }

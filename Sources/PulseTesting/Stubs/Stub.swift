@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A rule for a ``MockTransport``: the requests that it is for, and their replies.
+/// A rule for a ``MockTransport``: the requests that it matches, and their replies.
 ///
 /// ```swift
 /// let users = Stub(.get, "/users/{id}").header("Accept", "application/json")
@@ -13,14 +13,14 @@ import PulseCore
 /// #expect(users.count == 2)
 /// ```
 ///
-/// A request must satisfy all that the stub asks for. Without a reply it gets an empty 200. Each of the methods gives a
-/// stub that counts for itself; copies of the same stub share their count.
+/// A request must satisfy all conditions of the stub. A stub without replies returns an empty 200. Each of the methods
+/// returns a stub with its own count; copies of the same stub share their count.
 public struct Stub: Sendable {
-    /// What happens after every reply has been given.
+    /// The behavior after the last reply.
     public enum Exhaustion: Sendable, Hashable {
-        /// The last reply is given again and again.
+        /// The last reply repeats.
         case repeatsLast
-        /// The stub matches no more: the next one may, and without one the request fails.
+        /// The stub no longer matches: a later stub may, and otherwise the request fails.
         case stopsMatching
     }
 
@@ -44,53 +44,53 @@ public struct Stub: Sendable {
     ///
     /// - Parameter method: nil for any.
     /// - Parameter pathTemplate: compared with the whole path of the URL, percent-decoded, segment by segment; `{name}`
-    ///   takes a segment, `{name...}` at the end the rest. A query in it asks for these items, an absolute URL for its
+    ///   takes a segment, `{name...}` at the end the rest. A query in it requires these items, an absolute URL its
     ///   scheme, host and port too. Nil for any.
     public init(_ method: HTTPMethod? = nil, _ pathTemplate: String? = nil) {
         self.method = method
         target = pathTemplate.map { StubTarget($0) }
     }
 
-    // MARK: Which requests
+    // MARK: Conditions
 
-    /// Asks for a query item of that name and value; without a value, for any of that name.
+    /// Requires a query item of that name and value; without a value, any item of that name.
     public func query(_ name: String, _ value: String? = nil) -> Stub {
         adding(.query(name, value))
     }
 
-    /// Asks for a header of that name, in any case, and that value; without a value, for any of that name.
+    /// Requires a header of that name, in any case, and that value; without a value, any header of that name.
     public func header(_ name: String, _ value: String? = nil) -> Stub {
         adding(.header(name, value))
     }
 
-    /// Asks for that host, in any case.
+    /// Requires that host, in any case.
     public func host(_ host: String) -> Stub {
         adding(.host(host))
     }
 
-    /// Asks for those bytes as the body. File and stream bodies are not read.
+    /// Requires those bytes as the body. File and stream bodies are not read.
     public func body(_ body: Data) -> Stub {
         matching("the body has other bytes") { $0.httpBody ?? Data() == body }
     }
 
-    /// Asks for a JSON body of that value, however it is spelled.
+    /// Requires a JSON body of that value, whatever its spelling.
     public func body(json: JSONValue) -> Stub {
         matching("the body is other JSON") { request in
             request.httpBody.flatMap { try? JSONResponseDecoder.json.decode(JSONValue.self, from: $0) } == json
         }
     }
 
-    /// Asks for a JSON body that contains that value, whatever else is in it.
+    /// Requires a JSON body that contains that value; other members are ignored.
     ///
     /// An object contains another if it has its members, each containing the other's. An array contains another if each
-    /// of its elements is contained in some element, in any order. Anything else contains what it is equal to.
+    /// of its elements is contained in some element, in any order. Any other value contains an equal value.
     public func body(jsonContaining json: JSONValue) -> Stub {
         adding(.body(containing: json))
     }
 
-    /// Asks for whatever the closure says.
+    /// Requires that the closure returns true.
     ///
-    /// - Parameter otherwise: the reason that the failure names if the closure says no.
+    /// - Parameter otherwise: the reason that the failure names if the closure returns false.
     public func matching(
         _ otherwise: String = "a condition of its own does not hold",
         _ condition: @escaping @Sendable (URLRequest) -> Bool
@@ -98,19 +98,19 @@ public struct Stub: Sendable {
         adding(StubCondition { condition($0) ? nil : otherwise })
     }
 
-    // MARK: What they get
+    // MARK: Replies
 
-    /// Adds these replies, to be given in turn after those it had before.
+    /// Adds these replies, used in turn after the existing ones.
     public func reply(_ replies: Reply...) -> Stub {
         changed { $0.replies += replies }
     }
 
-    /// Sets what happens after every reply has been given; ``Exhaustion/repeatsLast`` by default.
+    /// Sets the behavior after the last reply; ``Exhaustion/repeatsLast`` by default.
     public func whenExhausted(_ exhaustion: Exhaustion) -> Stub {
         changed { $0.exhaustion = exhaustion }
     }
 
-    /// The number of requests that it has answered.
+    /// The number of its replies.
     public var count: Int {
         usage.withLock { $0.count }
     }
@@ -128,7 +128,7 @@ public struct Stub: Sendable {
 
     // MARK: Matching
 
-    /// Takes the next reply, or says why not.
+    /// Takes the next reply, or returns the mismatch.
     func take(_ request: URLRequest) -> Result<Match, StubMismatch> {
         let asked = request.httpMethod ?? "GET"
         if let method, method.rawValue != asked { return .failure(StubMismatch("the method is \(asked)")) }
@@ -152,12 +152,12 @@ public struct Stub: Sendable {
         return .success(Match(reply: reply, parameters: parameters))
     }
 
-    static func answer(_ sent: TransportRequest, from stubs: [Stub]) async throws -> PulseResponse {
+    static func response(to sent: TransportRequest, from stubs: [Stub]) async throws -> PulseResponse {
         let request = sent.urlRequest
         var reasons: [String] = []
         for (index, stub) in stubs.enumerated() {
             switch stub.take(request) {
-            case .success(let match): return try await match.reply.answer(request, match.parameters)
+            case .success(let match): return try await match.reply.respond(request, match.parameters)
             case .failure(let mismatch): reasons.append("\(index + 1). \(stub): \(mismatch.reason)")
             }
         }

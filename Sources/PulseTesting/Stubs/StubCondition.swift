@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The reason why a stub is not for a request. It names what differs and shows no value of the request, which may be a
-/// secret.
+/// The reason why a stub does not match a request. It names the differing part and shows no value of the request, which
+/// may be a secret.
 struct StubMismatch: Error, Sendable {
     let reason: String
 
@@ -57,7 +57,7 @@ struct StubCondition: Sendable {
     }
 }
 
-/// The URL that a stub is for: a path template, perhaps with an origin before it and query items behind it.
+/// The URL of a stub: a path template, optionally with an origin before it and query items behind it.
 struct StubTarget: Sendable, CustomStringConvertible {
     let description: String
     private let hasOrigin: Bool
@@ -69,7 +69,7 @@ struct StubTarget: Sendable, CustomStringConvertible {
         description = text
         var rest = text[...]
         var origin: Origin?
-        // Behind a slash or a question mark it is a part of the path or of the query.
+        // Behind a slash or a question mark, `://` is a part of the path or of the query.
         let start = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
         let scheme = rest.range(of: "://").flatMap { $0.lowerBound < start ? $0 : nil }
         if let scheme {
@@ -105,9 +105,9 @@ struct StubTarget: Sendable, CustomStringConvertible {
     }
 }
 
-/// The failure of a request that no stub is for.
+/// The failure of a request without a matching stub.
 public struct UnmatchedRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// What came, with its URL redacted, which stubs there are, and why each does not match.
+    /// The request, with its URL redacted, the stubs, and the reason why each does not match.
     public let description: String
 
     public var errorDescription: String? { description }

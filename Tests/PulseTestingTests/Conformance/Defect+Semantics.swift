@@ -6,33 +6,33 @@ extension Defect {
     /// What a transport may do wrong without a socket.
     static let ofSemantics: [Defect] = [
         Defect(
-            "makes a GET of everything", noticedBy: "PURGE arrives as such, and its answer comes back",
-            "HEAD arrives as such, and its answer comes back", "PROPFIND carries a body of bytes",
+            "makes a GET of everything", noticedBy: "PURGE is sent unchanged and gets its response",
+            "HEAD is sent unchanged and gets its response", "PROPFIND sends a body of bytes",
             sending: { $0.httpMethod = "GET" }),
         Defect(
-            "drops the query", noticedBy: "GET arrives as such, and its answer comes back",
-            "the target arrives as it was encoded",
+            "drops the query", noticedBy: "GET is sent unchanged and gets its response",
+            "the request target keeps its encoding",
             sending: { $0.url = $0.url.flatMap { URL(string: $0.absoluteString.components(separatedBy: "?")[0]) } }),
         Defect(
-            "loses the body", noticedBy: "DELETE carries a body of bytes", "a body of 1 MB arrives whole",
+            "loses the body", noticedBy: "DELETE sends a body of bytes", "a body of 1 MB arrives whole",
             sending: { $0.httpBody = nil }),
         Defect(
             "cuts long bodies", noticedBy: "a body of 1 MB arrives whole",
             sending: { $0.httpBody = $0.httpBody?.prefix(1 << 16) }),
         Defect(
-            "drops a header", noticedBy: "header values arrive as given",
+            "drops a header", noticedBy: "header values arrive unchanged",
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Signs") }),
         Defect(
-            "says it is somebody else", noticedBy: "header values arrive as given",
+            "says it is somebody else", noticedBy: "header values arrive unchanged",
             sending: { $0.setValue("Other/1.0", forHTTPHeaderField: "User-Agent") }),
         Defect(
             "drops long headers", noticedBy: "a header value of 32 KB arrives whole",
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Long") }),
         Defect(
-            "cuts a long URL", noticedBy: "a head that is too large is refused unsent",
+            "cuts a long URL", noticedBy: "a request line and header fields that are too large are refused unsent",
             sending: { $0.url = $0.url.flatMap { URL(string: String($0.absoluteString.prefix(8192))) } }),
         Defect(
-            "takes less than others", noticedBy: "a head of the largest size arrives",
+            "takes less than others", noticedBy: "a request line and header fields of the maximum size arrive",
             fault: { base, request in
                 let length = request.urlRequest.value(forHTTPHeaderField: "X-Long")?.count ?? 0
                 guard length < 60_000 else { throw PulseError.invalidRequest(reason: "too long") }
@@ -43,43 +43,43 @@ extension Defect {
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Empty") }),
         Defect(
             "invents a type for bodies",
-            noticedBy: "a body goes without a Content-Type and an Expect that nobody set",
+            noticedBy: "a body is sent without a Content-Type or Expect that the caller did not set",
             sending: { request in
                 guard request.httpBody != nil, request.value(forHTTPHeaderField: "Content-Type") == nil else { return }
                 request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
             }),
         Defect(
-            "asks caches for fresh answers", noticedBy: "nothing is added that the client has to decide about",
+            "asks caches for fresh responses", noticedBy: "no header field is added that the client decides about",
             sending: { $0.setValue("no-cache", forHTTPHeaderField: "Cache-Control") }),
         Defect(
-            "drops a header of the answer", noticedBy: "200 header fields come",
+            "drops a header of the response", noticedBy: "200 response header fields arrive",
             returning: { $0.headers.remove("X-Field-150") }),
         Defect(
-            "joins cookies", noticedBy: "repeated Set-Cookie lines stay apart",
+            "joins cookies", noticedBy: "repeated Set-Cookie lines stay separate",
             returning: { response in
                 let joined = response.headers.values(for: "Set-Cookie").joined(separator: ", ")
                 response.headers["Set-Cookie"] = joined
             }),
         Defect(
-            "keeps the last of repeated lines", noticedBy: "repeated header lines come in their order",
+            "keeps the last of repeated lines", noticedBy: "repeated header lines keep their order",
             returning: { response in
                 response.headers["X-Multi"] = response.headers.values(for: "X-Multi").last
             }),
         Defect(
             "has a length for HEAD that is the body's",
-            noticedBy: "HEAD has the headers of the answer and no body",
+            noticedBy: "a response to HEAD has header fields and no body",
             returning: { $0.headers["Content-Length"] = String($0.data.count) }),
         Defect(
-            "decodes text", noticedBy: "a body comes byte for byte",
+            "decodes text", noticedBy: "a response body arrives byte for byte",
             returning: { $0.data = Data(String(decoding: $0.data, as: UTF8.self).utf8) }),
         Defect(
             "makes one status of all that are fine",
-            noticedBy: "every status from 200 to 299 is handed over",
-            "204 ends with its head, and the next answer is its own",
+            noticedBy: "every status from 200 to 299 is returned",
+            "204 ends after its header fields, and the next response is separate",
             returning: { if $0.statusCode < 300 { $0.statusCode = 200 } }),
         Defect(
-            "takes errors for failures", noticedBy: "every status from 400 to 499 is handed over",
-            "401 that asks for Bearer is handed over, and asked once",
+            "takes errors for failures", noticedBy: "every status from 400 to 499 is returned",
+            "401 with the challenge Bearer is returned after one request",
             fault: { base, request in
                 let response = try await base.send(request)
                 guard response.statusCode < 400 else { throw PulseError.http(response) }
@@ -87,15 +87,15 @@ extension Defect {
             }),
         Defect(
             "retries when it is told to wait",
-            noticedBy: "425, 429 and 503 with Retry-After are handed over, and asked once",
+            noticedBy: "425, 429 and 503 with Retry-After are returned after one request",
             fault: { base, request in
                 let response = try await base.send(request)
                 return response.headers.contains("Retry-After") ? try await base.send(request) : response
             }),
         Defect(
             "follows redirects",
-            noticedBy: "301 to GET is handed over with body and Location, and not followed",
-            "308 to POST is handed over with body and Location, and not followed",
+            noticedBy: "301 to GET is returned with body and Location, and not followed",
+            "308 to POST is returned with body and Location, and not followed",
             fault: { base, request in
                 let response = try await base.send(request)
                 guard let location = response.headers["Location"], let url = request.urlRequest.url else {
@@ -107,14 +107,14 @@ extension Defect {
             }),
         Defect(
             "ignores the limit", noticedBy: "a body of one byte more than the limit is too large",
-            "an error's body is limited too", "a transport serves on after a body that was too large",
+            "the limit applies to the body of an error status", "a transport keeps working after a body that was too large",
             fault: { base, request in
                 var request = request
                 request.delivery = .buffered(limit: .max)
                 return try await base.send(request)
             }),
         Defect(
-            "is off by one at the limit", noticedBy: "a body of exactly the limit is handed over",
+            "is off by one at the limit", noticedBy: "a body of exactly the limit is returned",
             fault: { base, request in
                 let response = try await base.send(request)
                 if case .buffered(let limit) = request.delivery, response.data.count >= limit {
@@ -123,15 +123,15 @@ extension Defect {
                 return response
             }),
         Defect(
-            "buffers what was to be streamed", noticedBy: "a streamed delivery comes whole, or is refused unsent",
-            "a delivery to a file comes whole, or is refused unsent",
+            "buffers what was to be streamed", noticedBy: "a streamed delivery arrives whole or is refused unsent",
+            "a delivery to a file arrives whole or is refused unsent",
             fault: { base, request in
                 var request = request
                 request.delivery = .buffered(limit: .max)
                 return try await base.send(request)
             }),
         Defect(
-            "refuses a stream after sending", noticedBy: "a streamed delivery comes whole, or is refused unsent",
+            "refuses a stream after sending", noticedBy: "a streamed delivery arrives whole or is refused unsent",
             fault: { base, request in
                 let response = try await base.send(request)
                 if case .streamed = request.delivery { throw PulseError.unsupported("streams") }
@@ -139,18 +139,18 @@ extension Defect {
             }),
         Defect(
             "ignores cancellation", noticedBy: "a task cancelled before it starts sends nothing",
-            "a cancel while the server thinks ends the wait and the wire",
+            "a cancellation while the server delays ends the wait and the connection",
             fault: { base, request in
                 try await Task { try await base.send(request) }.value
             }),
         Defect(
-            "remembers answers", noticedBy: "an answer that may be cached is asked for again",
+            "remembers responses", noticedBy: "a cacheable response is requested again",
             fault: remembering()),
         Defect(
-            "sends cookies back", noticedBy: "Set-Cookie is handed over and not sent back",
+            "sends cookies back", noticedBy: "Set-Cookie is returned and not sent back",
             fault: sendingCookies()),
         Defect(
-            "mixes up answers", noticedBy: "two hundred requests at once get each its own answer",
+            "mixes up responses", noticedBy: "two hundred concurrent requests each get their own response",
             fault: mixingAnswersUp()),
     ]
 

@@ -7,10 +7,10 @@ extension Defect {
     static let ofTheWire: [Defect] = [
         Defect(
             "sends again when the connection is lost",
-            noticedBy: "a POST reaches a server once that closes the connection after reading it",
-            "a POST reaches a server once that resets the connection after reading it",
-            "GET whose kept-alive connection is closed arrives once, and fails as stale",
-            "a POST with an idempotency key whose kept-alive connection is reset arrives once, and fails as stale",
+            noticedBy: "a server that closes the connection after reading a POST gets it once",
+            "a server that resets the connection after reading a POST gets it once",
+            "GET on a kept-alive connection that is closed is sent once and fails as stale",
+            "a POST with an idempotency key on a kept-alive connection that is reset is sent once and fails as stale",
             fault: { base, request in
                 do {
                     return try await base.send(request)
@@ -20,21 +20,21 @@ extension Defect {
             }),
         Defect(
             "does not tell a stale connection from another failure",
-            noticedBy: "GET whose kept-alive connection is closed arrives once, and fails as stale",
+            noticedBy: "GET on a kept-alive connection that is closed is sent once and fails as stale",
             fault: telling(.maybeSent)),
         Defect(
             "takes any idle connection", noticedBy: "a request that needs a new connection gets one",
-            "an idle connection near the end of its time carries no request that must not be repeated",
+            "an idle connection near its timeout carries no request that must not be resent",
             fault: { base, request in
                 var request = request
                 (request.mayBeResent, request.needsNewConnection) = (true, false)
                 return try await base.send(request)
             }),
         Defect(
-            "takes what is broken for an empty answer",
-            noticedBy: "a body that is cut by the end of the connection is an error",
-            "a chunked body that is cut between chunks is an error", "garbage instead of a head is an error",
-            "two Content-Lengths that differ are an error",
+            "takes what is broken for an empty response",
+            noticedBy: "a body truncated by the end of the connection is an error",
+            "a chunked body truncated between chunks is an error", "garbage in place of a status line is an error",
+            "two different Content-Lengths are an error",
             fault: { base, request in
                 do {
                     return try await base.send(request)
@@ -43,16 +43,16 @@ extension Defect {
                 }
             }),
         Defect(
-            "tells every failure as unsent", noticedBy: "a connection closed before an answer to POST is an error",
+            "tells every failure as unsent", noticedBy: "a connection closed before the response to POST is an error",
             "a connection reset within the body is an error", "a body stream of another length than it tells fails",
             fault: telling(.beforeSend)),
         Defect(
             "tells every failure as sent",
-            noticedBy: "a refused connection cannot be made, and nothing was sent", "a name that does not resolve",
+            noticedBy: "a refused connection is an error before anything is sent", "a name that does not resolve",
             fault: telling(.maybeSent)),
         Defect(
-            "tells no failure from another", noticedBy: "another protocol instead of HTTP is an error",
-            "a body that is not coded as it says is an error",
+            "tells no failure from another", noticedBy: "another protocol in place of HTTP is an error",
+            "a body that does not match its coding is an error",
             fault: { base, request in
                 do {
                     return try await base.send(request)
@@ -61,7 +61,7 @@ extension Defect {
                 }
             }),
         Defect(
-            "makes a connection for every request", noticedBy: "requests one after another share a connection",
+            "makes a connection for every request", noticedBy: "consecutive requests share a connection",
             fault: { base, request in
                 var request = request
                 request.urlRequest.setValue("close", forHTTPHeaderField: "Connection")
@@ -69,16 +69,16 @@ extension Defect {
             }),
         Defect(
             "leaves the headers that tell about the coding",
-            noticedBy: "gzip is decoded, and the headers that told about it are gone",
+            noticedBy: "gzip is decoded, and its header fields are removed",
             fault: { base, request in
                 var response = try await base.send(request)
                 response.headers["Content-Encoding"] = "gzip"
                 return response
             }),
         Defect(
-            "bounds the whole answer by the idle timeout",
-            noticedBy: "an answer that takes longer than the idle timeout comes",
-            "a wait for a connection is no idle time",
+            "bounds the whole response by the idle timeout",
+            noticedBy: "a response that takes longer than the idle timeout arrives",
+            "a wait for a connection is not idle time",
             fault: { base, request in
                 try await withThrowingTaskGroup(of: PulseResponse.self) { group in
                     group.addTask { try await base.send(request) }
@@ -94,7 +94,7 @@ extension Defect {
         Defect(
             "loses what comes before it has sent all",
             noticedBy: "a 413 before the body is read is the response",
-            "a 401 before the body is read is the response, also of a used connection",
+            "a 401 before the body is read is the response, also on a reused connection",
             "a refusal that ends the connection is the response",
             fault: { base, request in
                 let response = try await base.send(request)
@@ -104,8 +104,8 @@ extension Defect {
                 return response
             }),
         Defect(
-            "ends with its body", noticedBy: "a refusal comes while the body waits for more",
-            "a refusal that ends the connection comes while the body waits for more",
+            "ends with its body", noticedBy: "a refusal arrives while the body waits for more bytes",
+            "a refusal that ends the connection arrives while the body waits for more bytes",
             fault: { base, request in
                 // The source never ends.
                 guard case .stream(let stream) = request.body, stream.length != nil else {
@@ -114,15 +114,15 @@ extension Defect {
                 throw TransportFailure(code: .timedOut, phase: .maybeSent)
             }),
         Defect(
-            "waits for ever", noticedBy: "a server that never answers is a timeout",
+            "waits for ever", noticedBy: "a server that never responds causes a timeout",
             fault: { base, request in
                 var request = request
                 request.idleTimeout = 1000
                 return try await base.send(request)
             }),
         Defect(
-            "waits twice as long for an answer to a body",
-            noticedBy: "a server that takes a body and never answers is a timeout in time",
+            "waits twice as long for a response to a body",
+            noticedBy: "a server that reads a body and never responds causes a timeout in time",
             fault: { base, request in
                 var request = request
                 if case .bytes = request.body { request.idleTimeout *= 2 }
@@ -130,7 +130,7 @@ extension Defect {
             }),
         Defect(
             "hangs on to the wire of a cancelled request",
-            noticedBy: "a cancel within the body ends the wait and the wire",
+            noticedBy: "a cancellation within the body ends the wait and the connection",
             fault: { base, request in
                 let answers = AsyncThrowingStream<PulseResponse, any Error> { continuation in
                     Task { continuation.yield(try await base.send(request)) }

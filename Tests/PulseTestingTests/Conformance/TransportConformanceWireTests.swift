@@ -29,14 +29,14 @@ struct TransportConformanceWireTests {
 
     @Test func noticesATransportThatMakesAsManyConnectionsAsItLikes() async throws {
         let conformance = TransportConformance("Faulty") { _ in URLSessionTransport(maximumConnectionsPerHost: 64) }
-        try await expectFailure(ofCaseNamed: "no host gets more connections at a time than it may", in: conformance)
+        try await expectFailure(ofCaseNamed: "no host gets more connections than its limit", in: conformance)
     }
 
     @Test func noticesATransportThatForgetsToShutDown() async throws {
         let kept = URLSessionTransport()
         let conformance = TransportConformance("Faulty", timeLimit: 1) { _ in Immortal(base: kept) }
         try await expectFailure(ofCaseNamed: "a shutdown closes every connection", in: conformance)
-        try await expectFailure(ofCaseNamed: "after a shutdown nothing is sent any more", in: conformance)
+        try await expectFailure(ofCaseNamed: "after a shutdown nothing is sent", in: conformance)
         await kept.shutdown()
     }
 

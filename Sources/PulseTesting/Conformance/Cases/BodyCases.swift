@@ -6,7 +6,7 @@ extension TransportConformance.Case {
     /// The bodies of requests.
     static let bodies: [Self] =
         carriers.map { method in
-            .semantics("\(method) carries a body of bytes") { _ in
+            .semantics("\(method) sends a body of bytes") { _ in
                 .text("taken")
             } play: { stage in
                 try await stage.expectArrival(of: .everyByte, method, body: .bytes(.everyByte))
@@ -22,7 +22,7 @@ extension TransportConformance.Case {
             } play: { stage in
                 try await stage.expectArrival(of: .megabyte, body: .bytes(.megabyte))
             },
-            .semantics("a file arrives whole as the body") { _ in
+            .semantics("a file is sent as the body") { _ in
                 .text("taken")
             } play: { stage in
                 try await TemporaryFile.with(.megabyte) { file in
@@ -36,16 +36,16 @@ extension TransportConformance.Case {
                     try await stage.expectArrival(of: Data(), .put, body: .file(file))
                 }
             },
-            .semantics("a body goes without a Content-Type and an Expect that nobody set") { _ in
+            .semantics("a body is sent without a Content-Type or Expect that the caller did not set") { _ in
                 .text("taken")
             } play: { stage in
                 _ = try await stage.send(stage.request(.post, body: .bytes(.everyByte)))
-                // libcurl asks first about more than 1 MiB, and about what has no length.
+                // libcurl sends an Expect for more than 1 MiB, and for a body without a length.
                 let long = TransportRequest.Body.bytes(Data.megabyte + Data.everyByte)
                 let unmeasured = BodyStream(length: nil) { ByteStream([.everyByte]) }
                 for method in [HTTPMethod.post, .get] {
-                    _ = try await stage.answerUnlessRefused(stage.request(method, body: long))
-                    _ = try await stage.answerUnlessRefused(stage.request(method, body: .stream(unmeasured)))
+                    _ = try await stage.responseIfSupported(stage.request(method, body: long))
+                    _ = try await stage.responseIfSupported(stage.request(method, body: .stream(unmeasured)))
                 }
                 for request in stage.requests {
                     try Check.equal(request.headers["Content-Type"], nil, "the Content-Type of a \(request.method)")
@@ -82,7 +82,7 @@ extension ConformanceStage {
     ) async throws {
         let type = "application/octet-stream"
         let response = try await send(request(method, headers: ["Content-Type": type], body: body))
-        try Check.equal(response.text, "taken", "the answer")
+        try Check.equal(response.text, "taken", "the response")
         let arrived = try onlyRequest()
         try Check.equal(arrived.method, method, "the method that arrived")
         try Check.equal(arrived.headers["Content-Type"], type, "the Content-Type that arrived")
@@ -91,7 +91,7 @@ extension ConformanceStage {
 }
 
 enum TemporaryFile {
-    /// A file of these bytes, for as long as `body` runs.
+    /// A file of these bytes, for the duration of `body`.
     static func with(_ bytes: Data, _ body: (URL) async throws -> Void) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         try bytes.write(to: file)
@@ -101,12 +101,12 @@ enum TemporaryFile {
 }
 
 extension Data {
-    // Made when they are needed: the address sanitizer does not see through the pointers of a Data that a constant
-    // holds, and calls it leaked.
+    // Computed, not stored: the address sanitizer does not follow the pointers of a Data in a constant, and reports it
+    // as leaked.
 
     /// The bytes from 0 to 255.
     static var everyByte: Data { Data(UInt8.min...UInt8.max) }
-    /// 1 MB that shows a byte lost, doubled or out of place: its period divides no power of two.
+    /// 1 MB that reveals a lost, doubled or misplaced byte: its period divides no power of two.
     static var megabyte: Data { Data(megabyteOfBytes) }
 
     private static let megabyteOfBytes: [UInt8] = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 % 251) }

@@ -15,11 +15,11 @@ extension TransportConformance.Case {
                 }
                 try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             }
-            // A request sent in spite of it would have come before or beside this one.
+            // A request that was sent nevertheless would have arrived before or beside this one.
             _ = try await stage.get("/control")
             try Check.equal(stage.requests.map(\.path), ["/control"], "the requests that came")
         },
-        .semantics("a cancel while the server thinks ends the wait and the wire") { _ in
+        .semantics("a cancellation while the server delays ends the wait and the connection") { _ in
             .raw([.stall])
         } play: { stage in
             let request = try stage.request()
@@ -29,7 +29,7 @@ extension TransportConformance.Case {
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             try await stage.requestsSent(atLeast: 1)
         },
-        .semantics("a cancel on a connection that was used before ends the wait and the wire") { request in
+        .semantics("a cancellation on a reused connection ends the wait and the connection") { request in
             request.path == "/warm" ? .text("warm") : .raw([.stall])
         } play: { stage in
             _ = try await stage.get("/warm")
@@ -40,7 +40,7 @@ extension TransportConformance.Case {
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             try await stage.requestsSent(atLeast: 1)
         },
-        .semantics("a cancel within the body ends the wait and the wire") { _ in
+        .semantics("a cancellation within the body ends the wait and the connection") { _ in
             .data(.everyByte).fault(.stall, at: .body(100))
         } play: { stage in
             let request = try stage.request(.post, body: .bytes(.everyByte))
@@ -50,7 +50,7 @@ extension TransportConformance.Case {
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             try await stage.requestsSent(atLeast: 1)
         },
-        .semantics("a cancel ends that one request and no other") { request in
+        .semantics("a cancellation ends only its own request") { request in
             request.path == "/stalls" ? .raw([.stall]) : .text(request.path, headers: ["X-A": "b"])
         } play: { stage in
             let stalled = try stage.request(.get, "/stalls")
@@ -59,7 +59,7 @@ extension TransportConformance.Case {
             let others = try (0..<5).map { stage.start(try stage.request(.get, "/\($0)")) }
             tasks.forEach { $0.cancel() }
             for (index, task) in others.enumerated() {
-                try Check.equal(try await task.value.text, "/\(index)", "the answer to another request")
+                try Check.equal(try await task.value.text, "/\(index)", "the response to another request")
             }
             for task in tasks {
                 try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: stalled))

@@ -3,14 +3,14 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// Content codings, which a transport asks for by itself and undoes.
+    /// Content codings, which a transport asks for and decodes by itself.
     static let codings: [Self] = [
         decoding("gzip", Coded.gzip) { .data($0, headers: ["Content-Encoding": "gzip"]) },
         decoding("deflate", Coded.deflate) { .data($0, headers: ["Content-Encoding": "deflate"]) },
         decoding("gzip in chunks", Coded.gzip) {
             .data($0, headers: ["Content-Encoding": "gzip"]).framed(.chunked(sizes: [1, 10]))
         },
-        decoding("gzip that comes byte for byte", Coded.gzip) {
+        decoding("gzip sent byte by byte", Coded.gzip) {
             .data($0, headers: ["Content-Encoding": "gzip"]).dripping(1)
         },
         decoding("gzip of several members", Coded.members) { .data($0, headers: ["Content-Encoding": "gzip"]) },
@@ -22,21 +22,21 @@ extension TransportConformance.Case {
         decoding("gzip within gzip", Coded.twice) {
             .data($0, headers: ["Content-Encoding": "gzip", "Content-Encoding": "gzip"])
         },
-        .wire("a coded stream or download comes decoded") { _ in
+        .wire("a coded stream or download is decoded") { _ in
             .data(Coded.members, headers: ["Content-Encoding": "gzip"])
         } play: { stage in
-            if let response = try await stage.answerUnlessRefused(stage.request(delivery: .streamed)) {
+            if let response = try await stage.responseIfSupported(stage.request(delivery: .streamed)) {
                 let bytes = try await response.bytes?.collect(upTo: 1 << 20)
                 try Check.equal(bytes, Coded.plain, "the stream")
                 try Check.equal(response.headers["Content-Encoding"], nil, "Content-Encoding")
             }
             try await TemporaryFile.with(Data()) { file in
                 let request = try stage.request(delivery: .file(file, resumeOffset: 0))
-                guard try await stage.answerUnlessRefused(request) != nil else { return }
+                guard try await stage.responseIfSupported(request) != nil else { return }
                 try Check.equal(try Data(contentsOf: file), Coded.plain, "the file")
             }
         },
-        .wire("a coding that nobody knows leaves status, header and body as they are") { request in
+        .wire("an unknown coding leaves status, header fields and body unchanged") { request in
             .data(
                 Coded.gzip, status: request.path == "/missing" ? 404 : 200,
                 headers: ["Content-Encoding": Coded.unknown[Int(request.query ?? "") ?? 0]])
@@ -50,7 +50,7 @@ extension TransportConformance.Case {
                 }
             }
         },
-        .wire("a part of a coded body comes as it is") { _ in
+        .wire("a part of a coded body is returned undecoded") { _ in
             .data(
                 Coded.gzip.dropFirst(20), status: 206,
                 headers: ["Content-Encoding": "gzip", "Content-Range": "bytes 20-\(Coded.gzip.count - 1)/*"])
@@ -65,7 +65,7 @@ extension TransportConformance.Case {
         } play: { stage in
             try await stage.expect(status: 500, body: Coded.plain, of: stage.request())
         },
-        .wire("an answer to HEAD keeps the headers that tell about the coding") { _ in
+        .wire("a response to HEAD keeps the header fields of the coding") { _ in
             .data(Coded.gzip, headers: ["Content-Encoding": "gzip"])
         } play: { stage in
             let response = try await stage.expect(status: 200, body: Data(), of: stage.request(.head))
@@ -82,13 +82,13 @@ extension TransportConformance.Case {
         },
     ]
 
-    /// Bodies that are not what their header says.
+    /// Bodies that do not match their header fields.
     static let brokenCodings: [Self] = [
         .wire(
-            "a body that is not coded as it says is an error",
-            answer: .data(Data("plain, whatever the header says".utf8), headers: ["Content-Encoding": "gzip"]),
+            "a body that does not match its coding is an error",
+            response: .data(Data("plain, whatever the header says".utf8), headers: ["Content-Encoding": "gzip"]),
             fails: undecodable),
-        .wire("a coded body that ends before its coding does is an error, wherever it is cut") { request in
+        .wire("a truncated coded body is an error at every length") { request in
             .data(Coded.gzip.prefix(Int(request.path.dropFirst()) ?? 0), headers: ["Content-Encoding": "gzip"])
         } play: { stage in
             for count in 1..<Coded.gzip.count {
@@ -98,7 +98,7 @@ extension TransportConformance.Case {
         },
         .wire(
             "a coded body with a wrong checksum is an error",
-            answer: .data(Coded.gzip.dropLast() + [1], headers: ["Content-Encoding": "gzip"]), fails: undecodable),
+            response: .data(Coded.gzip.dropLast() + [1], headers: ["Content-Encoding": "gzip"]), fails: undecodable),
         .wire("the error of a body that cannot be decoded has status and header fields") { _ in
             .data(Data("no gzip".utf8), status: 404, headers: ["Content-Encoding": "gzip", "X-A": "b"])
         } play: { stage in
@@ -112,10 +112,12 @@ extension TransportConformance.Case {
                 try Check.that(!error.isRetryable, "the error counts as one that may pass")
             }
         },
-        .wire("a coded stream that is cut is an error, after what could be decoded") { _ in
+        .wire("a truncated coded stream is an error after the decoded bytes") { _ in
             .data(Coded.gzip.dropLast(4), headers: ["Content-Encoding": "gzip"])
         } play: { stage in
-            guard let response = try await stage.answerUnlessRefused(stage.request(delivery: .streamed)) else { return }
+            guard let response = try await stage.responseIfSupported(stage.request(delivery: .streamed)) else {
+                return
+            }
             var received = Data()
             do {
                 for try await chunk in try Check.some(response.bytes, "there is no stream") { received += chunk }
@@ -126,7 +128,7 @@ extension TransportConformance.Case {
             }
             try Check.equal(received, Coded.plain, "what was decoded")
         },
-        .wire("a coded body that decodes to nothing without end is cut at the limit") { _ in
+        .wire("an endless coded body that decodes to nothing is stopped at the limit") { _ in
             .raw([
                 .text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), .bytes(Coded.gzip),
                 .repeating(Data(count: 1000), times: nil),
@@ -140,10 +142,10 @@ extension TransportConformance.Case {
 
     private static func decoding(
         _ name: String, _ coded: @autoclosure @escaping @Sendable () -> Data,
-        by answer: @escaping @Sendable (Data) -> MockServer.Response
+        by respond: @escaping @Sendable (Data) -> MockServer.Response
     ) -> Self {
-        .wire("\(name) is decoded, and the headers that told about it are gone") { _ in
-            answer(coded()).header("X-A", "b")
+        .wire("\(name) is decoded, and its header fields are removed") { _ in
+            respond(coded()).header("X-A", "b")
         } play: { stage in
             let response = try await stage.expect(status: 200, body: Coded.plain, of: stage.request())
             try Check.equal(response.headers["Content-Encoding"], nil, "Content-Encoding")
@@ -155,7 +157,7 @@ extension TransportConformance.Case {
     }
 }
 
-/// The same text plain and coded by zlib; here, because this target links no library that could.
+/// The same text plain and coded by zlib, as constants, because this target links no such library.
 private enum Coded {
     static var plain: Data { Data(String(repeating: "Coded by the server, plain for the caller.\n", count: 8).utf8) }
     static var gzip: Data {
@@ -178,7 +180,7 @@ private enum Coded {
     }
     static var raw: Data { decoded("c85PSU1RSKpUKMlIVShOLSpLLdJRKMhJzMxTSMsvAosmJ+bkpBbpcTmPKiVeKQA=") }
 
-    /// Values of `Content-Encoding` that servers send, though they are no codings, or that are not undone.
+    /// Values of `Content-Encoding` that servers send although they are no codings, or that are not decoded.
     static let unknown = [
         "aws-chunked", "utf-8", "binary", "gzip, aws-chunked", "aws-chunked, gzip", "compress", "8bit",
     ]

@@ -4,7 +4,7 @@ import PulseCore
 
 extension TransportConformance.Case {
     static let concurrency: [Self] = [
-        .semantics("two hundred requests at once get each its own answer") { request in
+        .semantics("two hundred concurrent requests each get their own response") { request in
             .text("answer to \(request.path) of \(request.body.count)")
         } play: { stage in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -21,7 +21,7 @@ extension TransportConformance.Case {
             try Check.equal(Set(stage.requests.map(\.path)).count, 200, "the number of different requests")
             try Check.equal(stage.requests.count, 200, "the number of requests")
         },
-        .semantics("a shutdown ends all that is under way") { _ in
+        .semantics("a shutdown ends all requests in progress") { _ in
             .raw([.stall])
         } play: { stage in
             let request = try stage.request()
@@ -33,7 +33,7 @@ extension TransportConformance.Case {
             }
             try await stage.requestsSent(atLeast: 20)
         },
-        .semantics("after a shutdown nothing is sent any more") { _ in
+        .semantics("after a shutdown nothing is sent") { _ in
             .text("answer")
         } play: { stage in
             _ = try await stage.get("/before")
@@ -45,9 +45,9 @@ extension TransportConformance.Case {
         },
     ]
 
-    /// A transport remembers nothing from one request to the next: cookies and caching are the client's.
+    /// A transport keeps no state between requests: the client handles cookies and caching.
     static let memory: [Self] = [
-        .semantics("an answer that may be cached is asked for again") { _ in
+        .semantics("a cacheable response is requested again") { _ in
             .text(
                 "fresh",
                 headers: ["Cache-Control": "max-age=3600", "ETag": #""1""#, "Date": "Thu, 01 Jan 2099 00:00:00 GMT"])
@@ -56,13 +56,13 @@ extension TransportConformance.Case {
             try Check.equal(stage.requests.count, 3, "the number of requests that came")
             try Check.equal(stage.requests.compactMap { $0.headers["If-None-Match"] }, [], "If-None-Match")
         },
-        .semantics("a 304 to the caller's own condition is handed over") { _ in
+        .semantics("a 304 to the caller's own condition is returned") { _ in
             .status(304, headers: ["ETag": #""1""#])
         } play: { stage in
             let request = try stage.request(headers: ["If-None-Match": #""1""#])
             try await stage.expect(status: 304, body: Data(), of: request)
         },
-        .semantics("Set-Cookie is handed over and not sent back") { _ in
+        .semantics("Set-Cookie is returned and not sent back") { _ in
             .status(200, headers: ["Set-Cookie": "a=1; Path=/"])
         } play: { stage in
             for _ in 0..<2 {

@@ -4,7 +4,7 @@ import PulseCore
 
 extension TransportConformance.Case {
     static let connecting: [Self] = [
-        .wire("a refused connection cannot be made, and nothing was sent") { _ in
+        .wire("a refused connection is an error before anything is sent") { _ in
             .status(200)
         } play: { stage in
             // A port that the system never assigns by itself.
@@ -13,15 +13,15 @@ extension TransportConformance.Case {
                 try await stage.expect(.transport(.cannotConnectToHost, .beforeSend), of: request)
             }
         },
-        .wire("a name that does not resolve cannot be found, and nothing was sent") { _ in
+        .wire("a name that does not resolve is an error before anything is sent") { _ in
             .status(200)
         } play: { stage in
-            // Longer than a label may be, so that no name server is asked for it.
+            // Longer than a label may be, so that no name server is queried.
             let name = String(repeating: "a", count: 70) + ".invalid"
             let request = try stage.request(at: "http://\(name)/")
             try await stage.expect(.transport(.cannotFindHost, .beforeSend), of: request)
         },
-        .wire("a body whose file is missing or a folder fails, and nothing is sent") { _ in
+        .wire("a body file that is missing or a folder is an error before anything is sent") { _ in
             .status(200)
         } play: { stage in
             let folder = FileManager.default.temporaryDirectory
@@ -39,7 +39,7 @@ extension TransportConformance.Case {
                 _ = try await stage.failure(of: request)
             }
         },
-        .wire("a connection that hangs cannot be made, and nothing was sent") { _ in
+        .wire("a connection that hangs is an error before anything is sent") { _ in
             .status(200)
         } play: { stage in
             try await FullBacklog.with { address in
@@ -47,13 +47,13 @@ extension TransportConformance.Case {
                 try await stage.expect(.transport(.cannotConnectToHost, .beforeSend), of: request)
             }
         },
-        .wire("a cancel while connecting ends the wait") { _ in
+        .wire("a cancellation while connecting ends the wait") { _ in
             .status(200)
         } play: { stage in
             try await FullBacklog.with { address in
                 let request = try stage.request(at: address)
                 let task = stage.start(request)
-                // Something to do in the meantime, so that it has begun to connect.
+                // Another request meanwhile, so that the first has started to connect.
                 _ = try await stage.get()
                 task.cancel()
                 try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
@@ -62,67 +62,68 @@ extension TransportConformance.Case {
     ]
 
     static let connections: [Self] = [
-        .wire("requests one after another share a connection") { _ in
+        .wire("consecutive requests share a connection") { _ in
             .data(.everyByte)
         } play: { stage in
             for _ in 0..<5 { _ = try await stage.get() }
             try Check.equal(Set(stage.requests.map(\.connection)).count, 1, "the number of connections")
         },
-        .wire("a connection that the server closed is not used again") { _ in
+        .wire("a connection that the server closed is not reused") { _ in
             .text("answer").fault(.close, at: .end)
         } play: { stage in
             for count in 1...3 {
-                try Check.equal(try await stage.get().text, "answer", "the answer")
+                try Check.equal(try await stage.get().text, "answer", "the response")
                 try await stage.server.wait { $0.connections.count == count && $0.openConnectionCount == 0 }
             }
         },
-        .wire("what a server sends unasked answers no request") { request in
+        .wire("unsolicited bytes from a server are no response to a request") { request in
             guard request.path == "/first" else { return .text("answer") }
-            return .raw([.text(Self.answer), .delay(0.05), .text(Self.forgery)])
+            return .raw([.text(Self.genuine), .delay(0.05), .text(Self.forgery)])
         } play: { stage in
-            try Check.equal(try await stage.get("/first").text, "answer", "the first answer")
-            let count = answer.utf8.count + forgery.utf8.count
+            try Check.equal(try await stage.get("/first").text, "answer", "the first response")
+            let count = genuine.utf8.count + forgery.utf8.count
             try await stage.server.wait {
                 $0.connections.first.map { !$0.isOpen || $0.sentByteCount == count } ?? false
             }
-            try Check.equal(try await stage.get("/second").text, "answer", "the second answer")
+            try Check.equal(try await stage.get("/second").text, "answer", "the second response")
         },
-        .wire("Connection: close is heeded") { _ in
+        .wire("Connection: close is respected") { _ in
             .text("answer", headers: ["Connection": "close"])
         } play: { stage in
-            for _ in 0..<3 { try Check.equal(try await stage.get().text, "answer", "the answer") }
+            for _ in 0..<3 { try Check.equal(try await stage.get().text, "answer", "the response") }
             try Check.equal(Set(stage.requests.map(\.connection)).count, 3, "the number of connections")
         },
-        .wire("no host gets more connections at a time than it may", connections: 2) { request in
+        .wire("no host gets more connections than its limit", connections: 2) { request in
             .text("answer", headers: ["X-Connection": "\(request.connection)"]).fault(.delay(0.2), at: .start)
         } play: { stage in
             let peak = try await stage.mostConnections {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<12 {
-                        group.addTask { try Check.equal(try await stage.get().text, "answer", "the answer") }
+                        group.addTask { try Check.equal(try await stage.get().text, "answer", "the response") }
                     }
                     try await group.waitForAll()
                 }
             }
             try Check.equal(peak, 2, "the most connections at a time")
         },
-        .wire("a wait for a connection is no idle time", connections: 1) { request in
+        .wire("a wait for a connection is not idle time", connections: 1) { request in
             request.gap > 0 ? .text("answer").fault(.delay(request.gap), at: .start) : .text("answer")
         } play: { stage in
             for seconds in [2.5, 10] as [TimeInterval] {
                 let count = stage.requests.count
                 let held = stage.start(try stage.request(.get, "/\(seconds)"))
                 try await stage.requests(atLeast: count + 1)
-                // Less than the wait for the connection, and far more than a response takes, unless the machine is very
-                // busy.
+                // Less than the wait for the connection, and much more than a response takes, unless the machine is
+                // very busy.
                 let waiting = try stage.request(idleTimeout: 0.8 * seconds)
                 let outcome = await stage.start(waiting).result
-                try Check.equal(try await held.value.text, "answer", "the answer to who held the connection")
+                try Check.equal(try await held.value.text, "answer", "the response to who held the connection")
                 guard seconds == 10 || (try? outcome.get()) != nil else { continue }
-                return try Check.equal(try outcome.get().text, "answer", "the answer to who waited")
+                return try Check.equal(try outcome.get().text, "answer", "the response to who waited")
             }
         },
-        .wire("a cancel while waiting for a connection sends nothing and leaves no hole", connections: 1) { request in
+        .wire("a cancellation while waiting for a connection sends nothing and frees its slot", connections: 1) {
+            request in
             request.path == "/held" ? .raw([.stall]) : .text("answer")
         } play: { stage in
             let held = stage.start(try stage.request(.get, "/held"))
@@ -134,7 +135,7 @@ extension TransportConformance.Case {
                 try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: waiting))
             }
             held.cancel()
-            try Check.equal(try await stage.get("/after").text, "answer", "the answer after all were cancelled")
+            try Check.equal(try await stage.get("/after").text, "answer", "the response after all were cancelled")
             try Check.equal(stage.requests.map(\.path), ["/held", "/after"], "the requests that came")
         },
         .wire("a shutdown closes every connection") { _ in
@@ -145,6 +146,6 @@ extension TransportConformance.Case {
             try await stage.server.wait { $0.openConnectionCount == 0 }
         },
     ]
-    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nanswer"
+    private static let genuine = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nanswer"
     private static let forgery = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
 }

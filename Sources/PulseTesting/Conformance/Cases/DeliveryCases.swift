@@ -3,9 +3,9 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// The deliveries. A transport need not do all of them, but must say so before anything is sent.
+    /// The deliveries. A transport need not support all of them, but must refuse them before anything is sent.
     static let deliveries: [Self] = [
-        .semantics("a streamed delivery comes whole, or is refused unsent") { _ in
+        .semantics("a streamed delivery arrives whole or is refused unsent") { _ in
             .data(.everyByte)
         } play: { stage in
             guard let response = try await stage.responseUnlessRefused(stage.request(delivery: .streamed)) else {
@@ -16,17 +16,17 @@ extension TransportConformance.Case {
             for try await chunk in bytes { received.append(chunk) }
             try Check.equal(received, .everyByte, "the streamed body")
         },
-        .semantics("a delivery to a file comes whole, or is refused unsent") { _ in
+        .semantics("a delivery to a file arrives whole or is refused unsent") { _ in
             .data(.everyByte)
         } play: { stage in
             try await TemporaryFile.with(Data()) { file in
                 let request = try stage.request(delivery: .file(file, resumeOffset: 0))
                 guard let response = try await stage.responseUnlessRefused(request) else { return }
-                try Check.equal(response.file, file, "the file of the answer")
+                try Check.equal(response.file, file, "the file of the response")
                 try Check.equal(try Data(contentsOf: file), .everyByte, "the body in the file")
             }
         },
-        .semantics("an upgrade is made, or is refused unsent") { _ in
+        .semantics("an upgrade is made or is refused unsent") { _ in
             MockServer.Response.upgrade(headers: ["Upgrade": "own", "Connection": "Upgrade"]) { _ in }
         } play: { stage in
             let headers = ["Upgrade": "own", "Connection": "Upgrade"]
@@ -34,7 +34,7 @@ extension TransportConformance.Case {
             guard let response = try await stage.responseUnlessRefused(request) else { return }
             try Check.equal(response.statusCode, 101, "the status")
         },
-        .semantics("a streamed body arrives whole, or is refused unsent") { _ in
+        .semantics("a streamed body arrives whole or is refused unsent") { _ in
             .text("taken")
         } play: { stage in
             let stream = BodyStream(length: 512) { ByteStream([.everyByte, Data(), .everyByte]) }

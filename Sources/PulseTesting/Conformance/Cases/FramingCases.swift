@@ -3,28 +3,29 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// The ways to tell where a body ends (RFC 9112, section 6), all of them legal.
+    /// The legal framings of a body (RFC 9112, section 6).
     static let framings: [Self] = [
         chunks("one byte", of: .everyByte, sizes: [1]),
         chunks("uneven sizes", of: .megabyte, sizes: [1, 4096, 7, 65_536, 100_000]),
         chunks("one size for all", of: .megabyte, sizes: []),
-        .delivering("an answer in chunks with trailers", .everyByte) {
+        .delivering("a response in chunks with trailers", .everyByte) {
             .data($0).framed(.chunked(sizes: [100], trailers: ["X-Checksum": "abc"]))
         },
-        .delivering("an answer in chunks with extensions, and sizes in any case,", Data("0123456789abcdef".utf8)) { _ in
+        .delivering("a response in chunks with extensions, and sizes in any case,", Data("0123456789abcdef".utf8)) {
+            _ in
             .raw([
                 .text(
                     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                         + "0A;a=b;c=\"d\"\r\n0123456789\r\n006\r\nabcdef\r\n0\r\n\r\n")
             ])
         },
-        .delivering("an answer that ends with the connection", .megabyte) { .data($0).framed(.untilClose) },
-        .delivering("an empty answer in chunks", Data()) { .data($0).framed(.chunked()) },
-        .delivering("an answer that comes byte for byte", .everyByte) { .data($0).header("X-A", "b").dripping(1) },
-        .delivering("an answer in chunks that comes byte for byte", .everyByte) {
+        .delivering("a response that ends with the connection", .megabyte) { .data($0).framed(.untilClose) },
+        .delivering("an empty chunked response", Data()) { .data($0).framed(.chunked()) },
+        .delivering("a response sent byte by byte", .everyByte) { .data($0).header("X-A", "b").dripping(1) },
+        .delivering("a chunked response sent byte by byte", .everyByte) {
             .data($0).framed(.chunked(sizes: [10])).dripping(1)
         },
-        .wire("bytes beyond the Content-Length belong to no answer") { request in
+        .wire("bytes beyond the Content-Length are not part of a response") { request in
             request.path == "/next"
                 ? .text("next") : .data(Data("12345HTTP/1.1 500 No\r\n".utf8)).framed(.claimedLength(5))
         } play: { stage in
@@ -37,19 +38,19 @@ extension TransportConformance.Case {
 
     /// The rows of ``HeadTable``, one after the other.
     static let heads: [Self] = [
-        table("a head that tells a length is read by it", HeadTable.read.filter { $0.body.isLength }),
+        table("a Content-Length delimits the body", HeadTable.read.filter { $0.body.isLength }),
         table(
-            "a head that tells of chunks is read by them, and a doubtful one ends its connection",
+            "chunked framing delimits the body, and ambiguous framing closes the connection",
             HeadTable.read.filter { $0.body == .chunks }),
         table(
-            "a head without a length, or with a Transfer-Encoding but chunks, is read until the connection ends",
+            "without a length or chunked framing the body ends with the connection",
             HeadTable.read.filter { $0.body == .rest }),
-        .wire("a head that leaves open where its body ends, or has a line that is no field, is an error") { request in
+        .wire("undefined framing or a malformed header line is an error") { request in
             .raw([.text(HeadTable.refused[request.row])])
         } play: { stage in
             for (index, head) in HeadTable.refused.enumerated() {
                 do {
-                    try await stage.expect(.badAnswer, of: stage.request(.get, "/\(index)"))
+                    try await stage.expect(.badResponse, of: stage.request(.get, "/\(index)"))
                 } catch let failure as Check.Failure {
                     throw Check.Failure(reason: "\(head.debugDescription): \(failure.reason)")
                 }
@@ -82,27 +83,27 @@ extension TransportConformance.Case {
     private static func chunks(
         _ name: String, of body: @autoclosure @escaping @Sendable () -> Data, sizes: [Int]
     ) -> Self {
-        .delivering("an answer in chunks of \(name)", body()) { .data($0).framed(.chunked(sizes: sizes)) }
+        .delivering("a response in chunks of \(name)", body()) { .data($0).framed(.chunked(sizes: sizes)) }
     }
 
     /// Rare forms that must be read (RFC 9112, sections 2.2 to 5).
     static let oddities: [Self] = [
-        odd("an answer with a status line without a reason", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"),
-        odd("an answer with a status line with an empty reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok"),
-        odd("an answer of HTTP/1.0", "HTTP/1.0 200 OK\r\nX-A: b\r\n\r\nok", isLast: true),
-        odd("an answer with a field without a space after its colon", "HTTP/1.1 200 OK\r\nContent-Length:2\r\n\r\nok"),
+        odd("a response with a status line without a reason", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok"),
+        odd("a response with a status line with an empty reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok"),
+        odd("a response of HTTP/1.0", "HTTP/1.0 200 OK\r\nX-A: b\r\n\r\nok", isLast: true),
+        odd("a response with a field without a space after its colon", "HTTP/1.1 200 OK\r\nContent-Length:2\r\n\r\nok"),
         odd(
-            "an answer with a field with spaces around its value",
+            "a response with a field with spaces around its value",
             "HTTP/1.1 200 OK\r\nContent-Length: \t 2 \t\r\n\r\nok"),
-        odd("an answer with field names in lower case", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"),
-        odd("an answer with an empty field value", "HTTP/1.1 200 OK\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok"),
+        odd("a response with field names in lower case", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"),
+        odd("a response with an empty field value", "HTTP/1.1 200 OK\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok"),
         odd(
-            "an answer with the same Content-Length twice",
+            "a response with the same Content-Length twice",
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
         odd(
-            "an answer with a header value that is Latin-1 and no UTF-8",
+            "a response with a header value that is Latin-1 and not UTF-8",
             Data("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Name: caf".utf8) + [0xE9] + Data("\r\n\r\nok".utf8)),
-        .wire("a CR alone in a header value is read as a space, and one at its end is none of it") { _ in
+        .wire("a lone CR in a header value is read as a space, and one at its end is removed") { _ in
             .raw([.text("HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: c=d\r\nX-B: e\r\r\nContent-Length: 2\r\n\r\nok")])
         } play: { stage in
             let response = try await stage.expect(status: 200, body: Data("ok".utf8), of: stage.request())
@@ -123,14 +124,14 @@ extension TransportConformance.Case {
         },
     ]
 
-    private static func odd(_ name: String, _ answer: String, isLast: Bool = false) -> Self {
-        odd(name, Data(answer.utf8), isLast: isLast)
+    private static func odd(_ name: String, _ response: String, isLast: Bool = false) -> Self {
+        odd(name, Data(response.utf8), isLast: isLast)
     }
 
     private static func odd(
-        _ name: String, _ answer: @autoclosure @escaping @Sendable () -> Data, isLast: Bool = false
+        _ name: String, _ response: @autoclosure @escaping @Sendable () -> Data, isLast: Bool = false
     ) -> Self {
-        .delivering(name, Data("ok".utf8)) { _ in .raw([.bytes(answer())] + (isLast ? [.close] : [])) }
+        .delivering(name, Data("ok".utf8)) { _ in .raw([.bytes(response())] + (isLast ? [.close] : [])) }
     }
 }
 
@@ -148,12 +149,12 @@ extension RecordedRequest {
 extension TransportConformance.Case {
     static func delivering(
         _ name: String, _ body: @autoclosure @escaping @Sendable () -> Data,
-        by answer: @escaping @Sendable (Data) -> MockServer.Response
+        by respond: @escaping @Sendable (Data) -> MockServer.Response
     ) -> Self {
         .wire("\(name) is read whole") { _ in
-            answer(body())
+            respond(body())
         } play: { stage in
-            // Twice, since a body that was read wrongly spoils the connection for the next.
+            // Twice, since a wrongly read body corrupts the connection for the next request.
             try await stage.expect(status: 200, body: body(), of: stage.request())
             try await stage.expect(status: 200, body: body(), of: stage.request())
         }

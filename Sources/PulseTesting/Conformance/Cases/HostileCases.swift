@@ -3,16 +3,16 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// Servers that send without end, and callers that ask for much at once.
+    /// Servers that send without end, and many concurrent requests.
     static let floods: [Self] = [
-        .wire("a thousand requests at once share the connections that there may be", connections: 100) { request in
+        .wire("a thousand concurrent requests share the permitted connections", connections: 100) { request in
             .text(request.path)
         } play: { stage in
             let peak = try await stage.mostConnections {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for index in 0..<1000 {
                         group.addTask {
-                            try Check.equal(try await stage.get("/\(index)").text, "/\(index)", "the answer")
+                            try Check.equal(try await stage.get("/\(index)").text, "/\(index)", "the response")
                         }
                     }
                     try await group.waitForAll()
@@ -22,27 +22,27 @@ extension TransportConformance.Case {
             try Check.equal(Set(stage.requests.map(\.path)).count, 1000, "the number of different requests")
         },
         .wire(
-            "a status line without end is an error",
-            answer: .raw([.text("HTTP/1.1 200 "), .repeating(Data(flood.utf8), times: nil)]), fails: .badAnswer),
+            "an endless status line is an error",
+            response: .raw([.text("HTTP/1.1 200 "), .repeating(Data(flood.utf8), times: nil)]), fails: .badResponse),
         .wire(
-            "header fields without end are an error",
-            answer: .raw([.text("HTTP/1.1 200 OK\r\n"), .repeating(Data("X-Flood: \(flood)\r\n".utf8), times: nil)]),
-            fails: .badAnswer),
+            "endless header fields are an error",
+            response: .raw([.text("HTTP/1.1 200 OK\r\n"), .repeating(Data("X-Flood: \(flood)\r\n".utf8), times: nil)]),
+            fails: .badResponse),
         .wire(
-            "a header field without end is an error",
-            answer: .raw([.text("HTTP/1.1 200 OK\r\nX-Flood: "), .repeating(Data(flood.utf8), times: nil)]),
-            fails: .badAnswer),
+            "an endless header field is an error",
+            response: .raw([.text("HTTP/1.1 200 OK\r\nX-Flood: "), .repeating(Data(flood.utf8), times: nil)]),
+            fails: .badResponse),
         .wire(
-            "interim answers without end are an error",
-            answer: .raw([.repeating(Data("HTTP/1.1 103 Early Hints\r\nLink: \(flood)\r\n\r\n".utf8), times: nil)]),
-            fails: .badAnswer),
+            "endless interim responses are an error",
+            response: .raw([.repeating(Data("HTTP/1.1 103 Early Hints\r\nLink: \(flood)\r\n\r\n".utf8), times: nil)]),
+            fails: .badResponse),
     ]
 
     private static let flood = String(repeating: "0123456789", count: 100)
 
-    /// Cases for transports that deliver streams and files; the cases of deliveries tell which do.
+    /// Cases for transports that deliver streams and files; the cases of deliveries show which do.
     static let streams: [Self] = [
-        .wire("a stream that is left lets the server go") { _ in
+        .wire("an abandoned stream closes the connection") { _ in
             MockServer.Response(body: .repeating(.everyByte, times: nil), framing: .chunked())
         } play: { stage in
             guard let bytes = try await stage.stream() else { return }
@@ -53,7 +53,7 @@ extension TransportConformance.Case {
             }
             try await stage.requestsSent(atLeast: 1)
         },
-        .wire("a stream that is cut ends with an error, after what had come") { _ in
+        .wire("a truncated stream ends with an error after the received bytes") { _ in
             .data(.everyByte).truncated(after: 100)
         } play: { stage in
             guard let bytes = try await stage.stream() else { return }
@@ -71,7 +71,7 @@ extension TransportConformance.Case {
                     response = try await stage.transport.send(
                         stage.request(delivery: .streamed, idleTimeout: seconds))
                 } catch let failure as TransportFailure where failure.code == .timedOut {
-                    // Before the head: on a busy machine the server has not had its turn yet.
+                    // Before the header fields: on a busy machine the server has not run yet.
                     continue
                 } catch {
                     return try ExpectedFailure.kind(.unsupported).verify(PulseError(wrapping: error))
@@ -81,49 +81,51 @@ extension TransportConformance.Case {
             }
             throw Check.Failure(reason: "no head came in time")
         },
-        .wire("an error in place of a stream is buffered and cut at 64 KiB") { _ in
+        .wire("an error status in place of a stream is buffered and truncated at 64 KiB") { _ in
             .data(.megabyte, status: 500)
         } play: { stage in
-            guard let response = try await stage.answerUnlessRefused(stage.request(delivery: .streamed)) else { return }
+            guard let response = try await stage.responseIfSupported(stage.request(delivery: .streamed)) else {
+                return
+            }
             try Check.equal(response.statusCode, 500, "the status")
             try Check.that(response.bytes == nil, "there is a stream")
             try Check.equal(response.data, Data.megabyte.prefix(64 << 10), "the body")
             try Check.that(response.isTruncated, "it does not say that it was cut")
-            try Check.equal(try await stage.get().statusCode, 500, "the next answer")
+            try Check.equal(try await stage.get().statusCode, 500, "the next response")
         },
-        .wire("an error in place of a download leaves the file alone") { _ in
+        .wire("an error status in place of a download does not change the file") { _ in
             .text("not here", status: 404)
         } play: { stage in
             try await TemporaryFile.with(.everyByte) { file in
                 let request = try stage.request(delivery: .file(file, resumeOffset: 0))
-                guard let response = try await stage.answerUnlessRefused(request) else { return }
+                guard let response = try await stage.responseIfSupported(request) else { return }
                 try Check.equal(response.statusCode, 404, "the status")
                 try Check.equal(try Data(contentsOf: file), .everyByte, "the file")
             }
         },
-        .wire("a part goes into the file where it was asked for, and a whole body from the start") { request in
+        .wire("a part is written to the file at its offset, and a whole body from the start") { request in
             request.path == "/part"
                 ? .text("part", status: 206, headers: ["Content-Range": "bytes 5-8/9"]) : .text("whole")
         } play: { stage in
             try await TemporaryFile.with(Data("0123456789".utf8)) { file in
                 let part = try stage.request(.get, "/part", delivery: .file(file, resumeOffset: 5))
-                guard try await stage.answerUnlessRefused(part) != nil else { return }
+                guard try await stage.responseIfSupported(part) != nil else { return }
                 try Check.equal(try Data(contentsOf: file), Data("01234part".utf8), "the file with a part")
                 _ = try await stage.send(stage.request(.get, "/whole", delivery: .file(file, resumeOffset: 5)))
                 try Check.equal(try Data(contentsOf: file), Data("whole".utf8), "the file with the whole")
             }
         },
-        .wire("a stream that begins before the request's body has ended goes on with it") { _ in
+        .wire("a stream that begins before the request's body has ended continues") { _ in
             .raw([.text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"), .delay(0.05), .text("345"), .close])
         } play: { stage in
             let stream = BodyStream(length: nil) { ByteStream([.everyByte, .everyByte]) }
             let request = try stage.request(.post, body: .stream(stream), delivery: .streamed)
-            guard let response = try await stage.answerUnlessRefused(request) else { return }
+            guard let response = try await stage.responseIfSupported(request) else { return }
             let (received, error) = await stage.read(try Check.some(response.bytes, "there is no stream"))
             try Check.equal(received, Data("12345".utf8), "the body")
             try Check.that(error == nil, "it ended with \(error.map { "\($0)" } ?? "")")
         },
-        .wire("a part of another place than was asked for does not come into the file") { _ in
+        .wire("a part at another offset than requested is not written to the file") { _ in
             .text("part", status: 206, headers: ["Content-Range": "bytes 7-10/20"])
         } play: { stage in
             try await TemporaryFile.with(Data("0123456789".utf8)) { file in
@@ -134,25 +136,25 @@ extension TransportConformance.Case {
                 try Check.equal(try Data(contentsOf: file), Data("0123456789".utf8), "the file")
             }
         },
-        .wire("an expectation that fails is told as it is, once") { _ in
+        .wire("a failed expectation is returned after one request") { _ in
             .status(417)
         } play: { stage in
             let request = try stage.request(
                 .post, headers: ["Expect": "100-continue"], body: .bytes(.megabyte), idleTimeout: 10)
             try Check.equal(try await stage.send(request).statusCode, 417, "the status")
         },
-        .wire("a 304 has no body, whatever length it tells") { _ in
+        .wire("a 304 has no body, whatever its Content-Length") { _ in
             .raw([.text("HTTP/1.1 304 Not Modified\r\nContent-Length: 1000000\r\n\r\n"), .close])
         } play: { stage in
             let request = try stage.request(delivery: .buffered(limit: 10))
             try await stage.expect(status: 304, body: Data(), of: request)
         },
-        .wire("a line of a head that takes longer than the idle timeout comes, as long as it goes on") { request in
+        .wire("a header line that takes longer than the idle timeout arrives if bytes keep coming") { request in
             [2, 5, 8, 11, 14].reduce(.text("ok")) { $0.fault(.delay(request.gap), at: .head($1)) }
         } play: { stage in
             try await stage.expectSlowly("ok")
         },
-        .wire("a body stream of another length than it tells fails, and the next request is read as such") { _ in
+        .wire("a body stream with a wrong length fails, and the next request is intact") { _ in
             .text("taken")
         } play: { stage in
             for length in [100, 1000] as [Int64] {
@@ -165,12 +167,12 @@ extension TransportConformance.Case {
                     throw failure
                 } catch {
                     let error = PulseError(wrapping: error)
-                    // The head may have left: whoever repeats what was not sent must not repeat this.
+                    // The header fields may have been sent: a retry of unsent requests must not resend this one.
                     if error.kind != .unsupported {
                         try ExpectedFailure.transport(.requestBodyStreamExhausted, .maybeSent).verify(error)
                     }
                 }
-                try Check.equal(try await stage.get().text, "taken", "the next answer")
+                try Check.equal(try await stage.get().text, "taken", "the next response")
             }
             try Check.equal(Set(stage.requests.map(\.method)), [.get], "the methods that came")
         },
@@ -184,10 +186,10 @@ extension TransportConformance.Case {
                 try Check.that(error.isBroken, "the error is \(error), not the stream's")
             }
         },
-        .wire("a body stream without a length that fails or is cancelled half-way is no whole request") { _ in
+        .wire("a body stream without a length that fails or is cancelled is not a complete request") { _ in
             .text("taken")
         } play: { stage in
-            // More than can wait on this side, so that a part has left.
+            // More than local buffers hold, so that a part has been sent.
             let parts = Data.megabyte + Data.megabyte
             let failing = try stage.request(.post, body: .stream(.of(parts, length: nil) { throw Broken() }))
             let error = try await stage.failure(of: failing)
@@ -220,7 +222,7 @@ extension PulseError {
 }
 
 extension BodyStream {
-    /// A body of those bytes, before whose end something happens.
+    /// A body of those bytes that runs `end` before it ends.
     fileprivate static func of(
         _ bytes: Data, length: Int64?, end: @escaping @Sendable () async throws -> Void
     ) -> BodyStream {
@@ -237,7 +239,7 @@ extension BodyStream {
 
 extension ConformanceStage {
     /// The response; nil if the transport does not support the delivery.
-    func answerUnlessRefused(_ request: TransportRequest) async throws -> PulseResponse? {
+    func responseIfSupported(_ request: TransportRequest) async throws -> PulseResponse? {
         do {
             return try await transport.send(request)
         } catch {
@@ -248,7 +250,7 @@ extension ConformanceStage {
 
     fileprivate func stream() async throws -> ByteStream? {
         let request = try request(delivery: .streamed, idleTimeout: 60)
-        guard let response = try await answerUnlessRefused(request) else { return nil }
+        guard let response = try await responseIfSupported(request) else { return nil }
         return try Check.some(response.bytes, "there is no stream")
     }
 

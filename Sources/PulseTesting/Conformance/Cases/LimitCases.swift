@@ -4,7 +4,7 @@ import PulseCore
 
 extension TransportConformance.Case {
     static let limits: [Self] = [
-        .semantics("a body of exactly the limit is handed over") { _ in
+        .semantics("a body of exactly the limit is returned") { _ in
             .data(.everyByte)
         } play: { stage in
             let request = try stage.request(delivery: .buffered(limit: 256))
@@ -15,30 +15,30 @@ extension TransportConformance.Case {
         } play: { stage in
             try await stage.expectTooLarge(limit: 255)
         },
-        .semantics("an error's body is limited too") { _ in
+        .semantics("the limit applies to the body of an error status") { _ in
             .data(.everyByte, status: 500)
         } play: { stage in
             try await stage.expectTooLarge(limit: 255)
         },
-        .semantics("a limit of 0 lets an empty body pass") { request in
+        .semantics("a limit of 0 accepts an empty body") { request in
             request.path == "/empty" ? .status(200) : .text("1")
         } play: { stage in
             let request = try stage.request(.get, "/empty", delivery: .buffered(limit: 0))
             try await stage.expect(status: 200, body: Data(), of: request)
             try await stage.expectTooLarge(limit: 0)
         },
-        .semantics("the length that an answer to HEAD tells is under no limit") { _ in
+        .semantics("the Content-Length of a response to HEAD has no limit") { _ in
             .data(.everyByte)
         } play: { stage in
             let request = try stage.request(.head, delivery: .buffered(limit: 10))
             try await stage.expect(status: 200, body: Data(), of: request)
         },
-        .semantics("a transport serves on after a body that was too large") { request in
+        .semantics("a transport keeps working after a body that was too large") { request in
             request.path == "/small" ? .text("small") : .data(.megabyte)
         } play: { stage in
             for _ in 0..<3 {
                 try await stage.expectTooLarge(limit: 1000)
-                try Check.equal(try await stage.get("/small").text, "small", "the next answer")
+                try Check.equal(try await stage.get("/small").text, "small", "the next response")
             }
         },
     ]
@@ -49,16 +49,16 @@ extension TransportConformance.Case {
         endless("in chunks", MockServer.Response(framing: .chunked())),
         endless("that ends with the connection", MockServer.Response(framing: .untilClose)),
         endless("of a redirect", MockServer.Response(status: 302, headers: ["Location": "/new"], framing: .chunked())),
-        .wire("a server that sends without end holds up nobody else") { request in
+        .wire("a server that sends without end blocks no other request") { request in
             request.path == "/next" ? .text("next") : MockServer.Response(framing: .chunked()).flooding
         } play: { stage in
             for _ in 0..<5 {
                 try await stage.expectTooLarge(limit: 1 << 20)
-                try Check.equal(try await stage.get("/next").text, "next", "the next answer")
+                try Check.equal(try await stage.get("/next").text, "next", "the next response")
             }
         },
-        .wire("a server that sends more than the limit is let go") { _ in
-            // Pauses, so that on a busy machine a transport that waits differs from one that is held up.
+        .wire("a server that sends more than the limit is disconnected") { _ in
+            // It pauses, so that a transport that waits for more is detected on a busy machine too.
             MockServer.Response(body: .data(.megabyte), framing: .claimedLength(endlessLength)).fault(
                 .stall, at: .body(1 << 20))
         } play: { stage in
@@ -67,11 +67,11 @@ extension TransportConformance.Case {
         },
     ]
 
-    /// 2^60 where an Int has 64 bits; shifted out of 32 it would be 0.
+    /// 2^60 if an Int has 64 bits; a constant shift would be 0 with 32 bits.
     private static let endlessLength = 1 << (Int.bitWidth - 4)
 
     private static func endless(_ name: String, _ response: MockServer.Response) -> Self {
-        .wire("an endless body \(name) is cut at the limit") { _ in
+        .wire("an endless body \(name) is stopped at the limit") { _ in
             response.flooding
         } play: { stage in
             try await stage.expectTooLarge(limit: 1 << 20)

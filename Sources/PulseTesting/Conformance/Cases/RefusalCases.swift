@@ -3,9 +3,9 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// Requests that are refused by this side.
+    /// Requests that the transport refuses.
     static let largeHeads: [Self] = [
-        .semantics("a head of the largest size arrives") { _ in
+        .semantics("a request line and header fields of the maximum size arrive") { _ in
             .status(200)
         } play: { stage in
             let request = try stage.request(ofHeadSize: TransportRequest.maximumHeadSize)
@@ -13,7 +13,7 @@ extension TransportConformance.Case {
             let value = request.urlRequest.value(forHTTPHeaderField: "X-Long")
             try Check.equal(stage.onlyRequest().headers["X-Long"], value, "the X-Long that arrived")
         },
-        .semantics("a head that is too large is refused unsent") { _ in
+        .semantics("a request line and header fields that are too large are refused unsent") { _ in
             .status(200)
         } play: { stage in
             let long = "/?" + String(repeating: "a", count: TransportRequest.maximumHeadSize)
@@ -36,7 +36,7 @@ extension TransportConformance.Case {
                 refusal("a \(status) before the body is read is the response") { stage in
                     try await stage.expectRefusals(status)
                 },
-                refusal("a \(status) before the body is read is the response, also of a used connection") { stage in
+                refusal("a \(status) before the body is read is the response, also on a reused connection") { stage in
                     try await stage.expectRefusals(status, isReused: true)
                 },
             ]
@@ -48,10 +48,10 @@ extension TransportConformance.Case {
                 let body = BodyStream(length: nil) { ByteStream(.upload) }
                 try await stage.expectRefusals(413, body: .stream(body))
             },
-            refusal("a refusal comes while the body waits for more") { stage in
+            refusal("a refusal arrives while the body waits for more bytes") { stage in
                 try await stage.expectRefusalOfWaitingBody()
             },
-            refusal("a refusal that ends the connection comes while the body waits for more") { stage in
+            refusal("a refusal that ends the connection arrives while the body waits for more bytes") { stage in
                 try await stage.expectRefusalOfWaitingBody(fields: "Connection: close\r\n", .halfClose)
             },
         ]
@@ -59,7 +59,7 @@ extension TransportConformance.Case {
     private static func refusal(
         _ name: String, _ play: @escaping @Sendable (ConformanceStage) async throws -> Void
     ) -> Self {
-        .wire(name, answer: { _ in .text("warm") }, play: play)
+        .wire(name, respond: { _ in .text("warm") }, play: play)
     }
 }
 
@@ -69,7 +69,7 @@ extension [Data] {
 }
 
 extension ConformanceStage {
-    /// A request whose head counts that many bytes.
+    /// A request whose request line and header fields count that many bytes.
     fileprivate func request(ofHeadSize size: Int) throws -> TransportRequest {
         let url = try request().urlRequest.url?.absoluteString ?? ""
         let count = size - "GET".utf8.count - url.utf8.count - "X-Long".utf8.count - 32
@@ -88,10 +88,10 @@ extension ConformanceStage {
         server.on(.post, "/upload", reading: reading) { _ in .status(200) }
     }
 
-    /// Expects the response of a server that closes the connection after it with a part of the body unread, which
-    /// resets it.
+    /// Expects the response of a server that then closes the connection with a part of the body unread, which resets
+    /// it.
     ///
-    /// Five of ten may be lost: the reset may overtake the response, on a busy machine more often. A transport that
+    /// Five of ten may be lost: the reset may overtake the response, more often on a busy machine. A transport that
     /// does not read after a failed write loses nearly all.
     fileprivate func expectRefusals(
         _ status: Int, fields: String = "", isReused: Bool = false, body: TransportRequest.Body? = nil
@@ -115,7 +115,7 @@ extension ConformanceStage {
         try Check.that(lost.count <= 5, "of 10 responses \(lost.count) are lost: \(lost)")
     }
 
-    /// Expects the response though the body's source has no more to give, and never ends.
+    /// Expects the response while the body's source neither delivers more nor ends.
     fileprivate func expectRefusalOfWaitingBody(fields: String = "", _ end: MockServer.Step? = nil) async throws {
         try refuse(413, fields: fields, after: 1, end)
         let (never, continuation) = AsyncStream<Void>.makeStream()
@@ -133,7 +133,7 @@ extension ConformanceStage {
             }
         }
         let request = try request(.post, "/upload", body: .stream(body), idleTimeout: 2)
-        guard let response = try await answerUnlessRefused(request) else { return }
+        guard let response = try await responseIfSupported(request) else { return }
         try Check.equal(response.statusCode, 413, "the status")
         try Check.equal(response.text, "refused", "the body")
     }

@@ -5,28 +5,28 @@ import PulseCore
 extension TransportConformance.Case {
     static let requestHeaders: [Self] = [
         .arriving(
-            "header values arrive as given",
+            "header values arrive unchanged",
             [
                 "X-Spaces": "two  spaces, \ta tab", "X-Quotes": #""quoted \" and 'single'""#,
                 "X-Signs": "a=b;c=%20&<>{}|\\^`~",
                 "User-Agent": "App/1.0 Test", "Accept": "text/plain;q=0.5, */*;q=0.1", "Accept-Language": "de",
                 "Authorization": "Bearer a.b.c", "Cookie": "a=1; b=2",
             ]),
-        .arriving("header values in UTF-8 arrive as given", ["X-Text": "Grüße, 世界 🌍"]),
+        .arriving("header values in UTF-8 arrive unchanged", ["X-Text": "Grüße, 世界 🌍"]),
         .arriving("an empty header value arrives empty", ["X-Empty": ""]),
         .arriving(
             "a header value of 32 KB arrives whole", ["X-Long": String(repeating: "0123456789abcdef", count: 2048)]),
         .arriving(
             "200 header fields arrive",
             Dictionary(uniqueKeysWithValues: (0..<200).map { ("X-Field-\($0)", "value \($0)") })),
-        .semantics("the target arrives as it was encoded") { _ in
+        .semantics("the request target keeps its encoding") { _ in
             .status(200)
         } play: { stage in
             let target = "/a%2Fb/%E4%B8%96/c+d/e;f=g/?q=%26%3D%20+&empty=&flag&q=2"
             _ = try await stage.get(target + "#fragment")
             try Check.equal(stage.onlyRequest().target, target, "the target that arrived")
         },
-        .semantics("nothing is added that the client has to decide about") { _ in
+        .semantics("no header field is added that the client decides about") { _ in
             .status(200)
         } play: { stage in
             _ = try await stage.get()

@@ -4,32 +4,32 @@ import PulseCore
 
 extension TransportConformance.Case {
     /// The responses.
-    static let answers: [Self] =
+    static let responses: [Self] =
         [
-            .semantics("an empty body is no error") { _ in
+            .semantics("an empty response body is not an error") { _ in
                 .status(200, headers: ["Content-Type": "application/json"])
             } play: { stage in
                 try await stage.expect(status: 200, body: Data(), of: stage.request(.get))
                 try await stage.expect(status: 200, body: Data(), of: stage.request(.post, body: .bytes(.everyByte)))
             },
-            .semantics("a body comes byte for byte") { _ in
+            .semantics("a response body arrives byte for byte") { _ in
                 .data(.everyByte, contentType: "application/octet-stream")
             } play: { stage in
                 try await stage.expect(status: 200, body: .everyByte, of: stage.request())
             },
-            .semantics("a body of 1 MB comes whole") { _ in
+            .semantics("a response body of 1 MB arrives whole") { _ in
                 .data(.megabyte)
             } play: { stage in
                 try await stage.expect(status: 200, body: .megabyte, of: stage.request())
             },
-            .semantics("HEAD has the headers of the answer and no body") { _ in
+            .semantics("a response to HEAD has header fields and no body") { _ in
                 .data(.everyByte, contentType: "image/png")
             } play: { stage in
                 let response = try await stage.expect(status: 200, body: Data(), of: stage.request(.head))
                 try Check.equal(response.headers["Content-Type"], "image/png", "the Content-Type")
                 try Check.equal(response.headers["Content-Length"], "256", "the Content-Length")
             },
-            .semantics("header names are found in any case") { _ in
+            .semantics("header lookup ignores case") { _ in
                 .status(200, headers: ["x-lower": "1", "X-UPPER": "2", "ETag": #""abc""#])
             } play: { stage in
                 let headers = try await stage.get().headers
@@ -37,29 +37,29 @@ extension TransportConformance.Case {
                 try Check.equal(headers["x-upper"], "2", "X-UPPER")
                 try Check.equal(headers["etag"], #""abc""#, "ETag")
             },
-            .semantics("repeated header lines come in their order") { _ in
+            .semantics("repeated header lines keep their order") { _ in
                 .status(200, headers: ["X-Multi": "a", "X-Between": "1", "X-Multi": "b", "X-Multi": "c, d"])
             } play: { stage in
                 try Check.equal(try await stage.get().headers["X-Multi"], "a, b, c, d", "X-Multi")
             },
-            .semantics("header lines that repeat in another case come in their order") { _ in
+            .semantics("repeated header lines of different case keep their order") { _ in
                 .status(200, headers: ["X-Multi": "a", "x-multi": "b", "X-Multi": "c"])
             } play: { stage in
                 try Check.equal(try await stage.get().headers["X-Multi"], "a, b, c", "X-Multi")
             },
-            .semantics("repeated Set-Cookie lines stay apart") { _ in
+            .semantics("repeated Set-Cookie lines stay separate") { _ in
                 var headers = HTTPHeaders()
                 cookies.forEach { headers.add(name: "Set-Cookie", value: $0) }
                 return .status(200, headers: headers)
             } play: { stage in
                 try Check.equal(try await stage.get().headers.values(for: "Set-Cookie"), cookies, "Set-Cookie")
             },
-            .semantics("a header value of 32 KB comes whole") { _ in
+            .semantics("a response header value of 32 KB arrives whole") { _ in
                 .status(200, headers: ["X-Long": String(repeating: "0123456789abcdef", count: 2048)])
             } play: { stage in
                 try Check.equal(try await stage.get().headers["X-Long"]?.utf8.count, 32768, "the length of X-Long")
             },
-            .semantics("200 header fields come") { _ in
+            .semantics("200 response header fields arrive") { _ in
                 .status(200, headers: HTTPHeaders((0..<200).map { .init(name: "X-Field-\($0)", value: "value \($0)") }))
             } play: { stage in
                 let headers = try await stage.get().headers
@@ -67,7 +67,7 @@ extension TransportConformance.Case {
                     try Check.equal(headers["X-Field-\(index)"], "value \(index)", "X-Field-\(index)")
                 }
             },
-            .semantics("the answer knows the request as it was sent") { _ in
+            .semantics("the response has the request as it was sent") { _ in
                 .status(200)
             } play: { stage in
                 let request = try stage.request(.put, "/a?b=c", headers: ["X-A": "1"], body: .bytes(.everyByte))
@@ -84,18 +84,18 @@ extension TransportConformance.Case {
         "a=1; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT", "b=2; HttpOnly", "c=x,y; Secure", "d=",
     ]
 
-    /// Answers before the response (RFC 9110, section 15.2).
+    /// Interim responses (RFC 9110, section 15.2).
     private static let informational: [Self] = [
         ("100 Continue", [MockServer.Response.Informational(status: 100)]),
         ("102 Processing", [.init(status: 102), .init(status: 102)]),
         ("103 Early Hints", [.init(status: 103, headers: ["Link": "</a.css>; rel=preload"])]),
     ].map { name, early in
-        .semantics("\(name) before the answer is passed over") { _ in
+        .semantics("\(name) before the response is skipped") { _ in
             MockServer.Response(headers: ["X-Final": "1"], body: .data(.everyByte), informational: early)
         } play: { stage in
             let response = try await stage.expect(status: 200, body: .everyByte, of: stage.request())
             try Check.equal(response.headers["X-Final"], "1", "X-Final")
-            try Check.equal(response.headers["Link"], nil, "Link, which is not the answer's")
+            try Check.equal(response.headers["Link"], nil, "Link, which is not the response's")
         }
     }
 }

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// Whether a request that was lost with its connection goes out again is the client's decision, which plugins and
-    /// events see. So nothing below sends it again, whatever its method.
+    /// The client decides whether to resend a request that was lost with its connection, visible to plugins and events.
+    /// So no transport resends it, whatever its method.
     static let staleConnections: [Self] =
         [
             arrival(of: .get, "GET", ends: .closed), arrival(of: .get, "GET", ends: .reset),
@@ -20,7 +20,7 @@ extension TransportConformance.Case {
                 let third = try await stage.send(request)
                 try Check.that(third.text != first.text, "the third request came over the first one's connection")
             },
-            .wire("an idle connection near the end of its time carries no request that must not be repeated") { _ in
+            .wire("an idle connection near its timeout carries no request that must not be resent") { _ in
                 .text("answer", headers: ["Keep-Alive": "timeout=1, max=100"])
             } play: { stage in
                 _ = try await stage.get()
@@ -33,9 +33,9 @@ extension TransportConformance.Case {
         case closed, reset
     }
 
-    /// The request comes over a connection that has carried one before, and ends there.
+    /// The request arrives on a reused connection, which then ends.
     private static func arrival(of method: HTTPMethod, _ what: String, ends end: End) -> Self {
-        let name = "\(what) whose kept-alive connection is \(end) arrives once, and fails as stale"
+        let name = "\(what) on a kept-alive connection that is \(end) is sent once and fails as stale"
         return .wire(name) { request in
             guard request.path == "/once" else { return .text("warm") }
             return end == .closed ? .unanswered : .raw([.reset])
@@ -47,7 +47,7 @@ extension TransportConformance.Case {
             var expected = ExpectedFailure.transport(.networkConnectionLost, .maybeSent)
             expected.isStale = true
             try await stage.expect(expected, of: request)
-            // A request sent again would have come before this one.
+            // A resent request would have arrived before this one.
             _ = try await stage.get("/warm")
             let arrived = stage.requests.filter { $0.path == "/once" }
             try Check.equal(arrived.count, 1, "the number of times that it arrived")

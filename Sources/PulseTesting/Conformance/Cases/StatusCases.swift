@@ -13,7 +13,7 @@ extension TransportConformance.Case {
                         status: status, body: Data("body".utf8), of: stage.request(.get, "/\(status)"))
                 }
             },
-            .semantics("425, 429 and 503 with Retry-After are handed over, and asked once") { request in
+            .semantics("425, 429 and 503 with Retry-After are returned after one request") { request in
                 .text("later", status: Int(request.path.dropFirst()) ?? 500, headers: ["Retry-After": "0"])
             } play: { stage in
                 for status in [425, 429, 503] {
@@ -29,7 +29,7 @@ extension TransportConformance.Case {
         ]
 
     private static let everyStatus: [Self] = [200..<300, 300..<400, 400..<500, 500..<600].map { range in
-        .semantics("every status from \(range.lowerBound) to \(range.upperBound - 1) is handed over") { request in
+        .semantics("every status from \(range.lowerBound) to \(range.upperBound - 1) is returned") { request in
             let status = Int(request.path.dropFirst()) ?? 500
             return hasBody(status) ? .text("body of \(status)", status: status) : .status(status)
         } play: { stage in
@@ -41,7 +41,7 @@ extension TransportConformance.Case {
     }
 
     private static let bodilessStatuses: [Self] = bodiless.map { status in
-        .semantics("\(status) ends with its head, and the next answer is its own") { request in
+        .semantics("\(status) ends after its header fields, and the next response is separate") { request in
             request.path == "/next" ? .text("next") : .status(status, headers: ["ETag": #""1""#])
         } play: { stage in
             for _ in 0..<2 {
@@ -52,9 +52,9 @@ extension TransportConformance.Case {
         }
     }
 
-    /// Credentials are the client's business.
+    /// The client handles credentials.
     private static func challenge(_ status: Int, _ challenge: String) -> Self {
-        .semantics("\(status) that asks for \(challenge) is handed over, and asked once") { _ in
+        .semantics("\(status) with the challenge \(challenge) is returned after one request") { _ in
             let name = status == 401 ? "WWW-Authenticate" : "Proxy-Authenticate"
             return .text("who are you?", status: status, headers: [name: challenge])
         } play: { stage in
@@ -67,7 +67,7 @@ extension TransportConformance.Case {
     }
 
     static let userInfo: [Self] = [
-        .wire("user info in the URL is sent as Basic credentials, unless there are others, and asked once") { _ in
+        .wire("user info in the URL is sent once as Basic credentials, unless there are others") { _ in
             .text("who are you?", status: 401, headers: ["WWW-Authenticate": #"Basic realm="a""#])
         } play: { stage in
             let address = stage.baseURL.absoluteString.replacingOccurrences(of: "://", with: "://ada:a%3Ab@") + "/"
@@ -88,7 +88,7 @@ extension TransportConformance.Case {
 
     static let redirects: [Self] = [301, 302, 303, 307, 308].flatMap { status in
         [HTTPMethod.get, .post].map { method in
-            .semantics("\(status) to \(method) is handed over with body and Location, and not followed") { request in
+            .semantics("\(status) to \(method) is returned with body and Location, and not followed") { request in
                 request.path == "/" ? .text("moved", status: status, headers: ["Location": "/new"]) : .text("new")
             } play: { stage in
                 let body: TransportRequest.Body = method == .post ? .bytes(.everyByte) : .none

@@ -7,15 +7,15 @@ extension TransportConformance {
     package static let mockTransport = TransportConformance(
         simulated: "MockTransport",
         exclusions: [
-            "a file arrives whole as the body": besideTheRequest,
-            "a streamed body arrives whole, or is refused unsent": besideTheRequest,
-            "a shutdown ends all that is under way":
-                "answers are made in the caller's own task, which nobody else can cancel; later requests are refused",
+            "a file is sent as the body": besideTheRequest,
+            "a streamed body arrives whole or is refused unsent": besideTheRequest,
+            "a shutdown ends all requests in progress":
+                "its responses are made in the caller's task, which the transport cannot cancel; later requests are refused",
         ], timeLimit: 60
     ) { respond in
         MockTransport(respond)
     }
 
     private static let besideTheRequest =
-        "its closure gets a `URLRequest`, beside which file and stream bodies stand; `transportRequests` has them"
+        "its closure gets a `URLRequest`, which has no file and stream bodies; `transportRequests` has them"
 }

@@ -12,8 +12,7 @@ extension TransportConformance {
     }
 
     #if canImport(FoundationNetworking)
-    /// The transport as on other platforms, with streams, to test the logic they have in common: here nothing holds a
-    /// server back.
+    /// The transport as on other platforms, with streams, to test the common logic: on Linux there is no backpressure.
     package static let streamingURLSessionTransport = TransportConformance(
         "URLSessionTransport, streaming", exclusions: urlSessionTransport.exclusions.merging(ofSuspending) { $1 },
         timeLimit: 60
@@ -25,74 +24,74 @@ extension TransportConformance {
     #endif
 
     private static let ofURLSession = [
-        "GET carries a body of bytes": "`URLSession` refuses it; told as `.unsupported`, before anything is sent",
-        "a connection that hangs cannot be made, and nothing was sent":
-            "connecting falls under the idle timeout, and nothing tells whether it was over: `.timeout`",
+        "GET sends a body of bytes": "`URLSession` refuses it: `.unsupported`, before anything is sent",
+        "a connection that hangs is an error before anything is sent":
+            "connecting counts as idle time, and its end is unknown: `.timeout`",
     ]
 
     #if canImport(FoundationNetworking)
-    private static let collectsHeaders = "Foundation collects what belongs to a head without a limit, in memory"
+    private static let collectsHeaders = "Foundation collects status line and header fields in memory without a limit"
     private static let sendsAgain =
-        "libcurl sends it again by itself, up to five times, and Foundation has no way to stop it: unseen by the client"
+        "libcurl resends it by itself, up to five times, invisible to the client; Foundation cannot stop it"
     private static let undoesCodings =
-        "Foundation leaves codings to libcurl, which takes one gzip member and no padding, and refuses what it does not know"
-    private static let cutsPass = "libcurl takes the end of the body for that of its coding"
+        "Foundation leaves codings to libcurl, which supports one gzip member without padding and refuses unknown codings"
+    private static let cutsPass = "libcurl treats the end of the body as the end of its coding"
     private static let ownHeads =
-        "libcurl and Foundation's parser each read the head in their own way, and refuse little of what is doubtful"
+        "libcurl and Foundation's parser parse these fields differently and refuse few ambiguous ones"
     private static let endsTheProcess = "**ends the process** (NativeProtocol.swift:240, no response)"
 
     /// Measured with Swift 6.3.1 over libcurl 7.88.
     private static let ofFoundation = [
-        "header lines that repeat in another case come in their order":
-            "Foundation collects fields by their spelling, and the order between spellings is lost",
+        "repeated header lines of different case keep their order":
+            "Foundation groups fields by their spelling and loses the order between spellings",
         "a status from 301 to 308 without a Location keeps its body":
-            "Foundation keeps the bodies of these statuses back, and drops them where there is no Location",
-        "an answer in chunks with trailers is read whole": endsTheProcess,
-        "an answer with a status line without a reason is read whole":
-            "Foundation's parser wants the space before the reason: `badServerResponse`",
-        "an answer with a field without a space after its colon is read whole":
-            "Foundation's parser wants a space there: `badServerResponse`",
-        "an answer with a header value that is Latin-1 and no UTF-8 is read whole":
-            "Foundation's parser wants UTF-8: `badServerResponse`",
-        "a head that tells a length is read by it": "Foundation's parser wants a space there: `badServerResponse`",
-        "a head that tells of chunks is read by them, and a doubtful one ends its connection": ownHeads,
-        "a head that leaves open where its body ends, or has a line that is no field, is an error": ownHeads,
-        "a CR alone in a header value is read as a space, and one at its end is none of it": ownHeads,
-        "an answer that switches protocols unasked is an error at once": ownHeads,
-        "gzip of several members is decoded, and the headers that told about it are gone": undoesCodings,
-        "gzip with padding behind it is decoded, and the headers that told about it are gone": undoesCodings,
-        "a coded stream or download comes decoded": undoesCodings,
-        "a coding that nobody knows leaves status, header and body as they are": undoesCodings,
-        "a part of a coded body comes as it is": undoesCodings,
-        "a coded body that ends before its coding does is an error, wherever it is cut": cutsPass,
-        "a coded stream that is cut is an error, after what could be decoded": cutsPass,
-        "a coded body that decodes to nothing without end is cut at the limit": undoesCodings,
-        "bytes beyond the Content-Length belong to no answer":
-            "libcurl leaves them in the connection, where the next answer is looked for: `badServerResponse`",
-        "what a server sends unasked answers no request":
-            "libcurl does not look at a connection that it takes up again: the next request gets it as its answer",
-        "GET whose kept-alive connection is closed arrives once, and fails as stale": sendsAgain,
-        "GET whose kept-alive connection is reset arrives once, and fails as stale": sendsAgain,
-        "a POST with an idempotency key whose kept-alive connection is closed arrives once, and fails as stale":
+            "Foundation holds back the bodies of these statuses and drops them without a Location",
+        "a response in chunks with trailers is read whole": endsTheProcess,
+        "a response with a status line without a reason is read whole":
+            "Foundation's parser requires the space before the reason: `badServerResponse`",
+        "a response with a field without a space after its colon is read whole":
+            "Foundation's parser requires a space there: `badServerResponse`",
+        "a response with a header value that is Latin-1 and not UTF-8 is read whole":
+            "Foundation's parser requires UTF-8: `badServerResponse`",
+        "a Content-Length delimits the body": "Foundation's parser requires a space there: `badServerResponse`",
+        "chunked framing delimits the body, and ambiguous framing closes the connection": ownHeads,
+        "undefined framing or a malformed header line is an error": ownHeads,
+        "a lone CR in a header value is read as a space, and one at its end is removed": ownHeads,
+        "an unrequested protocol switch is an error at once": ownHeads,
+        "gzip of several members is decoded, and its header fields are removed": undoesCodings,
+        "gzip with padding behind it is decoded, and its header fields are removed": undoesCodings,
+        "a coded stream or download is decoded": undoesCodings,
+        "an unknown coding leaves status, header fields and body unchanged": undoesCodings,
+        "a part of a coded body is returned undecoded": undoesCodings,
+        "a truncated coded body is an error at every length": cutsPass,
+        "a truncated coded stream is an error after the decoded bytes": cutsPass,
+        "an endless coded body that decodes to nothing is stopped at the limit": undoesCodings,
+        "bytes beyond the Content-Length are not part of a response":
+            "libcurl leaves them in the connection and reads them as the next response: `badServerResponse`",
+        "unsolicited bytes from a server are no response to a request":
+            "libcurl does not check a reused connection: the next request gets the bytes as its response",
+        "GET on a kept-alive connection that is closed is sent once and fails as stale": sendsAgain,
+        "GET on a kept-alive connection that is reset is sent once and fails as stale": sendsAgain,
+        "a POST with an idempotency key on a kept-alive connection that is closed is sent once and fails as stale":
             sendsAgain,
-        "a POST with an idempotency key whose kept-alive connection is reset arrives once, and fails as stale":
+        "a POST with an idempotency key on a kept-alive connection that is reset is sent once and fails as stale":
             sendsAgain,
-        "an endless body with the greatest length of 64 bits is cut at the limit":
-            "**ends the process**: Foundation has the length as a Double, which is then too large for an Int64",
-        "a server that sends without end holds up nobody else":
-            "all sessions share the queue that reads; while data is there Foundation does nothing else, and its timers pile up",
-        "an endless body of a redirect is cut at the limit":
-            "Foundation keeps it back until it ends, in memory; a deadline is the only bound",
-        "a thousand requests at once share the connections that there may be":
-            "Foundation closes connections late: for a moment some more than allowed are open",
-        "a line of a head that takes longer than the idle timeout comes, as long as it goes on":
-            "Foundation counts the lines of a head, not their bytes",
-        "a status line without end is an error": collectsHeaders,
-        "header fields without end are an error": collectsHeaders,
-        "a header field without end is an error": collectsHeaders,
-        "interim answers without end are an error": collectsHeaders,
-        "a head that is cut within a line is an error": endsTheProcess,
-        "a head that is cut after its status line is an error": endsTheProcess,
+        "an endless body with the greatest length of 64 bits is stopped at the limit":
+            "**ends the process**: Foundation stores the length as a Double, which is then too large for an Int64",
+        "a server that sends without end blocks no other request":
+            "all sessions share one read queue; while data arrives Foundation does nothing else, and its timers are delayed",
+        "an endless body of a redirect is stopped at the limit":
+            "Foundation collects it in memory until it ends; a deadline is the only bound",
+        "a thousand concurrent requests share the permitted connections":
+            "Foundation closes connections late: for a moment more than allowed are open",
+        "a header line that takes longer than the idle timeout arrives if bytes keep coming":
+            "Foundation counts header lines, not their bytes",
+        "an endless status line is an error": collectsHeaders,
+        "endless header fields are an error": collectsHeaders,
+        "an endless header field is an error": collectsHeaders,
+        "endless interim responses are an error": collectsHeaders,
+        "a response truncated within a header line is an error": endsTheProcess,
+        "a response truncated after its status line is an error": endsTheProcess,
     ]
     #else
     private static let ofFoundation: [String: String] = [:]

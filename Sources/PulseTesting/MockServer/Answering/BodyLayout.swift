@@ -21,7 +21,7 @@ struct BodyLayout: Sendable {
         let forbidsBody = status < 200 || status == 204 || status == 304
         body = response.body
         isSent = !isHead && !forbidsBody
-        // A server must not send a length with these (RFC 9110, section 8.6).
+        // A server must not send a length with these statuses (RFC 9110, section 8.6).
         let forbidsFraming = forbidsBody
         let length = Self.length(of: response.body)
         var framing = response.framing
@@ -66,7 +66,7 @@ struct BodyLayout: Sendable {
         self.isChunked = isChunked
     }
 
-    /// The steps that send the body with the faults in it.
+    /// The steps that send the body, faults included.
     func steps(
         faults: [(point: MockServer.Response.Point, step: MockServer.Step)]
     ) -> [MockServer.Step] {
@@ -95,7 +95,7 @@ struct BodyLayout: Sendable {
         while sent < data.count {
             let size = sizes.isEmpty ? data.count : sizes[min(chunk, sizes.count - 1)]
             let payload = data.dropFirst(sent).prefix(size)
-            // A fault at the very edge strikes between the chunks, not in the middle of either.
+            // A fault at the edge of a chunk runs between the chunks, not inside one.
             while let place = rest.first, place.offset <= sent {
                 result.append(place.step)
                 rest = rest.dropFirst()
@@ -152,7 +152,7 @@ struct BodyLayout: Sendable {
     private static func framingWithoutLength(under headers: HTTPHeaders, isVersion10: Bool) -> Framing {
         if headers.contains("Transfer-Encoding") { return .chunked() }
         if headers.contains("Content-Length") { return .asGiven }
-        // Such a client knows no transfer coding (RFC 9112, section 6.1).
+        // Such a client does not support transfer codings (RFC 9112, section 6.1).
         return isVersion10 ? .untilClose : .chunked()
     }
 

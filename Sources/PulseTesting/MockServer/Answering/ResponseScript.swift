@@ -2,14 +2,15 @@
 
 import PulseCore
 
-/// A response as the steps that send it: all decisions about framing and faults, none of the effects.
+/// A response as the steps that send it: all decisions about framing and faults, without effects.
 package struct ResponseScript: Sendable {
     package let steps: [MockServer.Step]
-    /// Whether the connection may take another request afterwards, if no step ends it.
+    /// Whether the connection may carry another request afterwards, if no step ends it.
     package let keepsAlive: Bool
     let pace: MockServer.Response.Pace?
 
-    /// - Parameter isBodyUnread: whether a part of the request was left unread, so that the next one cannot be found.
+    /// - Parameter isBodyUnread: whether a part of the request was left unread, so that the start of the next request
+    ///   is unknown.
     package init(
         _ response: MockServer.Response, to method: HTTPMethod, isVersion10: Bool = false, closing: Bool,
         isBodyUnread: Bool
@@ -32,7 +33,7 @@ package struct ResponseScript: Sendable {
 
         let faults = response.faults
         var steps = faults.filter { $0.point == .start }.map(\.step)
-        // A client of HTTP/1.0 takes the first head for the response's (RFC 9110, section 15.2).
+        // A client of HTTP/1.0 treats the first status line as the response's (RFC 9110, section 15.2).
         if !isVersion10 { steps += response.informational.map { .bytes(Self.head($0.status, nil, $0.headers)) } }
         steps += Self.pieces(of: Self.head(response.status, response.reason, headers), faults)
         steps += layout.steps(faults: faults)
@@ -58,14 +59,14 @@ package struct ResponseScript: Sendable {
 }
 
 extension [(offset: Int, step: MockServer.Step)] {
-    /// The faults by offset; those that share one stay in order.
+    /// The faults by offset; faults with the same offset stay in order.
     var sortedByOffset: Self {
         enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }.map(\.element)
     }
 }
 
 enum StepSplitter {
-    /// The bytes with the steps between them; steps beyond the end come at the end.
+    /// The bytes with the steps between them; steps beyond the end are placed at the end.
     static func split(_ bytes: Data, at places: [(offset: Int, step: MockServer.Step)]) -> [MockServer.Step] {
         var result: [MockServer.Step] = []
         var sent = 0

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The request line and the header fields, and what they say about the body (RFC 9112, sections 3 and 6).
+/// The request line and the header fields, and the body's framing (RFC 9112, sections 3 and 6).
 package struct RequestHead: Sendable, Equatable {
     package enum BodyFraming: Sendable, Equatable {
         case none
@@ -27,7 +27,7 @@ package struct RequestHead: Sendable, Equatable {
     }
 }
 
-/// Why a request cannot be understood, and the status that says so.
+/// The reason why a request cannot be parsed, and the status for it.
 package struct ParseFailure: Error, Sendable, Equatable {
     package let status: Int
     package let reason: String
@@ -86,7 +86,7 @@ private struct RequestLine {
 }
 
 extension RequestHead.BodyFraming {
-    /// Two ways to tell the length are how requests are smuggled, so any contradiction is refused (RFC 9112, 6.3).
+    /// Two lengths allow request smuggling, so any contradiction is refused (RFC 9112, 6.3).
     fileprivate init(_ headers: HTTPHeaders, isVersion10: Bool) throws(ParseFailure) {
         let lengths = headers.list("Content-Length")
         let codings = headers.list("Transfer-Encoding")
@@ -116,7 +116,7 @@ extension RequestHead.BodyFraming {
 }
 
 extension HTTPHeaders {
-    /// Parses field lines (RFC 9112, section 5). Values that are no UTF-8 are read as Latin-1.
+    /// Parses field lines (RFC 9112, section 5). Values that are not UTF-8 are read as Latin-1.
     init(lines: ArraySlice<ArraySlice<UInt8>>) throws(ParseFailure) {
         self.init()
         for line in lines {

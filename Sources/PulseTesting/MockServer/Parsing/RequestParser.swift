@@ -4,8 +4,8 @@ import PulseCore
 
 /// Turns the bytes of a connection into requests (RFC 9112): a pure value, fed in pieces of any size.
 ///
-/// Strict on purpose, since it judges the client under test: bare LF, folded lines and contradictory lengths are
-/// failures. After ``Event/failed(_:)`` nothing more comes.
+/// It is strict, since it judges the client under test: bare LF, folded lines and contradictory lengths are failures.
+/// ``Event/failed(_:)`` is the last event.
 package struct RequestParser: Sendable {
     package enum Event: Sendable, Equatable {
         case head(RequestHead)
@@ -31,15 +31,15 @@ package struct RequestParser: Sendable {
 
     private let maximumHeadSize: Int
     private var expectation = Expectation.head
-    /// The lines so far of the present head or trailer section.
+    /// The lines so far of the current header or trailer section.
     private var lines: [ArraySlice<UInt8>] = []
     private var buffer: [UInt8] = []
     private var position = 0
-    /// Where the search for the end of the line goes on.
+    /// The position from which the search for the end of the line continues.
     private var searched = 0
-    /// Bytes of lines in the present head, chunk size or trailer section.
+    /// Bytes of lines in the current header section, chunk size or trailer section.
     private var lineBytes = 0
-    /// Bytes of the present request so far, framing included.
+    /// Bytes of the current request so far, framing included.
     package private(set) var messageSize = 0
 
     /// - Parameter maximumHeadSize: of the request line and all fields, also of the trailers; more is 431.
@@ -47,13 +47,13 @@ package struct RequestParser: Sendable {
         self.maximumHeadSize = maximumHeadSize
     }
 
-    /// Nothing of a next request has come.
+    /// Whether no byte of a next request has arrived.
     package var isBetweenRequests: Bool {
         guard case .head = expectation else { return false }
         return lines.isEmpty && position == buffer.count
     }
 
-    /// What has come and not been understood yet.
+    /// The bytes that were received and not parsed yet.
     var unread: Data { Data(buffer[position...]) }
 
     package mutating func append(_ bytes: Data) {
@@ -65,7 +65,7 @@ package struct RequestParser: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next event, or nil if that takes more bytes.
+    /// The next event, or nil if it needs more bytes.
     package mutating func next() -> Event? {
         do {
             return try parse()

@@ -3,7 +3,7 @@
 public import PulseCore
 
 extension MockServer {
-    /// A certificate with its private key, with which a server speaks TLS: see ``Configuration/tls``.
+    /// A certificate with its private key, for a TLS server: see ``Configuration/tls``.
     ///
     /// ```swift
     /// let identity = try MockServer.TLSIdentity.generated()
@@ -12,16 +12,16 @@ extension MockServer {
     ///     configuration: PulseConfiguration(baseURL: server.baseURL).with(\.tls, value: identity.clientSettings))
     /// ```
     public struct TLSIdentity: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-        /// The certificate in PEM, with those behind it that lead to an authority.
+        /// The certificate in PEM, followed by its chain up to an authority.
         public let certificates: Data
-        /// The certificate in PEM that a client trusts, or several; those of clients are verified with it, too.
+        /// The certificate in PEM that a client trusts, or several; they verify client certificates, too.
         public let authority: Data
-        /// A certificate with its key, issued by ``authority``, for a client that is asked for one; nil in an identity
-        /// that was not generated.
+        /// A certificate with its key, issued by ``authority``, for a client that the server asks for one; nil in an
+        /// identity that was not generated.
         public let clientCertificate: TLSSettings.ClientCertificate?
         let key: Data
 
-        /// An identity from PEM texts (RFC 7468). Nothing is read before a server starts with it.
+        /// An identity from PEM texts (RFC 7468). They are parsed when a server starts with the identity.
         ///
         /// - Parameters:
         ///   - key: without a password.
@@ -37,7 +37,7 @@ extension MockServer {
             clientCertificate = client
         }
 
-        /// What a client needs to trust this identity: its authority, in place of the system's.
+        /// The settings of a client that trusts this identity: its authority, in place of the system's.
         public var clientSettings: TLSSettings { TLSSettings(certificateAuthorities: [authority]) }
 
         public var description: String { "a TLS identity of \(certificates.count) bytes" }
@@ -49,15 +49,15 @@ extension MockServer.TLSIdentity {
     /// The names of a server on the loopback interface.
     public static let loopbackNames = ["localhost", "127.0.0.1", "::1"]
 
-    /// An identity with keys and an authority of its own, made in this process and kept nowhere else.
+    /// An identity with keys and an authority of its own, made in this process and stored nowhere else.
     ///
     /// - Parameters:
-    ///   - names: host names and IP addresses for which the certificate is valid. With others than the server's a
-    ///     client refuses it.
-    ///   - validity: the seconds from now in which the certificates are valid; from a day ago for 30 days by default.
-    ///     A range that is over makes a certificate that has expired.
+    ///   - names: host names and IP addresses for which the certificate is valid. A client refuses a server with other
+    ///     names.
+    ///   - validity: the seconds from now in which the certificates are valid; from a day ago for 30 days by default. A
+    ///     range in the past makes an expired certificate.
     ///
-    /// Throws ``PulseCore/PulseError/unsupported(_:)`` where the system has no libssl, as on Apple's platforms, and
+    /// Throws ``PulseCore/PulseError/unsupported(_:)`` if the system has no libssl, as on Apple's platforms, and
     /// ``PulseCore/PulseError/invalidRequest(reason:)`` for a name that is neither a host's nor an IP address.
     public static func generated(
         names: [String] = loopbackNames, validity: Range<TimeInterval> = -86_400..<2_592_000
@@ -73,7 +73,7 @@ extension MockServer.TLSIdentity {
             client: TLSSettings.ClientCertificate(pkcs12: parts.client, password: TLSLibrary.clientPassword))
     }
 
-    /// Nothing else, since the list of names is a text in which commas and colons have a meaning.
+    /// Other characters are refused, since commas and colons have a meaning in the list of names.
     private static func isName(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in
@@ -94,7 +94,7 @@ extension MockServer.TLSIdentity {
 
 extension Int {
     fileprivate init(clamping seconds: TimeInterval) {
-        // A hundred years, which every form of date in a certificate holds.
+        // A hundred years, which every date format of a certificate can hold.
         self = Int(Swift.max(-3_155_760_000, Swift.min(3_155_760_000, seconds.isNaN ? 0 : seconds)))
     }
 }

@@ -22,8 +22,8 @@ extension TLSLibrary {
     }
 }
 
-/// What the connections of a server that speaks TLS share.
-// Unchecked, and sound: the pointer never changes, and what it points to is made for several threads.
+/// The shared state of a TLS server's connections.
+// Unchecked, and sound: the pointer never changes, and its target is safe for several threads.
 final class TLSServer: @unchecked Sendable {
     private let server: OpaquePointer
 
@@ -62,8 +62,8 @@ final class TLSServer: @unchecked Sendable {
     }
 }
 
-/// The TLS of one connection over memory: the owner carries the bytes.
-// Unchecked, and sound: it is part of a `SocketStream`'s state, and only reached under its lock.
+/// The TLS of one connection over memory: the owner transfers the bytes.
+// Unchecked, and sound: it is part of a `SocketStream`'s state, and accessed only under its lock.
 final class TLSStream: @unchecked Sendable {
     private let stream: OpaquePointer
 
@@ -78,12 +78,12 @@ final class TLSStream: @unchecked Sendable {
     /// Whether the handshake is over.
     var isEstablished: Bool { pulse_tls_stream_is_established(stream) }
 
-    /// Takes in what has come from the client; false without memory.
+    /// Adds bytes from the client; false without memory.
     func feed(_ bytes: Data) -> Bool {
         bytes.withUnsafeBytes { pulse_tls_stream_feed(stream, $0.baseAddress, $0.count) }
     }
 
-    /// Goes on with the handshake, or decrypts a record.
+    /// Continues the handshake, or decrypts a record.
     func read() -> TLSInput {
         // The largest record.
         var bytes = Data(count: 16 << 10)
@@ -97,12 +97,12 @@ final class TLSStream: @unchecked Sendable {
         }
     }
 
-    /// Encrypts; false before the handshake is over and after a failure.
+    /// Encrypts; false before the end of the handshake and after a failure.
     func write(_ bytes: Data) -> Bool {
         isEstablished && bytes.withUnsafeBytes { pulse_tls_stream_write(stream, $0.baseAddress, $0.count) }
     }
 
-    /// What is to be sent to the client.
+    /// The bytes to send to the client.
     func take() -> Data {
         var all = Data()
         var piece = Data(count: 17 << 10)

@@ -9,7 +9,7 @@ extension TLSLibrary {
     }
 }
 
-/// The stand-in for what needs libssl: there is never one.
+/// The placeholder for platforms without libssl: it has no instances.
 struct TLSServer: Sendable {
     init(_ identity: MockServer.TLSIdentity, _ configuration: MockServer.Configuration) throws {
         throw TLSLibrary.unsupported
@@ -18,7 +18,7 @@ struct TLSServer: Sendable {
     func makeStream() -> TLSStream? { nil }
 }
 
-/// The stand-in for what needs libssl: there is never one.
+/// The placeholder for platforms without libssl: it has no instances.
 struct TLSStream: Sendable {
     var isEstablished: Bool { false }
 

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// The system's libssl, where there is one.
+/// The system's libssl, if there is one.
 enum TLSLibrary {
-    /// A new authority and what it has issued.
+    /// A new authority and the certificates that it has issued.
     struct GeneratedIdentity {
         let authority: Data
         let certificate: Data
@@ -13,22 +13,22 @@ enum TLSLibrary {
         let client: Data
     }
 
-    /// Keeps nothing secret: whoever has the bytes beside it has made them in this process.
+    /// It protects nothing: the bytes are made in the same process.
     static let clientPassword = "PulseTesting"
 
     static let unsupported = PulseError.unsupported(
         "TLS in MockServer: it needs the system's libssl, which is there on Linux only")
 }
 
-/// What the client has sent, once decrypted.
+/// The client's input after decryption.
 enum TLSInput {
     case bytes(Data)
-    /// More has to come first.
+    /// More bytes are needed.
     case empty
     /// The client has ended its side with a closure alert.
     case end
     /// The client has sent an alert that ends the connection.
     case refused(String)
-    /// What has come is not in order; an alert for the client is ready to be sent.
+    /// The input is invalid; an alert for the client is ready to be sent.
     case failed(String)
 }

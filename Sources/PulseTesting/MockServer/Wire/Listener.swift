@@ -3,7 +3,7 @@
 import Dispatch
 import PulseCore
 
-/// A listening socket that hands out connections until it is closed.
+/// A listening socket that delivers connections until it is closed.
 final class Listener: Sendable {
     private struct State {
         var source: ReadinessSource?
@@ -16,12 +16,12 @@ final class Listener: Sendable {
     private let descriptor: SocketDescriptor
     private let state = Locked(State())
 
-    /// Binds and listens; takes no connection before ``open(on:_:)``.
+    /// Binds and listens; accepts no connection before ``open(on:_:)``.
     init(host: MockServer.Configuration.Host, backlog: Int) throws {
         (descriptor, port) = try SocketDescriptor.listening(on: host, backlog: backlog)
     }
 
-    /// Hands each connection to `take`, on `queue`.
+    /// Passes each connection to `take`, on `queue`.
     func open(on queue: DispatchQueue, _ take: @escaping @Sendable (SocketDescriptor) -> Void) {
         state.withLock { state in
             let source = ReadinessSource(.read, of: descriptor, on: queue) {
@@ -35,7 +35,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// Goes on after it had to stop because no descriptor was free.
+    /// Continues after a stop because no descriptor was free.
     func retry() {
         state.withLock { state in
             guard let source = state.source, state.isPaused else { return }
@@ -74,7 +74,7 @@ final class Listener: Sendable {
                     state.isPaused = true
                     source.pause()
                 }
-                // A descriptor may be freed by something else than this server's connections.
+                // A descriptor may be freed outside this server.
                 return queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.retry() }
             } catch {
                 return

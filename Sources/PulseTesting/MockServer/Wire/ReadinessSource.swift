@@ -2,19 +2,19 @@
 
 import Dispatch
 
-/// A source that tells when a socket can be read or written, on a queue; it starts paused.
+/// A source that reports when a socket can be read or written, on a queue; it starts paused.
 ///
-/// Callers balance ``pause()`` and ``resume()``, and pass through ``cancel(isPaused:)`` before they drop it.
+/// Callers balance ``pause()`` and ``resume()``, and call ``cancel(isPaused:)`` before they release it.
 struct ReadinessSource: @unchecked Sendable {
     // Unchecked, and sound: a dispatch source may be used from any thread (dispatch_source_create(3)); the Linux
-    // overlay does not say so in its types. Handlers are set in `init`, before another thread can see the source.
+    // overlay does not declare it. Handlers are set in `init`, before another thread can see the source.
     private let source: any DispatchSourceProtocol
 
     enum Direction {
         case read, write
     }
 
-    /// - Parameter onCancel: runs last of all handlers; the socket may be closed in it and not before.
+    /// - Parameter onCancel: runs after all other handlers; the socket may be closed in it and not before.
     init(
         _ direction: Direction, of socket: SocketDescriptor, on queue: DispatchQueue,
         onReady: @escaping @Sendable () -> Void, onCancel: @escaping @Sendable () -> Void
@@ -37,7 +37,7 @@ struct ReadinessSource: @unchecked Sendable {
 
     func cancel(isPaused: Bool) {
         source.cancel()
-        // A suspended source never runs its cancel handler, and traps when it is dropped.
+        // A suspended source never runs its cancel handler, and traps when it is released.
         if isPaused { source.resume() }
     }
 }

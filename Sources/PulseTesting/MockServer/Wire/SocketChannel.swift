@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// The bytes of a connection in both directions: those of the socket, or what TLS makes of them.
+/// The bytes of a connection in both directions: those of the socket, or those above TLS.
 ///
-/// TLS begins with ``secure(_:)``, so that a server can accept a connection and leave its handshake alone.
+/// TLS starts with ``secure(_:)``, so that a server can accept a connection without a handshake.
 struct SocketChannel: Sendable {
     enum Input {
         case bytes(Data)
@@ -13,7 +13,7 @@ struct SocketChannel: Sendable {
         case failed
         /// The client has refused this side's TLS.
         case refused(String)
-        /// This side has refused the client's TLS, and told so.
+        /// This side has refused the client's TLS and sent an alert.
         case broken(String)
     }
 
@@ -21,9 +21,9 @@ struct SocketChannel: Sendable {
     private let tls: TLSStream?
     private let isSecure: Bool
     private var hasBegun = false
-    /// What TLS has for the client and the system has not taken.
+    /// Encrypted bytes that the socket has not accepted yet.
     private var outgoing = Data()
-    /// What came behind bytes that were handed on first.
+    /// The input that follows bytes that were delivered first.
     private var next: Input?
 
     init(_ descriptor: SocketDescriptor) {
@@ -38,16 +38,16 @@ struct SocketChannel: Sendable {
         isSecure = true
     }
 
-    /// Whether TLS has still to begin.
+    /// Whether TLS has not started yet.
     var isUnsecured: Bool { isSecure && !hasBegun }
 
-    /// Whether bytes can be written as they are meant.
+    /// Whether application bytes can be written.
     var isReady: Bool { !isSecure || hasBegun && tls?.isEstablished == true }
 
-    /// Whether the system has taken all that was written.
+    /// Whether the socket has accepted all written bytes.
     var isFlushed: Bool { outgoing.isEmpty }
 
-    /// Begins with TLS, of which some may have come before.
+    /// Starts TLS; its first bytes may have arrived before.
     mutating func secure(_ early: Data) {
         hasBegun = true
         if tls?.feed(early) != true { next = .broken("no memory") }
@@ -68,7 +68,7 @@ struct SocketChannel: Sendable {
         guard limit > 0 else { return .wouldBlock }
         while true {
             if let input = decrypted(by: tls) { return input }
-            // A record has to be whole before it is a byte for the reader.
+            // A record must be complete before it yields a byte for the reader.
             switch descriptor.readBytes(upTo: max(limit, 17 << 10)) {
             case .bytes(let bytes): if !tls.feed(bytes) { return .broken("no memory") }
             case .end: return .end
@@ -78,7 +78,7 @@ struct SocketChannel: Sendable {
         }
     }
 
-    /// What can be read of what has come; nil if more has to come first. Sends what TLS has to say to it.
+    /// The decrypted input; nil if more bytes are needed. Sends TLS's own messages.
     private mutating func decrypted(by tls: TLSStream) -> Input? {
         var all = Data()
         var end: Input?
@@ -98,7 +98,7 @@ struct SocketChannel: Sendable {
             }
         }
         outgoing.append(tls.take())
-        // What the system does not take now goes with the next bytes, or when it can be written again.
+        // Bytes that the socket does not accept now are sent with the next bytes, or when it is writable again.
         _ = flush()
         guard !all.isEmpty else { return end }
         next = end
@@ -112,7 +112,7 @@ struct SocketChannel: Sendable {
 
     // MARK: Writing
 
-    /// Takes some bytes off the front and hands them to the system. All are gone when there are none left and
+    /// Removes some bytes from the front and writes them to the socket. All are written when none are left and
     /// ``isFlushed`` holds.
     mutating func write(_ bytes: inout Data) -> SocketDescriptor.Output {
         guard isSecure else {
@@ -135,7 +135,7 @@ struct SocketChannel: Sendable {
         return flush()
     }
 
-    /// Makes ready the closure alert, if TLS is established.
+    /// Prepares the closure alert, if TLS is established.
     mutating func writeClosureAlert() {
         guard isSecure, isReady, let tls else { return }
         tls.end()

@@ -10,7 +10,7 @@ import Glibc
 import Musl
 #endif
 
-/// A non-blocking TCP socket by its number. Owns nothing: whoever opened it calls ``dispose()`` once.
+/// A non-blocking TCP socket by its number. It owns nothing: its opener calls ``dispose()`` once.
 struct SocketDescriptor: Sendable, Hashable {
     let number: Int32
 
@@ -46,7 +46,7 @@ struct SocketDescriptor: Sendable, Hashable {
         }
     }
 
-    /// A connection that waits to be taken, or nil if there is none.
+    /// A connection from the backlog, or nil if there is none.
     func acceptConnection() throws -> SocketDescriptor? {
         while true {
             let number = accept(self.number, nil, nil)
@@ -63,7 +63,7 @@ struct SocketDescriptor: Sendable, Hashable {
             }
             switch errno {
             case EAGAIN, EWOULDBLOCK: return nil
-            // The client has gone again, or a signal came: neither concerns those behind it.
+            // The client has left again, or a signal arrived: later connections are not affected.
             case EINTR, ECONNABORTED: continue
             default: throw SocketFailure(operation: "accept")
             }
@@ -102,7 +102,7 @@ struct SocketDescriptor: Sendable, Hashable {
         _ = shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Makes the coming ``dispose()`` send RST and drop what is not sent yet.
+    /// Makes the next ``dispose()`` send RST and drop unsent data.
     func armReset() {
         var value = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(number, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
@@ -117,7 +117,7 @@ struct SocketDescriptor: Sendable, Hashable {
         _ = close(number)
     }
 
-    /// The same socket under another number, which has to be disposed of separately.
+    /// The same socket under another number, which must be disposed separately.
     func duplicate() throws -> SocketDescriptor {
         let number = fcntl(self.number, F_DUPFD_CLOEXEC, 0)
         guard number >= 0 else { throw SocketFailure(operation: "fcntl") }
@@ -161,7 +161,7 @@ struct SocketDescriptor: Sendable, Hashable {
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = Self.withAddress(&storage) { address, _ in getsockname(number, address, &length) }
         guard result == 0 else { throw SocketFailure(operation: "getsockname") }
-        // The port stands at the same offset in both families' addresses.
+        // The port is at the same offset in both families' addresses.
         return withUnsafeBytes(of: &storage) { bytes in Int(bytes[2]) << 8 | Int(bytes[3]) }
     }
 
@@ -183,12 +183,12 @@ struct SocketDescriptor: Sendable, Hashable {
     #if canImport(Darwin)
     private static let sendFlags: Int32 = 0
     #else
-    // A peer that has gone is an error of this call, not a signal to the process.
+    // A closed connection is an error of this call, not a signal to the process.
     private static let sendFlags = Int32(MSG_NOSIGNAL)
     #endif
 }
 
-/// A system call of a socket that failed, with its `errno`.
+/// A failed system call of a socket, with its `errno`.
 struct SocketFailure: Error, Sendable, CustomStringConvertible {
     let operation: String
     let code: Int32
@@ -200,6 +200,6 @@ struct SocketFailure: Error, Sendable, CustomStringConvertible {
 
     var description: String { "\(operation): \(String(cString: strerror(code)))" }
 
-    /// No descriptor is free: accepting works again once one is given back.
+    /// Whether no descriptor is free: accepting works again after one is closed.
     var isExhaustion: Bool { code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM }
 }

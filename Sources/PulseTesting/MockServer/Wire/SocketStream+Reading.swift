@@ -33,14 +33,14 @@ extension SocketStream {
         woken.resume(with: end)
     }
 
-    /// Nil if nobody waits for the handshake, or it goes on.
+    /// Nil without a waiter for the handshake, or while the handshake continues.
     private func takeOpener(_ state: inout State) -> CheckedContinuation<Void, Never>? {
         guard state.channel.isReady else { return nil }
         defer { state.opener = nil }
         return state.opener
     }
 
-    /// The client's TLS is not in order: nothing more is read or sent.
+    /// The client's TLS is invalid: nothing more is read or sent.
     private func broken(_ problem: String, _ state: inout State) -> Woken {
         state.problem = problem
         state.isBroken = true
@@ -53,15 +53,15 @@ extension SocketStream {
     func peerEnded(_ end: PeerEnd, _ state: inout State) -> Woken {
         state.peerEnd = end
         state.peerEndedFirst = !state.hasEndedSending
-        // A socket at its end stays readable for ever.
+        // A socket at its end stays readable forever.
         updateReading(&state)
         var woken = Woken(taking: &state)
         if end == .reset { woken.continuations += [takeWriter(&state)].compactMap { $0 } }
         return woken
     }
 
-    /// On Linux a source tells the end of the connection once, also if there are bytes to be read before it: so whoever
-    /// has read some, or has made room, looks himself whether there is more.
+    /// On Linux a source reports the end of the connection once, even if there are bytes to read before it. So each
+    /// reader that has read bytes or freed buffer space checks for more.
     func readAgain() {
         queue.async { self.readReady() }
     }
@@ -74,7 +74,7 @@ extension SocketStream {
         waiters.forEach { $0.resume() }
     }
 
-    /// Gives the socket back to the system; returns who waits for that.
+    /// Closes the descriptor; returns the continuations that wait for that.
     func dispose(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
         state.writeDescriptor?.dispose()
         descriptor.dispose()
@@ -87,7 +87,7 @@ extension SocketStream {
         max(0, state.inputLimit - state.input.count)
     }
 
-    /// Keeps the read source running exactly while there is room and something to come.
+    /// Keeps the read source running exactly while there is buffer space and more input is possible.
     func updateReading(_ state: inout State) {
         guard let source = state.readSource else { return }
         let shouldPause = state.peerEnd != nil || state.isBroken || !state.discardsInput && room(in: state) == 0

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension SocketStream {
-    /// Returns when the handshake is over, or can go on no more.
+    /// Returns when the handshake is over or has failed.
     private func establishment() async {
         secure()
         await withCheckedContinuation { continuation in
@@ -16,7 +16,7 @@ extension SocketStream {
         }
     }
 
-    /// Returns when the system has taken all of it. Throws if the client has gone or the connection was closed here.
+    /// Returns when the system has taken all of it. Throws if the client has left or the connection was closed locally.
     func send(_ bytes: Data) async throws {
         guard !bytes.isEmpty else { return }
         if speaksTLS { await establishment() }
@@ -28,7 +28,7 @@ extension SocketStream {
         try await send(bytes) { $0.writeUnencrypted(&$1) }
     }
 
-    /// Tells the client that nothing more comes, if there is TLS to tell it with.
+    /// Sends TLS's closure alert, if there is TLS.
     func sendClosureAlert() async throws {
         let isNeeded = state.withLock { state in
             guard !state.isDeaf else { return false }
@@ -52,7 +52,7 @@ extension SocketStream {
             case .wrote: if isDone { return }
             case .wouldBlock: try await writability()
             case .failed(let failure):
-                // While reading is paused for want of room, this is how the client's end shows.
+                // While reading is paused because the buffer is full, a failed write reveals the client's end.
                 let woken = state.withLock { $0.peerEnd == nil ? peerEnded(.reset, &$0) : Woken() }
                 woken.resume(with: .reset)
                 throw failure
@@ -60,8 +60,8 @@ extension SocketStream {
         }
     }
 
-    /// Sends FIN. What the client sends from now on is read and dropped, so that closing later cannot turn into a
-    /// reset that destroys what is on its way to the client.
+    /// Sends FIN. Later input is read and discarded, so that closing later cannot cause a reset that destroys data in
+    /// flight to the client.
     func endSending() {
         state.withLock { state in
             guard state.isOpen, !state.hasEndedSending else { return }
@@ -112,7 +112,7 @@ extension SocketStream {
         return source
     }
 
-    /// Nil if nobody waits to write.
+    /// Nil if there is no waiting writer.
     func takeWriter(_ state: inout State) -> CheckedContinuation<Void, Never>? {
         pauseWriting(&state)
         defer { state.writer = nil }
@@ -127,7 +127,7 @@ extension SocketStream {
         writer?.resume()
     }
 
-    /// What TLS says by itself is sent when the system takes it.
+    /// TLS's own messages are sent when the socket is writable.
     func flushLater(_ state: inout State) {
         guard state.isOpen, (try? writeSource(&state)) != nil else { return }
         resumeWriting(&state)

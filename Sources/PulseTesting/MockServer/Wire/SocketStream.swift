@@ -5,8 +5,8 @@ import PulseCore
 
 /// One accepted connection as an async stream of bytes in both directions.
 ///
-/// Reads ahead up to a limit even while nobody asks, so that a client that leaves is noticed at once. One task receives
-/// and one sends; everything else is safe from any thread. Closing wakes whoever waits.
+/// Reads ahead up to a limit even without a receiver, so that the end of a client is noticed at once. One task receives
+/// and one sends; everything else is safe from any thread. Closing wakes all waiters.
 final class SocketStream: Sendable {
     /// How the client ended its side.
     enum PeerEnd: Sendable {
@@ -18,41 +18,40 @@ final class SocketStream: Sendable {
     struct State {
         var channel: SocketChannel
         var isOpen = true
-        /// No more bytes are kept: they are read only to learn when the client ends.
+        /// Whether bytes are discarded: they are read only to detect the client's end.
         var discardsInput = false
         var hasEndedSending = false
         var input = Data()
         var inputLimit = SocketStream.readAhead
         var peerEnd: PeerEnd?
         var peerEndedFirst = false
-        /// What was wrong with the client's TLS, or with this side's in the client's eyes.
+        /// The TLS error of the client, or the one that the client reported.
         var problem: String?
-        /// Whether this side has ended the connection for the sake of ``problem``.
+        /// Whether this side has ended the connection because of ``problem``.
         var isBroken = false
         var reader: CheckedContinuation<Void, Never>?
         var writer: CheckedContinuation<Void, Never>?
-        /// Waits for the end of the handshake.
+        /// The waiter for the end of the handshake.
         var opener: CheckedContinuation<Void, Never>?
         var observers: [Int: @Sendable (PeerEnd?) -> Void] = [:]
         var nextObserver = 0
 
         var readSource: ReadinessSource?
         var isReadPaused = true
-        /// Made when there is need of one, running exactly while something waits to be sent. On Linux the sources of
-        /// one descriptor share a registration, which one takes from the other while its handler runs, and which is
-        /// gone for those to come once the connection has ended: so each direction has a descriptor, and one source
-        /// for all its life.
+        /// Made on demand, running exactly while data waits to be sent. On Linux the sources of one descriptor share a
+        /// registration: a running handler takes it from the other source, and later sources get none after the
+        /// connection has ended. So each direction has its own descriptor and one source for its whole life.
         var writeSource: ReadinessSource?
         var writeDescriptor: SocketDescriptor?
         var isWritePaused = true
-        /// Sources whose cancel handler has not run: while there is one the descriptor must stay open.
+        /// Sources whose cancel handler has not run: while there is one, the descriptor must stay open.
         var liveSources = 0
         var isDisposed = false
         var disposalWaiters: [CheckedContinuation<Void, Never>] = []
 
-        /// Whether nothing more comes from the client.
+        /// Whether the client will send nothing more.
         var isOver: Bool { !isOpen || peerEnd != nil || isBroken }
-        /// Whether bytes for the client go nowhere.
+        /// Whether bytes for the client cannot be delivered.
         var isDeaf: Bool { !isOpen || hasEndedSending || peerEnd == .reset || isBroken }
     }
 
@@ -70,7 +69,7 @@ final class SocketStream: Sendable {
         state = Locked(State(channel: channel))
     }
 
-    /// Begins to read. The sources keep this object alive until ``close(resetting:)``.
+    /// Starts reading. The sources retain this object until ``close(resetting:)``.
     func open() {
         state.withLock { state in
             guard state.isOpen, state.readSource == nil else { return }
@@ -84,12 +83,12 @@ final class SocketStream: Sendable {
         }
     }
 
-    /// What was wrong with TLS, on either side.
+    /// The TLS error of either side.
     var problem: String? {
         state.withLock { $0.problem }
     }
 
-    /// Begins with TLS, if there is some to begin with.
+    /// Starts TLS, if it is configured.
     func secure() {
         guard speaksTLS else { return }
         let hasBegun = state.withLock { state in
@@ -104,8 +103,7 @@ final class SocketStream: Sendable {
 
     // MARK: Receiving
 
-    /// The next bytes; nil once the client has ended its side. Throws if the connection was reset or
-    /// closed here.
+    /// The next bytes; nil once the client has ended its side. Throws if the connection was reset or closed locally.
     func receive() async throws -> Data? {
         secure()
         while true {
@@ -131,8 +129,8 @@ final class SocketStream: Sendable {
         }
     }
 
-    /// Reads at most that far ahead of ``receive()``; nil for the usual 64 KiB. Less holds a fast client back, and
-    /// its end is then seen only after its bytes were taken.
+    /// Limits the read-ahead of ``receive()``; nil for the usual 64 KiB. A lower limit slows a fast client down, and
+    /// its end is then noticed only after its bytes were received.
     func limitReadAhead(to limit: Int?) {
         state.withLock { state in
             state.inputLimit = limit ?? Self.readAhead
@@ -140,7 +138,7 @@ final class SocketStream: Sendable {
         }
     }
 
-    /// Reads on and drops what comes, to learn when the client ends its side however much it sends before.
+    /// Reads and discards input, to detect the client's end whatever it sends before.
     func discardInput() {
         state.withLock { discardInput(&$0) }
     }
@@ -152,7 +150,7 @@ final class SocketStream: Sendable {
     }
 
     /// Runs `body` once when the client ends its side (at once if it has), or with nil when the connection is closed
-    /// here first.
+    /// locally first.
     func onPeerEnd(_ body: @escaping @Sendable (PeerEnd?) -> Void) -> Int {
         let (token, isOver, end) = state.withLock { state -> (Int, Bool, PeerEnd?) in
             state.nextObserver += 1
@@ -176,8 +174,8 @@ final class SocketStream: Sendable {
 
     // MARK: Closing
 
-    /// Closes both directions: with FIN, or with RST if `resetting`. The descriptor itself goes a moment later, see
-    /// ``disposal()``.
+    /// Closes both directions: with FIN, or with RST if `resetting`. The descriptor itself is closed a moment later,
+    /// see ``disposal()``.
     func close(resetting: Bool = false) {
         let woken = state.withLock { state -> Woken in
             guard state.isOpen else { return Woken() }
@@ -185,7 +183,7 @@ final class SocketStream: Sendable {
             if resetting {
                 descriptor.armReset()
             } else if !state.isBroken {
-                // Bytes left unread would turn the FIN into a reset, as they do where servers refuse a handshake.
+                // Unread bytes would turn the FIN into a reset, as in servers that refuse a handshake.
                 var reads = 0
                 while reads < 16, case .bytes = descriptor.readBytes(upTo: Self.readAhead) { reads += 1 }
             }
@@ -202,7 +200,7 @@ final class SocketStream: Sendable {
         woken.resume(with: nil)
     }
 
-    /// Returns when the descriptor has been given back to the system, after ``close(resetting:)``.
+    /// Returns when the descriptor has been closed, after ``close(resetting:)``.
     func disposal() async {
         await withCheckedContinuation { continuation in
             let waits = state.withLock { state in
@@ -213,7 +211,7 @@ final class SocketStream: Sendable {
         }
     }
 
-    /// What is to be run once the lock is left.
+    /// The continuations and actions to run after unlocking.
     struct Woken {
         var continuations: [CheckedContinuation<Void, Never>] = []
         var observers: [@Sendable (PeerEnd?) -> Void] = []
@@ -222,7 +220,7 @@ final class SocketStream: Sendable {
             self.continuations = continuations
         }
 
-        /// All that wait for the client: its bytes or its end.
+        /// All waiters for the client's bytes or end.
         init(taking state: inout State) {
             continuations = [state.reader, state.opener].compactMap { $0 }
             observers = state.observers.sorted { $0.key < $1.key }.map(\.value)
