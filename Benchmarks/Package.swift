@@ -3,9 +3,9 @@
 
 import PackageDescription
 
-// What the framework itself costs, measured beside what no framework can avoid, and its transports beside other clients.
-// `swift run -c release pulse-benchmarks` prints the first, `./transports` the second; `./check` only sees that they run.
-// Docs/Benchmarks.md says what the figures mean.
+// The framework's own cost, beside the work that no framework can avoid, and its transports beside other clients.
+// `swift run -c release pulse-benchmarks` prints the first, `./transports` the second; `./check` only checks that they
+// run. Docs/Benchmarks.md explains the figures.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v12)],
@@ -21,7 +21,7 @@ let package = Package(
                 .product(name: "PulseTesting", package: "PulseKit"),
             ]),
         .target(name: "Reporting"),
-        // The system's sqlite3, loaded at run time: there is no header to have.
+        // The system's sqlite3, loaded at run time, without its header.
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .executableTarget(
             name: "queue-benchmarks",

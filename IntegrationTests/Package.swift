@@ -3,7 +3,8 @@
 
 import PackageDescription
 
-// Tests against other people's software. Each folder has a `run` that fetches and starts what it needs; `check` runs all.
+// Tests against third-party software. Each folder has a `run` that fetches and starts its dependencies; `check` runs
+// all.
 let package = Package(
     name: "IntegrationTests",
     platforms: [.iOS(.v15), .macOS(.v12)],
@@ -18,7 +19,7 @@ let package = Package(
             path: "encoding/Tests"),
         .testTarget(
             name: "WireTests", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "wire/Tests"),
-        // What needs a process of its own: an environment, a file system.
+        // For tests that need a separate process, environment or file system.
         .executableTarget(
             name: "wire-probe",
             dependencies: [
@@ -33,11 +34,11 @@ let package = Package(
                 .product(name: "PulseTesting", package: "PulseKit"),
             ],
             path: "observability/Probe"),
-        // What changes the network that it is in.
+        // For tests that change their network.
         .executableTarget(
             name: "offline-probe", dependencies: [.product(name: "PulseKit", package: "PulseKit")],
             path: "offline/Probe"),
-        // What writes the files that others read.
+        // For tests that write files for other programs.
         .executableTarget(
             name: "recording-probe",
             dependencies: [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The network layer of a whole app: endpoints, one client, one service, pages, offline, and its tests.
+//! The network layer of a whole app: endpoints, one client, one service, pagination, offline, and its tests.
 
 import PulseKit
 import PulseTesting
@@ -71,7 +71,7 @@ struct Forge: Sendable {
 
 // snippet.pages
 extension Forge {
-    /// All repositories of a user: page after page, as the `Link` headers say (RFC 8288).
+    /// All repositories of a user, page by page, following the `Link` headers (RFC 8288).
     func repositories(of login: String, atMost pages: Int = 50) async throws -> [Repository] {
         var page = try await client.response(for: RepositoriesOfUser(login: login))
         var all = page.value
@@ -149,7 +149,7 @@ let offline = PulseClient(
 
 let issue = CreateIssue(owner: "ada", repository: "engine", issue: NewIssue(title: "Oil the gears"))
 if case .failure(.queuedOffline(let id)) = await offline.result(of: issue) {
-    network.set(.satisfied)  // the queue sends what waits
+    network.set(.satisfied)  // the queue sends its entries
     print(try await offline.offlineQueue?.result(of: id).statusCode ?? 0)  // 201
 }
 // snippet.end

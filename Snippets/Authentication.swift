@@ -90,9 +90,9 @@ try await MockServer.run { server in
     } catch PulseError.sessionExpired {
         // Log in again: handleAuthenticationFailure() has been called, once.
     } catch PulseError.unauthorized {
-        // Refused with a new token too, or there was none.
+        // The server refused a new token too, or there was none.
     } catch PulseError.custom(let error as AccountMismatch) {
-        print(error)  // Another user logged in while the call was under way.
+        print(error)  // Another user logged in during the call.
     }
     // snippet.end
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Answers used again: HTTP's own rules on disk, a plain time to live, and what a single call may ask for.
+//! Cached responses: HTTP's own rules on disk, a plain time to live, and the options of a single call.
 
 import PulseKit
 import PulseTesting
@@ -79,7 +79,7 @@ await cache.clearAll()
 
 // snippet.statistics
 let statistics = await cache.statistics
-let ratio = statistics.hitRatio ?? 0  // hits, stale, shared and confirmed responses of all that it was asked for
+let ratio = statistics.hitRatio ?? 0  // hits, stale, shared and validated responses of all requests
 // snippet.end
 print(ratio, statistics.entries)
 

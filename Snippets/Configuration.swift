@@ -28,8 +28,8 @@ let client = PulseClient.Builder(patient)
 let report: String = try await client.get(
     "/report",
     options: RequestOptions()
-        .with(\.timeout, value: .infinity)  // as long as it takes
-        .with(\.deadline, value: 300)  // but no longer than that
+        .with(\.timeout, value: .infinity)  // without an idle limit
+        .with(\.deadline, value: 300)  // but at most five minutes in all
         .with(\.retry, value: .never))
 // snippet.end
 print(report)

@@ -50,7 +50,7 @@ struct SaveProfile: Endpoint {
 }
 // snippet.end
 
-// Each of them as a server reads it.
+// Each body as a server reads it.
 try await MockServer.run { server in
     server.fallback { request in
         .text("\(request.headers["Content-Type"] ?? ""), \(request.bodyByteCount) bytes: \(request.text.prefix(60))")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Options: what one endpoint or one call wants otherwise than the client.
+//! Options: the settings of one endpoint or one call.
 
 import PulseKit
 import PulseTesting

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Paths, templates and queries: what an endpoint's URL is made of.
+//! Paths, templates and queries: the parts of an endpoint's URL.
 
 import PulseKit
 import PulseTesting
@@ -61,7 +61,7 @@ struct Search: Endpoint {
 }
 // snippet.end
 
-// What arrives, by the record of a server.
+// The received requests, in the record of a server.
 let server = try await MockServer.start()
 server.fallback { request in
     request.headers["Accept"] == "text/plain" ? .text(request.target) : try .json([request.target])

@@ -12,7 +12,7 @@ struct GetMotto: Endpoint {
 }
 
 struct GetAvatar: Endpoint {
-    typealias Response = Data  // the body as it came
+    typealias Response = Data  // the body unchanged
 
     let path = "/avatar"
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What calls fail with, and what an app makes of it.
+//! The errors of calls, and how an app handles them.
 
 import PulseKit
 import PulseTesting
@@ -10,7 +10,7 @@ struct Article: Decodable, Sendable {
 }
 
 // snippet.message
-/// What to tell the user, if anything.
+/// The message for the user, if there is one.
 func message(for error: PulseError) -> String? {
     switch error.kind {
     case .cancelled: nil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The shortest use there is: one client, one call, one value.
+//! The shortest program: one client, one call, one value.
 
 import PulseKit
 import PulseTesting

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Define, create, request, and what comes after: errors, options, cancellation, events.
+//! Define, create, request; then errors, options, cancellation, events.
 
 // snippet.import
 import PulseKit
@@ -30,7 +30,7 @@ struct AddUser: Endpoint {
 }
 // snippet.end
 
-// A server in this process, so that the lines below run for real.
+// A server in this process, so that the lines below can run.
 let server = try await MockServer.start()
 server.on(.get, "/users/{id}") { request in
     guard request.parameters["id"] == "7" else { return .status(404) }
@@ -95,8 +95,8 @@ case .failure(let error): print(error.kind, error.statusCode ?? 0, error.isRetry
 // snippet.end
 
 // snippet.response
-let answer = try await client.response(for: GetUser(id: 7))
-print(answer.value.name, answer.response.statusCode, answer.response.headers["Content-Type"] ?? "")
+let decoded = try await client.response(for: GetUser(id: 7))
+print(decoded.value.name, decoded.response.statusCode, decoded.response.headers["Content-Type"] ?? "")
 
 let raw = try await client.rawRequest(GetUser(id: 404), options: .init().with(\.acceptedStatuses, value: .any))
 print(raw.statusCode)

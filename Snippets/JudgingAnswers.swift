@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Validators: errors that come as a 200, sessions that have to be renewed, responses that are not ready yet.
+//! Validators: errors inside a 200, sessions that must be renewed, responses that are not ready yet.
 
 import PulseKit
 import PulseTesting

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! How often and how many at a time: limits of one's own, and those that a server names.
+//! Rate and concurrency limits: your own, and those that a server sends.
 
 import PulseKit
 import PulseTesting
@@ -13,15 +13,15 @@ let configuration = PulseConfiguration(baseURL: URL(string: "https://api.example
 let client = PulseClient(
     configuration: configuration,
     plugins: [
-        .rateLimit(requests: 10, per: 1),  // to each host: ten a second, ten at once after a rest
-        .concurrencyLimit(4),  // to each host: four under way at a time
+        .rateLimit(requests: 10, per: 1),  // per host: ten a second, ten at once after a pause
+        .concurrencyLimit(4),  // per host: four at a time
     ],
     transport: MockTransport(stubs: [server]))
 // snippet.end
 
 // snippet.keys
 let search = RateLimitPlugin(requests: 30, per: 60, burst: 1, by: .route)
-let polite = RateLimitPlugin()  // no rate of its own: keeps away while a server asks for it
+let polite = RateLimitPlugin()  // no rate of its own: waits while a server asks for it
 let perTenant = ConcurrencyLimitPlugin(
     limit: 2, by: .custom { request, _ in request.value(forHTTPHeaderField: "X-Tenant") })
 // snippet.end

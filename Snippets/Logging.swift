@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What goes over the wire, in a log that holds no secret.
+//! The traffic on the wire, in a log without secrets.
 
 import PulseKit
 import PulseTesting

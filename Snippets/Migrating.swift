@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Three calls as they look here, for who comes from URLSession, Alamofire or Moya.
+//! Three calls of URLSession, Alamofire and Moya in PulseKit.
 
 import PulseKit
 import PulseTesting

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What calls do, as events, as figures and as traces.
+//! Calls as events, metrics and traces.
 
 import PulseKit
 import PulseTesting

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Calls that wait for a connection: which may, how they are sent, and what there is to do with them.
+//! Calls that wait for a connection: how to queue, send and manage them.
 
 import PulseKit
 import PulseTesting
@@ -82,8 +82,8 @@ for letter in try await queue.deadLetters() {
 // snippet.end
 
 // snippet.logout
-try await queue.removeAll(account: "ada")  // a token provider that knows accounts
-try await queue.removeAll()  // one that does not
+try await queue.removeAll(account: "ada")  // for a token provider with accounts
+try await queue.removeAll()  // for one without accounts
 // snippet.end
 
 await client.shutdown()

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-//! Work that outlives its call: a plugin that answers with what it has, and asks again behind the response.
+//! Work that outlives its call: a plugin that serves stored responses and refreshes them in the background.
 
 import PulseKit
 import PulseTesting
 
 // snippet.plugin
-/// For a client of one user and one language: it tells answers apart by their URL alone.
+/// For a client of one user and one language: responses differ by their URL alone.
 actor WarmAnswersPlugin: PulsePlugin {
     nonisolated let identifier = "com.example.warm-answers"
     nonisolated let scope = PluginScope.call
 
-    private var answers: [URL: PulseResponse] = [:]
+    private var responses: [URL: PulseResponse] = [:]
     private var refreshes: [URL: Task<Void, Never>] = [:]
 
     func intercept(
@@ -19,7 +19,7 @@ actor WarmAnswersPlugin: PulsePlugin {
         guard context.method == .get, case .buffered = context.delivery, let url = request.url else {
             return try await next(request)
         }
-        guard var known = answers[url] else { return try await fetch(request, url, next) }
+        guard var known = responses[url] else { return try await fetch(request, url, next) }
         if refreshes[url] == nil {
             // A call of its own: neither this call's deadline nor its cancellation ends it.
             let rest = next.detached()
@@ -32,7 +32,7 @@ actor WarmAnswersPlugin: PulsePlugin {
         return known
     }
 
-    /// The tasks belong to the plugin, so it is the plugin that ends them. It stays usable.
+    /// The tasks belong to the plugin, so the plugin ends them. It stays usable.
     func shutdown() async {
         let running = refreshes.values
         refreshes = [:]
@@ -44,7 +44,7 @@ actor WarmAnswersPlugin: PulsePlugin {
 
     private func fetch(_ request: URLRequest, _ url: URL, _ next: PluginChain) async throws -> PulseResponse {
         let response = try await next(request)
-        if response.statusCode == 200 { answers[url] = response }
+        if response.statusCode == 200 { responses[url] = response }
         return response
     }
 }

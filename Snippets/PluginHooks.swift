@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A plugin of hooks: prepare, willSend, didReceive, didComplete, and what it keeps for a call.
+//! A plugin of hooks: prepare, willSend, didReceive, didComplete, and the state of a call.
 
 import PulseKit
 import PulseTesting

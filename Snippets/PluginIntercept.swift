@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Plugins that stand around the rest of the chain: one answers by itself, one calls it twice.
+//! Plugins around the rest of the chain: one responds by itself, one calls it twice.
 
 import PulseKit
 import PulseTesting
 
 // snippet.answer
-/// Answers without the wire while a feature is switched off.
+/// Responds without the wire while a feature is disabled.
 struct SwitchPlugin: PulsePlugin {
     let identifier = "com.example.switch"
     let scope = PluginScope.call
@@ -23,7 +23,7 @@ struct SwitchPlugin: PulsePlugin {
 // snippet.end
 
 // snippet.repeat
-/// Asks once more in English where there is nothing in the user's language.
+/// Requests the English version if there is none in the user's language.
 struct LanguagePlugin: PulsePlugin {
     let identifier = "com.example.language"
     let scope = PluginScope.call
@@ -44,7 +44,7 @@ struct LanguagePlugin: PulsePlugin {
 // snippet.end
 
 // snippet.verdict
-/// Counts what the call would count as a failure, without changing it.
+/// Counts the failures of calls without changing them.
 struct FailureCountPlugin: PulsePlugin {
     let identifier = "com.example.failures"
     let count: @Sendable (PulseError.Kind) -> Void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A plugin of one endpoint that keeps something between calls.
+//! A plugin of one endpoint with state across calls.
 
 import PulseKit
 import PulseTesting
@@ -8,7 +8,7 @@ import PulseTesting
 struct Search: Endpoint {
     typealias Response = [String]
 
-    /// One limit for all searches. Written into `plugins` it would be a new one, with all its tokens, for every call.
+    /// One limit for all searches. Inside `plugins` every call would make a new one, with all its tokens.
     private static let limit = RateLimitPlugin(requests: 2, per: 60, maximumWait: 5)
 
     let text: String

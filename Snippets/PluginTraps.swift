@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A mistake that compiles and does nothing, and how it is found.
+//! A mistake that compiles and does nothing, and how to find it.
 
 import PulseKit
 import PulseTesting
@@ -9,7 +9,7 @@ struct BareEndpoint: Endpoint {
     typealias Response = String
 
     let path = "/"
-    // Not a requirement: that one is `[String: String]`. Never sent.
+    // Not the requirement, which is `[String: String]`. Never sent.
     let headers: HTTPHeaders = ["X-Trace": "1"]
 }
 // snippet.end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Every plugin that comes with PulseKit, in the recommended order.
+//! Every built-in plugin, in the recommended order.
 
 import PulseKit
 
@@ -8,7 +8,7 @@ func makeClient(_ configuration: PulseConfiguration, _ session: any TokenProvide
     let client = PulseClient(
         configuration: configuration,
         plugins: [
-            // Once a call.
+            // Once per call.
             .auth(session), .headers(["X-App-Version": "1.2"]), .idempotency(), .compression(), .coalescing(),
             .cache(ttl: 300),
             // The loop around the attempts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Calls kept for later: a report, a HAR file, a cassette to play in tests.
+//! Recorded calls: a report, a HAR file, a cassette to play in tests.
 
 import PulseKit
 import PulseTesting

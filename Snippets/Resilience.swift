@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Retries, a circuit breaker and hedging against a server that is not well.
+//! Retries, a circuit breaker and hedging for a failing server.
 
 import PulseKit
 import PulseTesting
@@ -13,7 +13,7 @@ let patient = RetryPolicy(
 // snippet.end
 
 // snippet.decider
-/// A conflict is worth another try, once.
+/// Retries a conflict once.
 struct ConflictDecider: RetryDecider {
     func delay(
         after failure: PulseError, attempt: Int, proposed: TimeInterval?, in context: PluginContext

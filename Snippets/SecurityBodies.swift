@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Bodies on their way: compressed requests, and responses that are opened before the call sees them.
+//! Compressed request bodies, and responses that are unwrapped before the call sees them.
 
 import PulseKit
 import PulseTesting

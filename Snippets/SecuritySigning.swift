@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Signed requests, a server that verifies them, and what the home rule does to a hop that leads elsewhere.
+//! Signed requests, a server that verifies them, and a redirect to a foreign origin.
 
 import PulseKit
 import PulseTesting

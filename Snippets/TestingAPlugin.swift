@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! One plugin by itself, without a client.
+//! A single plugin, without a client.
 
 import PulseKit
 import PulseTesting

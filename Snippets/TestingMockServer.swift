@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A real server on a loopback socket: routes, scripts, faults, and waiting for what it saw.
+//! A real server on a loopback socket: routes, scripts, faults, and waiting for its records.
 
 import PulseKit
 import PulseTesting
@@ -28,7 +28,7 @@ print(flaky, server.requests.count, cut)
 let call = Task { try await client.rawRequest(Request<String>(.get, "/slow")) }
 try await server.wait { $0.requests.contains { $0.path == "/slow" } }
 call.cancel()
-try await server.connectionsClosedByClient()  // returns once the cancellation has reached the wire
+try await server.connectionsClosedByClient()  // returns when the cancellation has reached the wire
 // snippet.end
 print(await call.result)
 

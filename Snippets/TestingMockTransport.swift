@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A client without a wire: a closure or stubs response, and what was sent is on record.
+//! A client without a wire: a closure or stubs provide responses, and sent requests are recorded.
 
 // snippet.import
 import PulseKit
@@ -38,7 +38,7 @@ print(user.name, sent)
 // snippet.stubs
 let users = Stub(.get, "/users/{id}")
     .header("Accept", "application/json")
-    .reply(.status(503), .json(User(id: 7, name: "Ada")))  // the first time, then ever after
+    .reply(.status(503), .json(User(id: 7, name: "Ada")))  // the first time, then always
 let adding = Stub(.post, "/users")
     .body(json: ["id": 8, "name": "Grace"])
     .reply(.json(User(id: 8, name: "Grace"), status: 201))
@@ -53,7 +53,7 @@ print(retried.name, users.count, made.name, await stubbed.result(of: Request<Str
 
 // snippet.unmatched
 let unmatched = await stubbed.result(of: Request<User>(.delete, "/users/7"))
-// .failure: no stub for DELETE https://api.example.com/users/7, and for each stub, why not
+// .failure: no stub for DELETE https://api.example.com/users/7, and the reason of each stub
 // snippet.end
 print(unmatched)
 await client.shutdown()

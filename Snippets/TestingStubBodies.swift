@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Stubs that look into JSON bodies, response slowly, or response with what came.
+//! Stubs that match JSON bodies, reply slowly, or echo the request.
 
 import PulseKit
 import PulseTesting

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Time and chance are parameters: waits are asserted, and nobody waits.
+//! Time and chance are parameters: tests assert waits without waiting.
 
 import PulseKit
 import PulseTesting

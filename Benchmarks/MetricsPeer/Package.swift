@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// The collector beside swift-metrics, in a package of its own: no other benchmark needs that, and it builds quickly.
-// `swift run -c release swift-metrics-contender` prints the figures; Docs/Benchmarks.md says what they mean.
+// The collector beside swift-metrics, in a separate package: no other benchmark needs swift-metrics, and it builds
+// quickly. `swift run -c release swift-metrics-contender` prints the figures; Docs/Benchmarks.md explains them.
 let package = Package(
     name: "MetricsPeer",
     platforms: [.macOS(.v12)],

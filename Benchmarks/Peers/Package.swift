@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// Other people's clients, in a package of its own: building them takes minutes, and only `../transports` needs them.
+// Other clients, in a separate package: building them takes minutes, and only `../transports` needs them.
 let package = Package(
     name: "Peers",
     platforms: [.macOS(.v12)],

@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// The README's quick start, word for word, in a package as a newcomer would make it: once with the umbrella, once with
-// single modules. `Scripts/docs` compares the words, `./check` runs both against a server in their own process.
+// The README's quick start, word for word, in a typical package of a user: once with the umbrella, once with single
+// modules. `Scripts/docs` compares the text, `./check` runs both against a server in their own process.
 let package = Package(
     name: "QuickStart",
     platforms: [.iOS(.v15), .macOS(.v12)],

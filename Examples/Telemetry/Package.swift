@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// How an app hands what PulseKit tells to swift-log, swift-metrics and swift-distributed-tracing: an adapter of some ten
-// lines each, which PulseKit itself cannot have, since it depends on no package. `./check` runs them.
+// Adapters from PulseKit's events to swift-log, swift-metrics and swift-distributed-tracing, of some ten lines each.
+// PulseKit itself cannot have them, since it depends on no package. `./check` runs them.
 let package = Package(
     name: "Telemetry",
     platforms: [.iOS(.v15), .macOS(.v12)],

@@ -2,17 +2,17 @@
 
 public import Foundation
 
-/// An HTTP client that is measured beside others, in a process of its own.
+/// An HTTP client to compare with others, in a process of its own.
 public protocol Contender: Sendable {
     /// One GET, with its 47 bytes of JSON decoded.
     func user(at url: URL) async throws -> User
-    /// Reads a body chunk by chunk, keeps nothing of it, and gives its bytes.
+    /// Reads a body chunk by chunk, discards it, and returns its byte count.
     func stream(_ url: URL) async throws -> Int
     /// Writes a body to a file.
     func download(_ url: URL, to file: URL) async throws
     /// PUTs the content of a file.
     func upload(_ file: URL, to url: URL) async throws
-    /// The seconds that each request since the last call spent outside of its transport, if that is measured.
+    /// The seconds outside of the transport for each request since the last call, if that is measured.
     func takeLayerTimes() -> [Double]
 }
 
@@ -23,7 +23,7 @@ extension Contender {
     public func takeLayerTimes() -> [Double] { [] }
 }
 
-/// What every contender's small request is answered with.
+/// The response to every contender's small request.
 public struct User: Codable, Sendable {
     public let id: Int
     public let name: String
@@ -36,10 +36,10 @@ public struct User: Codable, Sendable {
     }
 }
 
-/// A contender was asked for what it takes no part in.
+/// A contender does not support the requested measurement.
 public struct NotMeasured: Error {}
 
-/// A response that is not what the server sends: figures of failures would be worth nothing.
-public struct WrongAnswer: Error {
+/// The response is not the server's: figures of failures are meaningless.
+public struct WrongResponse: Error {
     public init() {}
 }

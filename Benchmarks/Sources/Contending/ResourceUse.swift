@@ -10,21 +10,21 @@ import Glibc
 import Musl
 #endif
 
-/// What this process has taken so far.
+/// The resource use of this process so far.
 enum ResourceUse {
-    /// Seconds that only grow.
+    /// Monotonic seconds.
     static var uptime: Double { seconds(CLOCK_MONOTONIC) }
 
-    /// Seconds of all processors, in all threads, spent here or in the kernel for it.
+    /// Processor seconds of all threads, in this process or in the kernel for it.
     static var processorSeconds: Double { seconds(CLOCK_PROCESS_CPUTIME_ID) }
 
     /// Bytes resident now.
     static var memory: Int { status("VmRSS") }
 
-    /// Bytes resident at most since ``forgetPeak()``.
+    /// The peak of resident bytes since ``forgetPeak()``.
     static var memoryPeak: Int { status("VmHWM") }
 
-    /// Lets the peak start again from what is resident now, see proc(5).
+    /// Resets the peak to the current resident size, see proc(5).
     static func forgetPeak() {
         try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
     }

@@ -3,9 +3,9 @@
 import Dispatch
 import Foundation
 
-/// Where a contender performs: it does one assignment after the other, until its standard input ends.
+/// Runs a contender: one assignment after the other, until its standard input ends.
 public enum Stage {
-    /// Call it on the main thread, which only waits: the work is done in tasks, off the main actor.
+    /// Call it on the main thread, which only waits: the work runs in tasks, off the main actor.
     public static func perform(_ contender: some Contender) throws {
         while let line = readLine() {
             let assignment = try JSONDecoder().decode(Assignment.self, from: Data(line.utf8))
@@ -31,7 +31,7 @@ public enum Stage {
         }
     }
 
-    /// By the clock and not by count, so that a slow contender's round takes no longer than a fast one's.
+    /// Limited by time, not by count, so that a slow contender's round takes no longer than a fast one's.
     private static func requests(
         _ url: URL, by contender: some Contender, inFlight: Int, seconds: Double
     ) async throws -> Int {
@@ -39,12 +39,12 @@ public enum Stage {
         return try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<inFlight {
                 group.addTask {
-                    var answered = 0
+                    var completed = 0
                     repeat {
-                        guard try await contender.user(at: url).id == 42 else { throw WrongAnswer() }
-                        answered += 1
+                        guard try await contender.user(at: url).id == 42 else { throw WrongResponse() }
+                        completed += 1
                     } while ResourceUse.uptime < end
-                    return answered
+                    return completed
                 }
             }
             return try await group.reduce(0, +)
@@ -67,7 +67,7 @@ public enum Stage {
 
     private static func size(of file: URL) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
-        guard let size = attributes[.size] as? Int else { throw WrongAnswer() }
+        guard let size = attributes[.size] as? Int else { throw WrongResponse() }
         return size
     }
 
@@ -79,11 +79,11 @@ public enum Stage {
             done.signal()
         }
         done.wait()
-        guard let value = outcome.value else { throw WrongAnswer() }
+        guard let value = outcome.value else { throw WrongResponse() }
         return try value.get()
     }
 
-    // Unchecked: written before the semaphore is signalled, read after it was waited for.
+    // Unchecked: written before the semaphore is signaled, read after the wait for it.
     private final class Outcome<Value>: @unchecked Sendable {
         var value: Result<Value, any Error>?
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What a figure must stay under, or reach, and what the measurement itself may be wrong by.
+/// The limit of a figure, and the error of its measurement.
 package struct Promise: Codable, Sendable {
     package enum Bound: String, Codable, Sendable {
         case atMost = "at most"
@@ -11,8 +11,8 @@ package struct Promise: Codable, Sendable {
     package let bound: Bound
     package let limit: Double
     package let measured: Double
-    /// How far beyond the limit a figure may be before it counts as broken, as a part of the limit: what the measurement
-    /// may be wrong by, never what the code may cost on top.
+    /// The tolerance beyond the limit, as a fraction of it: the error of the measurement, never extra cost for the
+    /// code.
     package let margin: Double
 
     package init(_ text: String, _ bound: Bound, _ limit: Double, measured: Double, margin: Double) {

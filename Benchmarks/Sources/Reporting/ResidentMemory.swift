@@ -12,7 +12,7 @@ import Musl
 
 /// The memory of this process that is not swapped out.
 package enum ResidentMemory {
-    /// In bytes; nil where it cannot be told.
+    /// In bytes; nil if it is unknown.
     package static var size: Int? {
         #if canImport(Darwin)
         var info = mach_task_basic_info()
@@ -24,7 +24,7 @@ package enum ResidentMemory {
         }
         return status == KERN_SUCCESS ? Int(info.resident_size) : nil
         #else
-        // Exact, unlike the counters of `statm`, which the kernel brings up to date in batches, see proc(5).
+        // Exact, unlike the counters of `statm`, which the kernel updates in batches, see proc(5).
         let lines = try? String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8).split(separator: "\n")
         let words = lines?.first { $0.hasPrefix("Rss:") }?.split(separator: " ")
         return words.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 << 10 }

@@ -4,8 +4,9 @@ import PulseKit
 import PulseTesting
 import Reporting
 
-/// Measures what the cache adds to a call and what its stores cost, beside `URLCache` and a plain dictionary, prints it, and
-/// ends with code 1 if a promise is broken. `--short` runs a fiftieth of it, with margins that only a blunder exceeds.
+/// Measures the cost that the cache adds to a call and the cost of its stores, beside `URLCache` and a plain
+/// dictionary. Prints it, and exits with code 1 if a limit is exceeded. `--short` runs a fiftieth of it, with margins
+/// that only a gross regression exceeds.
 @main
 struct CacheBenchmarks {
     private let isShort: Bool
@@ -51,7 +52,7 @@ struct CacheBenchmarks {
             plugins: [.cache(policy: .rfc9111, storage: .memory())], control: "no-store")
         let calls = [
             ("bare client over a mock", bare), ("hit in memory, RFC 9111", memory), ("hit in memory, plain TTL", plain),
-            ("hit on disk", onDisk), ("no-store answer through the cache", missing),
+            ("hit on disk", onDisk), ("no-store response through the cache", missing),
         ]
         report.heading("client.rawRequest, 100 KB body", ["minimum", "median", "added"])
         let costs = try await costs(calls.map { $0.1 }) { _ = try await CachedWorkload.call($0) }
@@ -92,11 +93,11 @@ struct CacheBenchmarks {
 
     private mutating func measureURLCache() async throws {
         guard let url = URL(string: CachedWorkload.address),
-            let answer = HTTPURLResponse(
+            let reply = HTTPURLResponse(
                 url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: ["Cache-Control": "max-age=600"])
         else { return }
         let request = URLRequest(url: url)
-        let cached = CachedURLResponse(response: answer, data: CachedWorkload.body)
+        let cached = CachedURLResponse(response: reply, data: CachedWorkload.body)
         for (name, memory, disk) in [("URLCache in memory", 8 << 20, 0), ("URLCache on disk", 0, 64 << 20)] {
             let cache = URLCache(
                 memoryCapacity: memory, diskCapacity: disk, diskPath: folder.appendingPathComponent("url-cache").path)
@@ -117,7 +118,7 @@ struct CacheBenchmarks {
         }
     }
 
-    /// A set must cost the same however many entries there are.
+    /// The cost of a set must not depend on the number of entries.
     private mutating func measureSets() async throws {
         report.heading("a set of 1 KB, by entries there", ["memory", "disk", ""])
         let counts = isShort ? [100, 1_000] : [1_000, 10_000, 100_000]
@@ -148,8 +149,8 @@ struct CacheBenchmarks {
                 margin: margin))
     }
 
-    /// Seconds of a set that lets go of one entry, in each of the stores: the median, or in the short form, which must hold on
-    /// any machine, the best. The stores take turns, so that a busy moment meets them alike.
+    /// Seconds of a set that evicts one entry, in each of the stores: the median, or in the short form, which must hold
+    /// on any machine, the best. The stores alternate, so that a busy moment affects them alike.
     private func sets(_ stores: [(store: any CacheStorage, count: Int)]) async throws -> [Double] {
         var samples = [[Double]](repeating: [], count: stores.count)
         for number in 0..<(isShort ? 50 : 1_000) {
@@ -181,12 +182,13 @@ struct CacheBenchmarks {
             guard found == 1, usage.entries == count else { throw PulseError.cacheMiss }
         }
         report.heading("opening \(count) entries", ["minimum", "", ""])
-        report.row("the first answer found", [Self.micro(first.min() ?? 0), "", ""])
+        report.row("the first response found", [Self.micro(first.min() ?? 0), "", ""])
         report.row("all counted, in order of use", [Self.micro(whole.min() ?? 0), "", ""])
-        // What is there is counted behind the calls, which wait for nothing but their own file.
+        // Entries are counted in the background; calls wait only for their own file.
         promises.append(
             Promise(
-                "ms to open, until the first answer", .atMost, 200, measured: (first.min() ?? 0) * 1e3, margin: margin))
+                "ms to open, until the first response", .atMost, 200, measured: (first.min() ?? 0) * 1e3, margin: margin
+            ))
     }
 
     // MARK: Figures
@@ -196,7 +198,7 @@ struct CacheBenchmarks {
         let median: Double
     }
 
-    /// Seconds of one run of each, all in turn, so that a busy moment of the machine meets them alike.
+    /// Seconds of one run of each, alternating, so that a busy moment of the machine affects them alike.
     private func costs<Subject>(
         _ subjects: [Subject], _ run: (Subject) async throws -> Void
     ) async throws -> [Cost] {

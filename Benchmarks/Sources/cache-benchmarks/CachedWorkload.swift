@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-/// What is cached in every measurement: 100 KB under the headers of an ordinary API.
+/// The cached response of every measurement: 100 KB under the headers of an ordinary API.
 enum CachedWorkload {
     static let address = "https://api.example.com/images/42?size=large"
     static let body = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -33,16 +33,16 @@ enum CachedWorkload {
 
     static func client(plugins: [any PulsePlugin] = [], control: String = "max-age=86400") throws -> PulseClient {
         guard let url = URL(string: address) else { throw URLError(.badURL) }
-        let answer = PulseResponse(
+        let response = PulseResponse(
             statusCode: 200, headers: headers(control), data: body, request: URLRequest(url: url))
         return PulseClient(
             configuration: PulseConfiguration(baseURL: url.deletingLastPathComponent())
                 .with(\.defaultHeaders, value: ["Authorization": "Bearer 0123456789abcdef0123456789abcdef"]),
             plugins: plugins,
             transport: MockTransport(recordsRequests: false) { request in
-                var answer = answer
-                answer.request = request
-                return answer
+                var response = response
+                response.request = request
+                return response
             },
             events: PulseEventBus())
     }
@@ -52,7 +52,7 @@ enum CachedWorkload {
     }
 }
 
-/// What anybody writes first.
+/// The simplest implementation.
 final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private let state: Value

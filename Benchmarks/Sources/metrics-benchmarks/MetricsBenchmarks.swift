@@ -4,8 +4,8 @@ import PulseKit
 import PulseTesting
 import Reporting
 
-/// Measures what it costs to be watched: events, the collector, streams and snapshots. Prints it, and ends with code 1 if a
-/// promise is broken. `--short` runs a fiftieth of it, with margins that only a blunder exceeds.
+/// Measures the cost of observation: events, the collector, streams and snapshots. Prints it, and exits with code 1 if
+/// a limit is exceeded. `--short` runs a fiftieth of it, with margins that only a gross regression exceeds.
 @main
 struct MetricsBenchmarks {
     private let isShort: Bool
@@ -14,7 +14,7 @@ struct MetricsBenchmarks {
 
     static func main() async throws {
         let isShort = CommandLine.arguments.contains("--short")
-        // Off the main actor, to and from which every step would have to hop.
+        // Off the main actor, since every step would have to hop to and from it.
         let holds = try await Task.detached {
             var benchmarks = MetricsBenchmarks(isShort: isShort)
             return try await benchmarks.run()
@@ -49,7 +49,7 @@ struct MetricsBenchmarks {
         traced.addSink(CallTracer(output: CallTraceBuffer()))
         let clients = try [quiet, counted, traced].map(WatchedWorkload.client)
         var best = [Double](repeating: .infinity, count: clients.count)
-        // In turns, so that a busy moment meets all alike.
+        // They alternate, so that a busy moment affects all alike.
         for _ in 0..<(isShort ? 30 : 1_500) {
             for (index, client) in clients.enumerated() {
                 best[index] = min(best[index], try await WatchedWorkload.time(of: client, calls: 100))
@@ -77,7 +77,7 @@ struct MetricsBenchmarks {
         promise("ns for an event that nobody listens to", atMost: 20, unheard)
     }
 
-    /// Nanoseconds for one time, in the best of many rounds.
+    /// Nanoseconds per run, in the best of many rounds.
     private func bestTime(_ body: (_ times: Int) -> Void) -> Double {
         let clock = SystemClock()
         var best = Double.infinity
@@ -91,7 +91,7 @@ struct MetricsBenchmarks {
 
     // MARK: Snapshots
 
-    /// Of a collector that has counted for six minutes: each route has all its slices of time, and what is older.
+    /// Of a collector that has counted for six minutes: each route has all its time slices and older counts.
     private mutating func measureSnapshots() async {
         let (bus, clock) = (PulseEventBus(), TestClock())
         let collector = PulseMetricsCollector(clock: clock)
@@ -127,13 +127,13 @@ struct MetricsBenchmarks {
 
     // MARK: Streams
 
-    /// 50,000 events a second, a burst each millisecond, to four readers with the default buffer. A machine that halts for a
-    /// while does not make up for it with a flood. In short each burst waits until the readers have had the one before: a busy
-    /// machine may not let them run for as long as the buffer lasts.
+    /// 50,000 events a second, a burst each millisecond, to four readers with the default buffer. A halt of the machine
+    /// is not compensated by a flood. In the short form each burst waits until the readers have read the one before: a
+    /// busy machine may starve them for longer than the buffer lasts.
     private mutating func measureStreams() async {
         report.heading("50,000 events a second to 4 streams", ["lost", "read", "sent a second"])
         var rounds: [(lost: Int, read: Int, rate: Double)] = []
-        // The best of five, as for times: a machine that halts for ten milliseconds loses some by itself.
+        // The best of five, as for times: a halt of ten milliseconds causes losses by itself.
         while rounds.count < 5, !rounds.contains(where: { $0.lost == 0 && (isShort || $0.rate >= 49_000) }) {
             let round = await streamed()
             rounds.append(round)
@@ -142,7 +142,7 @@ struct MetricsBenchmarks {
         }
         let best = rounds.min { ($0.lost, -$0.rate) < ($1.lost, -$1.rate) } ?? (.max, 0, 0)
         promises.append(Promise("events lost by 4 streams", .atMost, 0, measured: Double(best.lost), margin: 0))
-        // In short it is the readers who set the pace.
+        // In the short form the readers set the pace.
         if !isShort {
             promises.append(Promise("events sent a second", .atLeast, 49_000, measured: best.rate, margin: 0))
         }
@@ -170,7 +170,7 @@ struct MetricsBenchmarks {
             var next = start
             for burst in 0..<bursts {
                 while clock.uptime < next { usleep(100) }
-                // What a sleep took too long is made up for; a halt is not.
+                // A late wake-up is compensated; a halt is not.
                 next += 0.001
                 if clock.uptime > next + 0.003 { next = clock.uptime }
                 while waits, bus.droppedEventCount == 0, read.contains(where: { $0.withLock { $0 } < burst * 50 }) {
@@ -199,7 +199,7 @@ struct MetricsBenchmarks {
         report.row("with", [Report.decimal(with, 1)])
         let lost = Double(sink.count - 512 - stuck.droppedEventCount)
         promises.append(Promise("events lost by others than the stuck", .atMost, 0, measured: lost, margin: 0))
-        // Room for an event is taken, and that of another given back.
+        // Each event takes one slot and frees another.
         promise("ns that a stuck reader adds to an event", atMost: 150, with - without)
     }
 
@@ -215,11 +215,11 @@ struct MetricsBenchmarks {
     private func decimal(_ value: Double) -> String { Report.decimal(value, 0) }
 }
 
-/// Takes a result, so that the optimizer cannot leave out the work behind it.
+/// Consumes a result, so that the optimizer cannot remove the work for it.
 @inline(never)
 func keep<Value>(_ value: Value) {}
 
-/// Counts what it is told.
+/// Counts its events.
 private final class CountingSink: EventSink {
     private let total = Locked(0)
 
@@ -229,9 +229,9 @@ private final class CountingSink: EventSink {
     func emit(_ event: NetworkEvent) { total.withLock { $0 += 1 } }
 }
 
-/// A value behind a lock of Foundation's: the package's own is not for other packages.
+/// A value behind a lock of Foundation, since the package's own lock is not public.
 private final class Locked<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: reached under the lock alone.
+    // Unchecked: accessed only under the lock.
     private var value: Value
     private let lock = NSLock()
 

@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-/// What is watched: a GET that a mock answers with 47 bytes of JSON.
+/// The observed call: a GET whose mock response has 47 bytes of JSON.
 enum WatchedWorkload {
     struct User: Decodable, Sendable {
         let id: Int
@@ -19,15 +19,15 @@ enum WatchedWorkload {
     static func client(_ bus: PulseEventBus) throws -> PulseClient {
         guard let url = URL(string: "https://api.example.com") else { throw URLError(.badURL) }
         let json = Data(#"{"id":42,"name":"Ada Lovelace","isActive":true}"#.utf8)
-        var answer = PulseResponse(
+        var response = PulseResponse(
             statusCode: 200, headers: ["Content-Type": "application/json"], data: json, request: URLRequest(url: url))
-        answer.timings = timings
+        response.timings = timings
         return PulseClient(
             configuration: PulseConfiguration(baseURL: url),
-            transport: MockTransport(recordsRequests: false) { [answer] _ in answer }, events: bus)
+            transport: MockTransport(recordsRequests: false) { [response] _ in response }, events: bus)
     }
 
-    /// As a transport measures them: every event's room, and the collector's work, depend on them.
+    /// As a transport measures them: the size of every event, and the collector's work, depend on them.
     private static var timings: TransferTimings {
         var timings = TransferTimings()
         (timings.queued, timings.nameResolved, timings.connected) = (0.0001, 0.001, 0.002)

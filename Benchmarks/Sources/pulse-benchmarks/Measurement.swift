@@ -3,7 +3,7 @@
 import CAllocations
 import PulseKit
 
-/// Something to be measured, which runs that many times in a loop of its own.
+/// A piece of work to measure, which runs that many times in a loop of its own.
 struct Measurement: Sendable {
     let name: String
     let run: @Sendable (_ times: Int) async throws -> Void
@@ -13,7 +13,7 @@ struct Measurement: Sendable {
         self.run = run
     }
 
-    /// Blocks that one run asks the allocator for; nil where that cannot be counted.
+    /// Blocks that one run allocates; nil if that cannot be counted.
     func allocations(times: Int) async throws -> Double? {
         guard callocations_are_counted() else { return nil }
         try await run(times)
@@ -23,15 +23,15 @@ struct Measurement: Sendable {
     }
 }
 
-/// Takes a result, so that the optimizer cannot leave out the work behind it.
+/// Consumes a result, so that the optimizer cannot remove the work for it.
 @inline(never)
 func keep<Value>(_ value: Value) {}
 
-/// What one run costs.
+/// The cost of one run.
 struct Cost: Sendable {
-    /// Nanoseconds in the best round: what the code takes when nothing disturbs it. Every promise is about this one.
+    /// Nanoseconds in the best round: the undisturbed time of the code. Every limit applies to this one.
     var minimum: Double
-    /// Nanoseconds in the middle one of all rounds: the farther from the best, the busier was the machine.
+    /// Nanoseconds in the median round: the farther from the best, the busier the machine.
     var median: Double
     var allocations: Double?
 
@@ -43,8 +43,8 @@ struct Cost: Sendable {
 }
 
 extension [Measurement] {
-    /// Times all in turn, round after round, so that a busy moment of the machine meets them alike. The rounds are short,
-    /// so that many of them fit between two other programs' turns.
+    /// Measures all of them in alternating rounds, so that a busy moment of the machine affects them alike. The rounds
+    /// are short, so that many fit between the time slices of other programs.
     func costs(rounds: Int, times: Int) async throws -> [Cost] {
         var samples = [[Double]](repeating: [], count: count)
         let clock = SystemClock()

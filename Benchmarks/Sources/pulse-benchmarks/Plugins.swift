@@ -3,18 +3,18 @@
 import PulseKit
 import PulseTesting
 
-/// The plugins of the recommended chain, each by itself and all together, as they are on the way of a call that succeeds at
-/// once: a GET, or for those that leave it alone a POST.
+/// The plugins of the recommended chain, each by itself and all together, in a call that succeeds at once: a GET, or a
+/// POST for plugins that skip a GET.
 enum Plugins {
-    /// A call through some plugins, and what these cannot do without.
+    /// A call through some plugins, and their unavoidable work.
     struct Subject: Sendable {
         enum Method: Sendable { case get, post }
 
         let method: Method
         let call: Measurement
-        /// Does by hand what they are for: writes their fields, of the same length, or decodes a body for them.
+        /// Does their essential work by hand: writes their fields, of the same length, or decodes a body for them.
         let work: Measurement?
-        /// Numbers that they ask the system's generator for.
+        /// Random numbers that they take from the system's generator.
         let randomNumbers: Int
         let uuids: Int
         /// Signatures that they compute.
@@ -41,7 +41,7 @@ enum Plugins {
 
     private static let secret = "0123456789abcdef0123456789abcdef"
 
-    /// Makes the recommended chain again, outermost first.
+    /// Makes a new recommended chain, outermost first.
     private static var chain: [any PulsePlugin] {
         [
             AuthPlugin { "token" }, HeadersPlugin(["X-App-Version": "1.2"]), IdempotencyPlugin(), CompressionPlugin(),
@@ -84,23 +84,24 @@ enum Plugins {
         ]
     }
 
-    /// What an old API tells in a 200; none here.
+    /// An error of an old API inside a 200; there is none here.
     private struct Fault: Decodable, Error {
         let code: Int?
 
         var fault: Fault? { code == nil ? nil : self }
     }
 
-    /// What has limits of its own.
+    /// Measurements with their own limits.
     static func others() throws -> [Measurement] {
         [
             try Workload.calls("logger, one line a call", plugins: [logger(.minimal)]),
-            // Every call is to go the whole way: the cache looks for a response, and keeps none.
+            // Every call passes the whole chain: the cache looks for a response, and stores none.
             try Workload.calls("recommended chain", plugins: chain, cacheControl: "no-store"),
         ]
     }
 
-    /// What a plugin that signs or makes identifiers cannot do without; the first is what a POST costs without any.
+    /// The unavoidable work of a plugin that signs or makes identifiers; the first is the cost of a POST without
+    /// plugins.
     static func parts() throws -> [Measurement] {
         let verifier = SignatureVerifier(secret: secret, clock: TestClock())
         let signed: HTTPHeaders = [
@@ -118,7 +119,7 @@ enum Plugins {
                     keep(withUnsafeBytes(of: &random) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)).uuidString })
                 }
             },
-            // The HMAC and the hash of a body that is not there, as the server computes them.
+            // The HMAC and the hash of an empty body, as the server computes them.
             Measurement("verify a signature") { times in
                 for _ in 0..<times {
                     keep(verifier.verdict(method: .get, target: "/users/42", headers: signed, body: Data()))
@@ -127,14 +128,13 @@ enum Plugins {
         ]
     }
 
-    /// Writes fields into a copy of the request that a plugin is handed: all at once, as `setValue` looks at each character
-    /// on Linux.
+    /// Writes fields into a copy of a plugin's request: all at once, since `setValue` checks each character on Linux.
     private static func writing(
         _ fields: [(name: String, length: Int)], of method: Subject.Method, _ name: String
     ) throws -> Measurement {
         guard let url = URL(string: "https://api.example.com/users/42") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
-        // A copy of a request sets its method again, which takes Foundation longer for any other than GET.
+        // A copy of a request sets its method again, which is slower in Foundation for methods other than GET.
         if method == .post { request.httpMethod = "POST" }
         request.allHTTPHeaderFields = ["Accept": "application/json", "User-Agent": "pulse-benchmarks"]
         let (plain, fields) = (request, fields.map { ($0.name, String(repeating: "0", count: $0.length)) })

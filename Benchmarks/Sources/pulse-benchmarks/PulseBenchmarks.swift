@@ -3,10 +3,10 @@
 import PulseKit
 import Reporting
 
-/// Measures the framework's own cost, prints it, and ends with code 1 if a promise is broken.
+/// Measures the framework's own cost, prints it, and exits with code 1 if a limit is exceeded.
 ///
-/// `--short` runs a fiftieth of it with margins that only a blunder exceeds, for machines where nothing can be measured.
-/// `--only NAME` runs the calls of one line 300,000 times and prints nothing, for a profiler.
+/// `--short` runs a fiftieth of it with margins that only a gross regression exceeds, for busy machines. `--only NAME`
+/// runs the calls of one line 300,000 times and prints nothing, for a profiler.
 @main
 struct PulseBenchmarks {
     private let isShort: Bool
@@ -16,7 +16,7 @@ struct PulseBenchmarks {
         let arguments = CommandLine.arguments
         let isShort = arguments.contains("--short")
         let name = arguments.firstIndex(of: "--only").flatMap { arguments.dropFirst($0 + 1).first }
-        // Off the main actor, to and from which every step would have to hop.
+        // Off the main actor, since every step would have to hop to and from it.
         let holds = try await Task.detached {
             var benchmarks = PulseBenchmarks(isShort: isShort)
             if let name { return try await benchmarks.runOnly(name) }
@@ -29,7 +29,7 @@ struct PulseBenchmarks {
         self.isShort = isShort
     }
 
-    /// Gives whether every promise holds.
+    /// Returns whether every limit holds.
     private mutating func run() async throws -> Bool {
         let parts = try Unavoidable.measurements()
         let calls = [
@@ -62,7 +62,7 @@ struct PulseBenchmarks {
         return promises.allSatisfy(\.holds)
     }
 
-    /// Gives whether there is such a line.
+    /// Returns whether there is such a line.
     private func runOnly(_ name: String) async throws -> Bool {
         let all =
             try [Workload.calls("bare call")] + Plugins.parts() + Plugins.subjects().map(\.call) + Plugins.others()
@@ -87,7 +87,7 @@ struct PulseBenchmarks {
         ]
     }
 
-    /// Measures the plugins, with a bare call among them, and gives what they promise.
+    /// Measures the plugins, with a bare call among them, and returns their limits.
     private mutating func pluginPromises(beyond bareCall: Measurement) async throws -> [Promise] {
         let subjects = try Plugins.subjects()
         let parts = [bareCall] + (try Plugins.parts())
@@ -120,7 +120,7 @@ struct PulseBenchmarks {
         ]
     }
 
-    /// Bytes by which the process grows over 100,000 calls, after as many that warm it up.
+    /// Bytes by which the process grows over 100,000 calls, after a warm-up of as many.
     private func memoryGrowth(of calls: Measurement) async throws -> Double? {
         try await calls.run(isShort ? 10_000 : 100_000)
         let before = ResidentMemory.size

@@ -2,8 +2,8 @@
 
 import PulseKit
 
-/// The parts of a call that no framework can leave out, written by hand with Foundation alone. Each does what the client
-/// has to do for ``Workload/GetUser``, and nothing around it.
+/// The parts of a call that no framework can avoid, written by hand with Foundation alone. Each does the client's work
+/// for ``Workload/GetUser``, and nothing else.
 enum Unavoidable {
     private static let address = "https://api.example.com/users/42"
     private static let headers = ["Accept": "application/json", "User-Agent": "pulse-benchmarks"]
@@ -14,7 +14,7 @@ enum Unavoidable {
             Measurement("parse the URL") { times in
                 for _ in 0..<times { keep(try parsed()) }
             },
-            // The method is the default one: to set it again would cost twice as much as all the rest.
+            // The method is the default one: setting it again would cost twice as much as the rest.
             Measurement("make the URLRequest") { times in
                 for _ in 0..<times {
                     var request = URLRequest(url: url)
@@ -23,7 +23,7 @@ enum Unavoidable {
                     keep(request)
                 }
             },
-            // A decoder for each value, as `JSONDecoder` can be shared between threads from iOS 16 on only.
+            // A decoder for each value, since threads can share a `JSONDecoder` only from iOS 16 on.
             Measurement("decode the JSON") { times in
                 for _ in 0..<times { keep(try JSONDecoder().decode(Workload.User.self, from: Workload.json)) }
             },

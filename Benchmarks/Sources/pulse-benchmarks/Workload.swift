@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-/// What is sent: a GET that is answered with 47 bytes of JSON, and for plugins that leave a GET alone a POST of them.
+/// The request: a GET whose response has 47 bytes of JSON, or a POST of them for plugins that skip a GET.
 enum Workload {
     struct User: Decodable, Sendable {
         let id: Int
@@ -25,15 +25,15 @@ enum Workload {
 
     static let json = Data(#"{"id":42,"name":"Ada Lovelace","isActive":true}"#.utf8)
 
-    /// A client whose mock hands out one ready response, with a bus of its own to which nobody listens.
+    /// A client whose mock returns one prepared response, with a bus of its own without subscribers.
     static func client(plugins: [any PulsePlugin] = [], cacheControl: String? = nil) throws -> PulseClient {
         guard let url = URL(string: "https://api.example.com") else { throw URLError(.badURL) }
         var headers: HTTPHeaders = ["Content-Type": "application/json"]
         headers["Cache-Control"] = cacheControl
-        let answer = PulseResponse(statusCode: 200, headers: headers, data: json, request: URLRequest(url: url))
+        let response = PulseResponse(statusCode: 200, headers: headers, data: json, request: URLRequest(url: url))
         return PulseClient(
             configuration: PulseConfiguration(baseURL: url), plugins: plugins,
-            transport: MockTransport(recordsRequests: false) { _ in answer }, events: PulseEventBus())
+            transport: MockTransport(recordsRequests: false) { _ in response }, events: PulseEventBus())
     }
 
     static func calls(
@@ -52,7 +52,7 @@ enum Workload {
     }
 }
 
-/// A plugin that adds nothing but itself: it implements the two usual hooks, and they do nothing.
+/// A plugin that only adds itself: it implements the two usual hooks, which do nothing.
 struct PassThrough: PulsePlugin {
     let identifier = "com.pulse.benchmarks.pass-through"
 
@@ -65,7 +65,7 @@ struct PassThrough: PulsePlugin {
     }
 }
 
-/// A plugin without a hook of its own: every one is the protocol's default.
+/// A plugin without hooks: each is the protocol's default.
 struct Idle: PulsePlugin {
     let identifier = "com.pulse.benchmarks.idle"
 }

@@ -5,10 +5,11 @@ import PulseKit
 import PulseTesting
 import Reporting
 
-/// What it costs to queue a call durably, beside a row in SQLite (WAL, synchronous=FULL, one transaction a row), and to
-/// open a long queue. Ends with code 1 if a promise is broken.
+/// The cost of queueing a call durably, beside a row in SQLite (WAL, synchronous=FULL, one transaction per row), and of
+/// opening a long queue. Exits with code 1 if a limit is exceeded.
 ///
-/// `--short` runs a fiftieth of it with margins that only a blunder exceeds. `--directory PATH` says on which disk.
+/// `--short` runs a fiftieth of it with margins that only a gross regression exceeds. `--directory PATH` selects the
+/// disk.
 @main
 struct QueueBenchmarks {
     private let isShort: Bool
@@ -38,7 +39,7 @@ struct QueueBenchmarks {
         defer { try? FileManager.default.removeItem(at: directory) }
         let rounds = isShort ? 3 : 15
         let count = isShort ? 20 : 100
-        // In turns, so that a busy moment meets both alike.
+        // They alternate, so that a busy moment affects both alike.
         var (ours, theirs, oursTogether, theirsTogether) = ([Double](), [Double](), [Double](), [Double]())
         for round in 0..<rounds {
             ours.append(try await queueTime("one-\(round)", writers: 1, each: count))
@@ -83,7 +84,7 @@ struct QueueBenchmarks {
             transport: MockTransport(recordsRequests: false) { _ in throw PulseError.noConnection })
     }
 
-    /// Microseconds for each: a whole call that finds no connection.
+    /// Microseconds per entry: a whole call that finds no connection.
     private func queueTime(_ name: String, writers: Int, each: Int) async throws -> Double {
         let client = client(name)
         try await Self.queue(client)
@@ -100,7 +101,7 @@ struct QueueBenchmarks {
         } catch PulseError.queuedOffline {}
     }
 
-    /// Microseconds for each row; several writers have a connection each, on a thread of its own.
+    /// Microseconds per row; several writers have a connection each, on a thread of its own.
     private func rowTime(_ name: String, writers: Int, each: Int) async throws -> Double {
         let path = directory.appendingPathComponent("\(name).sqlite").path
         let body = [UInt8](repeating: 65, count: 400)
@@ -140,7 +141,7 @@ struct QueueBenchmarks {
         }
     }
 
-    /// Seconds until a queue of that length is open, and the bytes that each entry takes in memory.
+    /// Seconds to open a queue of that length, and the bytes per entry in memory.
     private func opening(_ count: Int) async throws -> (seconds: Double, bytes: Double) {
         let first = client("long")
         try await Self.run(200, count / 200) { try await Self.queue(first) }
@@ -164,7 +165,7 @@ struct QueueBenchmarks {
     }
 }
 
-/// A connection that SQLite serializes by itself; here each belongs to one thread at a time.
+/// A connection that SQLite serializes; here one thread at a time uses each.
 private struct Table: @unchecked Sendable {
     let pointer: OpaquePointer
 

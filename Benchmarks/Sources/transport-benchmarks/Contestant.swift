@@ -3,8 +3,8 @@
 import Contending
 import Foundation
 
-/// A contender's process, which waits for assignments. One of its own for each, so that memory and processor time are its
-/// own too, and none has another's threads beside it.
+/// A contender's process, which waits for assignments. Each contender has its own process, so that memory, processor
+/// time and threads are its own.
 final class Contestant {
     struct Died: Error, CustomStringConvertible {
         let name: String
@@ -31,7 +31,7 @@ final class Contestant {
         return try JSONDecoder().decode(Figure.self, from: try line())
     }
 
-    /// Lets it end, as it does when it has no more input.
+    /// Ends the process by closing its input.
     func leave() throws {
         try input.fileHandleForWriting.close()
         process.waitUntilExit()

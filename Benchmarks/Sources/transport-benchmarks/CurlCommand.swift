@@ -3,9 +3,9 @@
 import Contending
 import Foundation
 
-/// The command that everybody knows the speed of.
+/// The `curl` command, as a reference for speed.
 enum CurlCommand {
-    /// Reads a body and keeps nothing of it. The time is its own, without its start; its memory is not told.
+    /// Reads a body and discards it. The time is curl's own, without its start; its memory is not measured.
     static func figure(of url: URL) throws -> Figure {
         let process = Process()
         let output = Pipe()
@@ -18,7 +18,7 @@ enum CurlCommand {
         let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
         let numbers = text.split(separator: " ").compactMap { Double($0) }
-        guard process.terminationStatus == 0, numbers.count == 2 else { throw WrongAnswer() }
+        guard process.terminationStatus == 0, numbers.count == 2 else { throw WrongResponse() }
         return Figure(
             count: Int(numbers[0]), seconds: numbers[1],
             processorSeconds: MachineLoad.processorSecondsOfEnded - before, memoryBefore: 0, memoryPeak: 0)

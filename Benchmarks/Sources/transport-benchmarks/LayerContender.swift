@@ -3,12 +3,12 @@
 import Contending
 import PulseKit
 
-/// ``PulseContender``'s request, of which it is noted how long it was in none but our own layer: building the request, the
-/// client's own steps before and after the transport, and decoding.
+/// ``PulseContender``'s request, with the time in our own layer recorded: building the request, the client's own steps
+/// before and after the transport, and decoding.
 final class LayerContender: Contender {
     private let client: PulseClient
     private let clock = SystemClock()
-    // Unchecked: under the lock.
+    // Unchecked: accessed only under the lock.
     nonisolated(unsafe) private var times: [Double] = []
     private let lock = NSLock()
 

@@ -2,19 +2,19 @@
 
 import Foundation
 
-/// Who takes part, and how each is started.
+/// The contenders, and how each is started.
 struct Lineup {
-    /// Those of this executable.
+    /// The contenders in this executable.
     enum Own: String, CaseIterable {
         case pulseCurl = "PulseKit, CurlTransport"
         case pulseURLSession = "PulseKit, URLSessionTransport"
         case urlSession = "URLSession"
         case transportAlone = "CurlTransport alone, not decoded"
-        /// As ``pulseCurl``, with two looks at a clock more.
+        /// As ``pulseCurl``, with two more readings of a clock.
         case layer = "PulseKit, own layer noted"
     }
 
-    /// AsyncHTTPClient as one gets it, and with as many connections as there are requests in flight.
+    /// AsyncHTTPClient with its defaults, and with as many connections as requests in flight.
     enum Peer: String, CaseIterable {
         case shared = "AsyncHTTPClient, shared"
         case configured = "AsyncHTTPClient, 256 connections"

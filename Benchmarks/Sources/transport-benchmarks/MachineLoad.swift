@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// What other programs do meanwhile.
+/// The load by other programs.
 enum MachineLoad {
-    /// The part of all processors that is taken while nothing is measured; nil where it cannot be told.
+    /// The fraction of all processors that is busy while nothing is measured; nil if it is unknown.
     static func busyElsewhere() -> Double? {
         guard let before = times() else { return nil }
         Thread.sleep(forTimeInterval: 2)
@@ -12,7 +12,7 @@ enum MachineLoad {
         return 1 - (after.idle - before.idle) / (after.all - before.all)
     }
 
-    /// Processor time of the processes that were started here and have ended.
+    /// Processor time of the child processes that have ended.
     static var processorSecondsOfEnded: Double {
         var usage = rusage()
         #if canImport(Glibc)

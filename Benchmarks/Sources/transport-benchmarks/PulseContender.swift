@@ -19,7 +19,7 @@ struct PulseContender: Contender {
 
     func stream(_ url: URL) async throws -> Int {
         let request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .streamed)
-        guard let bytes = try await transport.send(request).bytes else { throw WrongAnswer() }
+        guard let bytes = try await transport.send(request).bytes else { throw WrongResponse() }
         var count = 0
         for try await chunk in bytes { count += chunk.count }
         return count
@@ -27,18 +27,18 @@ struct PulseContender: Contender {
 
     func download(_ url: URL, to file: URL) async throws {
         let request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .file(file, resumeOffset: 0))
-        guard try await transport.send(request).statusCode == 200 else { throw WrongAnswer() }
+        guard try await transport.send(request).statusCode == 200 else { throw WrongResponse() }
     }
 
     func upload(_ file: URL, to url: URL) async throws {
         var urlRequest = URLRequest(url: url)
         urlRequest.httpMethod = "PUT"
         let response = try await transport.send(TransportRequest(urlRequest: urlRequest, body: .file(file)))
-        guard 200..<300 ~= response.statusCode else { throw WrongAnswer() }
+        guard 200..<300 ~= response.statusCode else { throw WrongResponse() }
     }
 }
 
-/// What is asked of PulseKit's client.
+/// The endpoint of PulseKit's client.
 struct GetUser: Endpoint {
     typealias Response = User
     let path = "/user"

@@ -5,7 +5,7 @@ import Foundation
 
 /// Small requests, one, 32 and 256 in flight.
 ///
-/// The contenders take turns, in short rounds, so that a busy moment of the machine meets them alike.
+/// The contenders alternate in short rounds, so that a busy moment of the machine affects them alike.
 struct RequestComparison {
     static let levels = [1, 32, 256]
 
@@ -35,18 +35,18 @@ struct RequestComparison {
     }
 }
 
-/// What one contender's requests cost, so many in flight.
+/// The cost of one contender's requests, with that many in flight.
 struct RequestResult: Codable {
     let name: String
     let inFlight: Int
-    /// Microseconds of wall time for each, in the best round and in the middle one.
+    /// Microseconds of wall time per request, in the best and in the median round.
     let best: Double
     let median: Double
-    /// Microseconds of processor time for each, in the middle round.
+    /// Microseconds of processor time per request, in the median round.
     let processor: Double
-    /// MiB resident at most so far.
+    /// The peak of resident MiB so far.
     let peak: Double
-    /// Microseconds outside of the transport, of the middle request in the best round.
+    /// Microseconds outside of the transport, of the median request in the best round.
     let layer: Double?
 
     var perSecond: Double { 1e6 / best }

@@ -10,13 +10,13 @@ struct Results: Codable {
     var transfers: [TransferResult] = []
     var promises: [Promise] = []
 
-    /// What is promised, with what was measured. What needs a peer that was not built is left out.
+    /// The limits with their measurements, without those of peers that were not built.
     func judged() -> [Promise] {
         let pulse = Self.times(requests, Lineup.Own.pulseCurl.rawValue)
         let session = Self.times(requests, Lineup.Own.urlSession.rawValue)
         // The faster one of the two.
         let peers = Self.times(requests, Lineup.Peer.allCases.map(\.rawValue))
-        // What ratios of best rounds differ by from run to run: with one in flight the processors have time to spare.
+        // The variation of ratios of best rounds from run to run: with one in flight the processors are partly idle.
         let (calm, full) = (0.05, 0.1)
         var promises: [Promise] = []
         func promise(_ text: String, _ bound: Promise.Bound, _ limit: Double, _ measured: Double?, margin: Double) {

@@ -22,7 +22,7 @@ struct TransferComparison {
         ]
     }
 
-    /// In turns, and the first round does not count: in it the file comes into memory.
+    /// They alternate, and the first round does not count: it loads the file into memory.
     private func streams() throws -> [TransferResult] {
         let contestants = [try lineup.start(.pulseCurl)] + (lineup.peer == nil ? [] : [try lineup.start(.shared)])
         try contestants.forEach(warmUp)
@@ -39,7 +39,7 @@ struct TransferComparison {
         }
     }
 
-    /// In a process of its own, whose memory nothing else has grown.
+    /// In a process of its own, so that its memory is its own.
     private func transfer(_ name: String, _ assignment: Assignment) throws -> TransferResult {
         let contestant = try lineup.start(.pulseCurl)
         try warmUp(contestant)
@@ -48,13 +48,13 @@ struct TransferComparison {
         return TransferResult(name, figures, counted: figures[...])
     }
 
-    /// What the first requests load for good is not the transfer's.
+    /// Memory that the first requests load permanently does not count for the transfer.
     private func warmUp(_ contestant: Contestant) throws {
         _ = try contestant.perform(.requests(server.appendingPathComponent("user"), inFlight: 1, seconds: 0.1))
     }
 }
 
-/// What moving one large body costs.
+/// The cost of one large body.
 struct TransferResult: Codable {
     static let curl = "curl -o /dev/null"
     static let pulseStream = Lineup.Own.pulseCurl.rawValue + streamed
@@ -63,12 +63,12 @@ struct TransferResult: Codable {
     static let streamed = ", stream"
 
     let name: String
-    /// MiB a second, in the best round and in the middle one.
+    /// MiB per second, in the best and in the median round.
     let best: Double
     let median: Double
-    /// Seconds of processor time for a GiB, in the middle round.
+    /// Seconds of processor time per GiB, in the median round.
     let processor: Double
-    /// MiB resident at most, beyond what was before the first round; nil for `curl`.
+    /// The peak of resident MiB beyond the size before the first round; nil for `curl`.
     let extra: Double?
 
     init(_ name: String, _ figures: [Figure], counted: ArraySlice<Figure>) {

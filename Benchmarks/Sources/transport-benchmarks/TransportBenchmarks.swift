@@ -5,12 +5,12 @@ import Foundation
 import PulseKit
 import Reporting
 
-/// Compares HTTP clients over the server that `Benchmarks/servers` starts, prints the figures, and ends with code 1 if a
-/// promise is broken.
+/// Compares HTTP clients over the server that `Benchmarks/servers` starts, prints the figures, and exits with code 1 if
+/// a limit is exceeded.
 ///
-/// `--short` runs a small part of it and judges nothing. `--peer PATH` names the executable of
-/// `Benchmarks/Peers`, without which there is nothing of AsyncHTTPClient. `--json PATH` writes the figures for
-/// `Benchmarks/chart`. `--contender NAME` is how it starts itself for one of the clients.
+/// `--short` runs a small part of it without limits. `--peer PATH` names the executable of `Benchmarks/Peers`, without
+/// which AsyncHTTPClient is omitted. `--json PATH` writes the figures for `Benchmarks/chart`. The executable starts
+/// itself with `--contender NAME` for one of the clients.
 @main
 struct TransportBenchmarks {
     private struct Failure: Error, CustomStringConvertible {
@@ -18,7 +18,7 @@ struct TransportBenchmarks {
     }
 
     static func main() throws {
-        // A contender that dies is told by the end of its output.
+        // The end of its output reveals a contender's crash.
         signal(SIGPIPE, SIG_IGN)
         guard let server = environment("PULSE_SERVER").flatMap({ URL(string: $0) }) else {
             throw Failure(description: "PULSE_SERVER is missing: start this by Benchmarks/transports")
@@ -32,7 +32,7 @@ struct TransportBenchmarks {
         results.busyElsewhere = MachineLoad.busyElsewhere()
         results.requests = try RequestComparison(server: server, lineup: lineup, isShort: isShort).run()
         results.transfers = try TransferComparison(server: server, files: files, lineup: lineup, isShort: isShort).run()
-        // In a short run chance decides.
+        // A short run is too noisy for limits.
         if !isShort { results.promises = results.judged() }
         print(results.report)
         if let path = option("--json") {

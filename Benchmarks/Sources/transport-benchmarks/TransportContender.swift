@@ -10,7 +10,7 @@ struct TransportContender: Contender {
     func user(at url: URL) async throws -> User {
         let request = TransportRequest(urlRequest: URLRequest(url: url))
         let response = try await transport.send(request)
-        guard response.statusCode == 200, response.data.count == 47 else { throw WrongAnswer() }
+        guard response.statusCode == 200, response.data.count == 47 else { throw WrongResponse() }
         return User(id: 42, name: "", isActive: true)
     }
 }

@@ -7,7 +7,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Foundation's own client. By completion handlers: its asynchronous functions crash now and then on Linux.
+/// Foundation's own client, with completion handlers: its asynchronous functions crash now and then on Linux.
 struct URLSessionContender: Contender {
     let session = URLSession(configuration: .default)
     let decoder = JSONDecoder()
@@ -16,7 +16,7 @@ struct URLSessionContender: Contender {
         let data = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Data, any Error>) in
             let task = session.dataTask(with: URLRequest(url: url)) { data, response, error in
                 guard let data, (response as? HTTPURLResponse)?.statusCode == 200 else {
-                    return continuation.resume(throwing: error ?? WrongAnswer())
+                    return continuation.resume(throwing: error ?? WrongResponse())
                 }
                 continuation.resume(returning: data)
             }

@@ -2,8 +2,8 @@
 
 import PulseKit
 
-/// What `check_encoding.py` responses: the request as two parsers understood it.
-struct Answer: Decodable, Sendable {
+/// The response of `check_encoding.py`: the request as two parsers read it.
+struct EchoedRequest: Decodable, Sendable {
     let standardLibrary: Understood
     let werkzeug: Understood
 
@@ -12,7 +12,7 @@ struct Answer: Decodable, Sendable {
         case werkzeug = "with_werkzeug"
     }
 
-    /// What both understood, for what they should agree on.
+    /// The results of both parsers, which should agree.
     var both: [Understood] { [standardLibrary, werkzeug] }
 }
 
@@ -34,12 +34,12 @@ enum EncodingServer {
     /// Nil if the tests were not started by `run`.
     static let url = ProcessInfo.processInfo.environment["PULSEKIT_ENCODING_SERVER"].flatMap { URL(string: $0) }
 
-    static func send(_ request: Request<Answer>) async throws -> Answer {
+    static func send(_ request: Request<EchoedRequest>) async throws -> EchoedRequest {
         let client = PulseClient(configuration: PulseConfiguration().with(\.baseURL, value: url))
         do {
-            let answer = try await client.request(request)
+            let response = try await client.request(request)
             await client.shutdown()
-            return answer
+            return response
         } catch {
             await client.shutdown()
             throw error

@@ -3,8 +3,8 @@
 import PulseKit
 import PulseTesting
 
-// Makes calls of every outcome over real sockets, full of secrets and hostile names, and exports what was counted and
-// traced to the collector that PULSEKIT_COLLECTOR names.
+// Makes calls of every outcome over real sockets, full of secrets and hostile names, and exports metrics and traces to
+// the collector in PULSEKIT_COLLECTOR.
 
 let secret = "hunter2hunter2"
 let hostileRoute = "a \"quoted\" \\ back\\slash {le=\"1\"} ünï"
@@ -19,7 +19,7 @@ struct Facts: Encodable {
     let secret: String
     let hostileRoute: String
     let ends: [End]
-    /// As the server saw them.
+    /// As the server received them.
     let traceparents: [String]
 }
 
@@ -66,7 +66,7 @@ try await MockServer.run { server in
     _ = await client.result(of: login("/missing"))
     _ = await client.result(of: login("/flaky"))
     _ = await client.result(of: login("/reset", route: "reset?token=\(secret)"))
-    // The first is asked for apart from its call, for whoever else may want it; the second never leaves.
+    // The first is sent apart from its call, since other calls may share it; the second is never sent.
     for _ in 0..<2 { _ = await client.result(of: Request<String>(.get, "/shared")) }
     let cancelled = Task { await client.result(of: login("/ok", route: "cancelled")) }
     cancelled.cancel()

@@ -2,14 +2,14 @@
 
 import PulseKit
 
-// Usage: offline-probe, in the network that `namespace` makes. Changes links and routes, and ends with code 1 unless the
-// monitor and the queue do as they should.
+// Usage: offline-probe, in the network that `namespace` makes. Changes links and routes, and exits with code 1 if the
+// monitor or the queue misbehaves.
 
 struct Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Its sleeps never end: what wakes the queue is the monitor alone.
+/// Its sleeps never end, so only the monitor wakes the queue.
 struct StillClock: PulseClock {
     var now: Date { SystemClock().now }
     var uptime: TimeInterval { SystemClock().uptime }
@@ -61,7 +61,7 @@ func wait(for path: ConnectivityStatus.Path, after change: String, isFar: Bool =
     )
 }
 
-/// Makes a call that is queued; gives its number.
+/// Makes a call that is queued; returns its id.
 func queued(_ client: PulseClient) async throws -> UUID {
     do {
         _ = try await client.request(SaveNote())
@@ -71,7 +71,7 @@ func queued(_ client: PulseClient) async throws -> UUID {
     throw Failure(description: "a call without a route was not queued")
 }
 
-/// Makes the change and waits for the response to that entry; gives the seconds.
+/// Makes the change and waits for the response to that entry; returns the seconds.
 func drain(
     _ client: PulseClient, _ id: UUID, after change: String, isFar: Bool = false
 ) async throws -> TimeInterval {
@@ -95,7 +95,7 @@ func play() async throws {
     var quickest = TimeInterval.infinity
     for round in 1...5 {
         let id = try await queued(client)
-        // Mostly its drainer has found no route either by then, and rests.
+        // By then its drainer has usually found no route either, and is idle.
         try await SystemClock().sleep(0.5)
         quickest = min(quickest, try await drain(client, id, after: "route add default via 10.99.0.2"))
         try await wait(for: .satisfied, after: "")
@@ -108,14 +108,14 @@ func play() async throws {
     }
     try ip("route add default via 10.99.0.2")
     try await wait(for: .satisfied, after: "")
-    // A link that loses its carrier stays up, and keeps its routes.
+    // A link without a carrier stays up and keeps its routes.
     try await wait(for: .unsatisfied, after: "link set inner down", isFar: true)
     try ip("route del default")
     let id = try await queued(client)
     try await SystemClock().sleep(0.5)
     try ip("route add default via 10.99.0.2")
     quickest = min(quickest, try await drain(client, id, after: "link set inner up", isFar: true))
-    // Not each of them: the machine may have other things to do.
+    // Not each of them: the machine may be busy.
     guard quickest < 1 else { throw Failure(description: "the queue was late each time") }
     try await wait(for: .satisfied, after: "")
     try await wait(for: .unsatisfied, after: "link set outer down")

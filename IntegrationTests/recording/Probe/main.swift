@@ -3,12 +3,12 @@
 import PulseKit
 import PulseTesting
 
-// Writes what the check reads into a folder: the HAR and the report of calls over real sockets, and a report of what a
-// stranger would put into a URL, a header and a body.
+// Writes the files of the check into a folder: the HAR and the report of calls over real sockets, and a report with
+// hostile text in a URL, a header and a body.
 
 let folder = URL(fileURLWithPath: CommandLine.arguments.dropFirst().first ?? ".", isDirectory: true)
 
-/// Calls of every kind of end.
+/// Calls with every kind of outcome.
 func record(_ recorder: PulseRecorder, _ bus: PulseEventBus) async throws {
     try await MockServer.run { server in
         server.on(.get, "/items/{id}") { request in
@@ -41,7 +41,7 @@ func record(_ recorder: PulseRecorder, _ bus: PulseEventBus) async throws {
     }
 }
 
-/// A call that a stranger has written.
+/// A call with hostile text.
 struct Hostile: Endpoint {
     typealias Response = String
 
@@ -69,14 +69,14 @@ func recordHostility(_ recorder: PulseRecorder, _ bus: PulseEventBus) async {
     for path in [Hostile.attack.filter { !"?#".contains($0) }, String(repeating: "y", count: 1 << 20), "%3Cscript%3E"] {
         _ = await client.result(of: Hostile(path: "/" + path))
     }
-    // Nothing of it is sent: there is no such URL.
+    // It is never sent: the URL is invalid.
     _ = await client.result(of: Hostile(path: "/#" + Hostile.attack))
     bus.emit(.circuitBreakerOpened(endpoint: Hostile.attack))
     bus.emit(.warning(Hostile.attack))
     await client.shutdown()
 }
 
-/// More of everything than the page draws, and calls that are neither success nor failure.
+/// More data than the page draws, and calls that are neither success nor failure.
 func crowd() -> PulseRecording {
     let date = Date(timeIntervalSince1970: 1_767_225_600)
     func call(_ outcome: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval) -> RecordedCall {
@@ -89,8 +89,8 @@ func crowd() -> PulseRecording {
     var calls = undecided.map { call(.failure(ErrorSummary(kind: $0, message: "")), 9) }
     calls += failures.map { call(.failure(ErrorSummary(kind: $0, message: "")), 0.03) }
     for status in [200, 404] {
-        let answer = ResponseSummary(statusCode: status, byteCount: 0, origin: .network)
-        calls += (0..<6).map { _ in call(.success(answer), 0.01) }
+        let response = ResponseSummary(statusCode: status, byteCount: 0, origin: .network)
+        calls += (0..<6).map { _ in call(.success(response), 0.01) }
     }
     var events = (0..<15).map { RecordedEvent(date: date, kind: .breakerOpened, subject: "\($0)") }
     events.append(RecordedEvent(date: date, kind: .queueEnqueued, subject: "a"))

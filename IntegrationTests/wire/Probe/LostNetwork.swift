@@ -4,9 +4,9 @@ import PulseKit
 
 /// Two calls over one HTTP/2 connection whose network fails between them. In a network of its own, which it takes down.
 enum LostNetwork {
-    /// What each call came to, by its name. OpenSSL's server agrees to HTTP/2 and never answers.
+    /// The outcome of each call, by its name. OpenSSL's server negotiates HTTP/2 and never responds.
     ///
-    /// - Parameter cancels: whether the second call ends by a cancel, and not by its idle timeout.
+    /// - Parameter cancels: whether the second call ends by cancellation, not by its idle timeout.
     static func play(certificates directory: String, cancels: Bool) async throws -> [String: String] {
         let server = Process()
         server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -31,7 +31,7 @@ enum LostNetwork {
         ]
         let transport = CurlTransport()
         let patient = Task { [request] in try await transport.send(request) }
-        // The preface of HTTP/2 leaves together with the request.
+        // The preface of HTTP/2 is sent together with the request.
         read(output, until: "PRI * HTTP/2.0")
         try run("ip", "link", "set", "lo", "down")
         if !cancels { request.idleTimeout = 5 }

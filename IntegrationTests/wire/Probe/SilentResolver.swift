@@ -9,12 +9,12 @@ import Glibc
 import Musl
 #endif
 
-/// Calls to a name that never resolves, beside calls that must not wait for it. In a network of its own, whose port 53 it
-/// takes.
+/// Calls to a name that never resolves, beside calls that must not wait for it. In a network of its own, whose port 53
+/// it uses.
 enum SilentResolver {
-    /// What each call came to, by its name.
+    /// The outcome of each call, by its name.
     static func play() async throws -> [String: String] {
-        let port = try listenWithoutAnswering()
+        let port = try listenWithoutResponding()
         defer { close(port) }
         let server = try await MockServer.start()
         server.fallback { _ in .text("answer") }
@@ -24,28 +24,30 @@ enum SilentResolver {
 
         let cancelled = Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: lost))) }
         outcomes["beside"] = await Outcome.text(
-            of: Task { try await answers(to: 20, of: transport, at: server.baseURL) })
+            of: Task { try await responses(to: 20, of: transport, at: server.baseURL) })
         cancelled.cancel()
         outcomes["after the cancel"] = await Outcome.text(
-            of: Task { try await answers(to: 20, of: transport, at: server.baseURL) })
+            of: Task { try await responses(to: 20, of: transport, at: server.baseURL) })
         outcomes["cancelled"] = await Outcome.text(of: cancelled)
 
         var request = TransportRequest(urlRequest: URLRequest(url: lost))
         request.connectTimeout = 0.3
         outcomes["timed out"] = await Outcome.text(of: Task { [request] in try await transport.send(request) })
         outcomes["after the timeout"] = await Outcome.text(
-            of: Task { try await answers(to: 20, of: transport, at: server.baseURL) })
+            of: Task { try await responses(to: 20, of: transport, at: server.baseURL) })
 
         let left = Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: lost))) }
-        _ = try await answers(to: 1, of: transport, at: server.baseURL)
+        _ = try await responses(to: 1, of: transport, at: server.baseURL)
         await transport.shutdown()
         outcomes["shut down"] = await Outcome.text(of: left)
         await server.shutdown()
         return outcomes
     }
 
-    /// The last of that many responses. Cancels the calls if they take nearly as long as a resolver tries, fifteen seconds.
-    private static func answers(to count: Int, of transport: CurlTransport, at url: URL) async throws -> PulseResponse {
+    /// The last of that many responses. Cancels the calls if they take nearly fifteen seconds, the time limit of a
+    /// resolver.
+    private static func responses(to count: Int, of transport: CurlTransport, at url: URL) async throws -> PulseResponse
+    {
         let calls = (0..<max(1, count)).map { _ in
             Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: url))) }
         }
@@ -58,7 +60,7 @@ enum SilentResolver {
         return try await calls[calls.count - 1].value
     }
 
-    private static func listenWithoutAnswering() throws -> Int32 {
+    private static func listenWithoutResponding() throws -> Int32 {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         #else
@@ -79,7 +81,7 @@ enum SilentResolver {
 }
 
 enum Outcome {
-    /// What a call came to: the response's body, or the error.
+    /// The outcome of a call: the response's body, or the error.
     static func text(of task: Task<PulseResponse, any Error>) async -> String {
         switch await task.result {
         case .success(let response): String(decoding: response.data, as: UTF8.self)

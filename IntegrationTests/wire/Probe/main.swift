@@ -2,9 +2,8 @@
 
 import PulseKit
 
-// Usage: wire-probe URL [AUTHORITIES]
-// Gets the URL, trusting the authorities in that file or else the system's, by the proxy of the environment, and writes
-// what came of it as JSON.
+// Usage: wire-probe URL [AUTHORITIES] Gets the URL, trusting the authorities in that file or else the system's, by the
+// proxy of the environment, and writes the outcome as JSON.
 //
 // Usage: wire-probe --silent-resolver
 // See SilentResolver.

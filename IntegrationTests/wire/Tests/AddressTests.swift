@@ -30,9 +30,9 @@ struct AddressTests {
         #expect(response.headers["X-Host"] == "nowhere.test")
     }
 
-    /// What a server sent too much is no response there either.
+    /// Surplus bytes of a server are no response there either.
     @Test
-    func aSocketWithBytesThatNobodyAskedForIsNotTakenAgain() async throws {
+    func aConnectionWithUnsolicitedBytesIsNotReused() async throws {
         let url = try #require(URL(string: "http://nowhere.test/path"))
         try await withTransport(CurlTransport(unixSocketPath: Servers.path("chatty.socket"))) { transport in
             for reuses in [false, true, false] {
@@ -46,7 +46,7 @@ struct AddressTests {
     }
 
     @Test
-    func tellsThatASocketIsMissing() async throws {
+    func reportsAMissingSocket() async throws {
         let url = try #require(URL(string: "http://nowhere.test/path"))
         let error = await #expect(throws: TransportFailure.self) {
             try await withTransport(CurlTransport(unixSocketPath: Servers.path("missing.socket"))) {

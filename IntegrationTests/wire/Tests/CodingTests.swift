@@ -10,7 +10,7 @@ struct CodingTests {
     static let codings = ContentCoding.available.map(\.rawValue).filter { $0 != "deflate" }
 
     @Test(arguments: codings)
-    func undoesTheCoding(coding: String) async throws {
+    func decodesTheContentCoding(coding: String) async throws {
         let url = try Servers.url(.tls, "/coded/\(coding)/text")
         let expected = try Servers.data("files/text")
         try await withTransport { transport in
@@ -27,7 +27,7 @@ struct CodingTests {
     }
 
     @Test(arguments: codings)
-    func aBombEndsAtTheLimit(coding: String) async throws {
+    func aCompressionBombStopsAtTheLimit(coding: String) async throws {
         let url = try Servers.url(.tls, "/coded/\(coding)/bomb")
         try await withTransport { transport in
             let (error, rise) = try await Memory.rise {
@@ -43,17 +43,17 @@ struct CodingTests {
         }
     }
 
-    /// A gibibyte of zeros, of which little more is undone than is asked for: libcurl undoes whole reads, a thousandfold here,
-    /// and copies what a paused transfer cannot take yet.
+    /// A gibibyte of zeros, of which little more is decoded than is read: libcurl would decode whole reads, a
+    /// thousandfold here, and copy the bytes that a paused transfer cannot accept yet.
     @Test(arguments: [Servers.Name.plain, .tls, .tlsWithHTTP1])
-    func aBombThatIsStreamedIsHeldBack(server: Servers.Name) async throws {
+    func aStreamedCompressionBombIsHeldBackByItsReader(server: Servers.Name) async throws {
         let url = try Servers.url(server, "/coded/gzip/bomb")
         let other = try Servers.url(.tls)
         try await withTransport { transport in
             let (count, rise) = try await Memory.rise {
                 let response = try await transport.send(.to(url) { $0.delivery = .streamed })
-                // Time for it to go off. Not over the same connection: libcurl 7.88 takes data for a stream that is
-                // paused as long as others of its connection go on, and fails when 64 MiB have been undone.
+                // Time for the bomb to expand. Not over the same connection: libcurl 7.88 accepts data for a paused
+                // stream while others on its connection continue, and fails after 64 MiB of decoded data.
                 if server != .tls {
                     for _ in 1...200 { _ = try await transport.send(.to(other)) }
                 }

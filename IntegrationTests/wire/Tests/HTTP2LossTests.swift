@@ -3,7 +3,7 @@
 import PulseKit
 import Testing
 
-/// What becomes of a request that an HTTP/2 server refuses, or whose connection ends, and how often the server sees it.
+/// The outcome of a request that an HTTP/2 server refuses, or whose connection ends, and its number of arrivals.
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct HTTP2LossTests {
     private struct Arrival: Decodable {
@@ -26,7 +26,7 @@ struct HTTP2LossTests {
         }
     }
 
-    // MARK: What the transport tells
+    // MARK: The transport
 
     struct Loss: Sendable {
         let actions: String
@@ -53,7 +53,7 @@ struct HTTP2LossTests {
             Loss("head,pause,close", .responseStarted, false, false),
             Loss("head,pause,reset", .responseStarted, false, false),
         ])
-    func aRequestThatIsLostArrivesOnceAndTellsHowFarItGot(method: String, loss: Loss) async throws {
+    func aLostRequestArrivesOnceAndReportsItsPhase(method: String, loss: Loss) async throws {
         for isReused in [false, true] {
             let name = UUID().uuidString
             try await withTransport { transport in
@@ -67,14 +67,14 @@ struct HTTP2LossTests {
                 #expect(failure?.isStaleConnection == (isReused ? loss.onReused : loss.onNew), told)
                 let arrivals = try await Self.arrivals(name)
                 #expect(arrivals.map(\.method) == [method])
-                // It serves on, over another connection where it has to.
+                // It keeps serving, over another connection if necessary.
                 let later = try await transport.send(Self.request("answer", "after"))
                 #expect(later.statusCode == 200)
             }
         }
     }
 
-    @Test func aServerThatWantsHTTP1GetsItFromThenOn() async throws {
+    @Test func aServerThatRequiresHTTP1GetsItFromTheNextRequestOn() async throws {
         let name = UUID().uuidString
         try await withTransport { transport in
             _ = try await transport.send(Self.request("answer", "warm"))
@@ -88,7 +88,7 @@ struct HTTP2LossTests {
         #expect(arrivals.map(\.protocol) == ["h2", "http/1.1"])
     }
 
-    // MARK: What the client makes of it
+    // MARK: The client
 
     private struct Call: Endpoint {
         typealias Response = String
@@ -121,7 +121,7 @@ struct HTTP2LossTests {
             ("close", .get, .default, 2), ("close", .post, .default, 1), ("close", .get, .never, 1),
             ("reset", .get, .default, 2), ("failed", .post, .default, 1),
         ] as [(String, HTTPMethod, RetryPolicy, Int)])
-    func theLoopSendsAgainWhatMayBeSentAgain(
+    func theRetryLoopResendsUnprocessedRequests(
         actions: String, method: HTTPMethod, policy: RetryPolicy, count: Int
     ) async throws {
         let name = UUID().uuidString
@@ -131,12 +131,12 @@ struct HTTP2LossTests {
         let arrivals = try await Self.arrivals(name)
         #expect(arrivals.count == count)
         #expect(((try? result.get()) != nil) == (count == 2), "\(result)")
-        // One for the call that warmed the connection.
+        // One for the call that opened the connection.
         #expect(recorder.attempts == 1 + count)
     }
 
-    /// Once more at once after each attempt of the policy.
-    @Test func aServerThatRefusesEverythingIsLeftAloneInTheEnd() async throws {
+    /// One immediate resend after each attempt of the policy.
+    @Test func retriesToAServerThatRefusesEveryRequestEnd() async throws {
         let name = UUID().uuidString
         let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
         let call = Call(path: "/refused/\(name)?times=99", method: .post)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct HTTP2Tests {
     @Test
-    func isSpokenWhereTheServerOffersIt() async throws {
+    func http2IsUsedIfTheServerOffersIt() async throws {
         let (h2, h1) = (try Servers.url(.tls), try Servers.url(.tlsWithHTTP1))
         try await withTransport { transport in
             let response = try await transport.send(.to(h2))
@@ -17,9 +17,9 @@ struct HTTP2Tests {
         }
     }
 
-    /// nginx takes 128 at a time and says so at the start; until it has, there are 100 by convention.
+    /// nginx allows 128 concurrent streams and announces it at the start; until then the default is 100.
     @Test(arguments: [(0, 100), (1, 128)])
-    func allRequestsThatTheServerTakesShareOneConnection(before: Int, count: Int) async throws {
+    func allRequestsUpToTheServersLimitShareOneConnection(before: Int, count: Int) async throws {
         let url = try Servers.url(.tls, "/many")
         let responses = try await withTransport(CurlTransport(maximumConnectionsPerHost: count)) { transport in
             for _ in 0..<before { _ = try await transport.send(.to(url)) }
@@ -30,7 +30,7 @@ struct HTTP2Tests {
     }
 
     @Test
-    func aStreamThatIsCancelledDisturbsNoOther() async throws {
+    func aCancelledStreamDoesNotAffectOthers() async throws {
         let url = try Servers.url(.tls, "/slow/text")
         let big = try Servers.url(.tls, "/files/big")
         let expected = try Servers.data("files/text")
@@ -49,9 +49,9 @@ struct HTTP2Tests {
         }
     }
 
-    /// What nobody reads stands still, and memory with it, while the rest of the connection goes on.
+    /// An unread stream pauses without using memory, while the rest of the connection continues.
     @Test
-    func aStreamThatNobodyReadsHoldsBackItselfAlone() async throws {
+    func anUnreadStreamHoldsBackOnlyItself() async throws {
         let (big, url) = (try Servers.url(.tls, "/files/big"), try Servers.url(.tls))
         try await withTransport { transport in
             let (count, rise) = try await Memory.rise {
@@ -70,9 +70,9 @@ struct HTTP2Tests {
         }
     }
 
-    /// It says in time that it takes no more, and what came later may be sent again, whatever its method.
+    /// The server announces in time that it accepts no more requests; later ones may be resent, whatever the method.
     @Test
-    func aConnectionThatTheServerEndsLosesNoRequest() async throws {
+    func aConnectionThatTheServerClosesLosesNoRequest() async throws {
         var configuration = PulseConfiguration(baseURL: try Servers.url(.tls, host: "short.localhost", ""))
         configuration.tls = try Servers.tls()
         configuration.proxy = .direct
@@ -88,9 +88,9 @@ struct HTTP2Tests {
         #expect(texts == Array(repeating: "POST /many", count: 20))
     }
 
-    /// One after another none is in doubt, even of those that must not be sent twice.
+    /// Sequential requests are never ambiguous, even those that must not be resent.
     @Test
-    func aConnectionThatHasEndedIsNotUsedAgain() async throws {
+    func anEndedConnectionIsNotReused() async throws {
         let url = try Servers.url(.tls, host: "short.localhost", "/one")
         try await withTransport { transport in
             for _ in 1...35 {
@@ -104,9 +104,9 @@ struct HTTP2Tests {
         }
     }
 
-    /// Its connection is busy all the while, with a stream that goes on.
+    /// Its connection is busy meanwhile, with a stream that continues.
     @Test
-    func aRequestThatIsNeverAnsweredEndsByItsOwnIdleTime() async throws {
+    func aRequestWithoutAResponseEndsByItsOwnIdleTimeout() async throws {
         let (stream, silent) = (try Servers.url(.tls, "/slow/medium"), try Servers.url(.tls, "/silent"))
         try await withTransport { transport in
             let response = try await transport.send(.to(stream) { $0.delivery = .streamed })
@@ -129,8 +129,8 @@ struct HTTP2Tests {
 
     // MARK: Connections that go silent
 
-    /// As one that the network has forgotten: it is not closed, and nothing comes of what is sent.
-    private static func onAConnectionThatHasGoneSilent(
+    /// Like a connection that the network has dropped: it is not closed, and sent bytes are lost.
+    private static func onASilentConnection(
         _ body: (CurlTransport, _ request: TransportRequest, _ connection: String?) async throws -> Void
     ) async throws {
         let request = try TransportRequest.to(Servers.url(.tls, "/held")) {
@@ -161,8 +161,8 @@ struct HTTP2Tests {
     }
 
     @Test
-    func aSilentConnectionIsNotTakenAgainAfterATimeout() async throws {
-        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+    func aSilentConnectionIsNotReusedAfterATimeout() async throws {
+        try await Self.onASilentConnection { transport, request, connection in
             try await Self.expectTimeout(of: request, after: 0.3, transport)
             let later = try await transport.send(request)
             #expect(later.statusCode == 200)
@@ -171,26 +171,26 @@ struct HTTP2Tests {
     }
 
     @Test
-    func itServesThoseThatWaitLonger() async throws {
-        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+    func aConnectionWithATimeoutKeepsServingRequestsWithLongerTimeouts() async throws {
+        try await Self.onASilentConnection { transport, request, connection in
             let patient = Task { try await transport.send(request) }
             try await Self.waitUntilHeld()
             try await Self.expectTimeout(of: request, after: 0.3, transport)
             let _: [Int?] = try await Servers.told("/pass")
-            let (answer, later) = (try await patient.value, try await transport.send(request))
-            #expect(answer.connection == connection)
+            let (response, later) = (try await patient.value, try await transport.send(request))
+            #expect(response.connection == connection)
             #expect(later.connection == connection)
         }
     }
 
-    /// A request that waits on the silent connection for up to six seconds when one that came before it is struck there.
+    /// A request that waits on the silent connection for up to six seconds while an earlier one times out there.
     private static func latecomer(
         after delay: TimeInterval, toOneStruckAfter seconds: TimeInterval, _ request: TransportRequest,
         _ transport: CurlTransport
     ) async throws -> Task<PulseResponse, any Error> {
         let struck = Task { try await expectTimeout(of: request, after: seconds, transport) }
         try await waitUntilHeld()
-        // It leaves the connection to the first one, and the next request the rest of that one's silence.
+        // It leaves the connection to the first request, and the next request gets the rest of that silence.
         try await expectTimeout(of: request, after: delay, transport)
         var late = request
         late.idleTimeout = 6
@@ -199,10 +199,10 @@ struct HTTP2Tests {
         return call
     }
 
-    /// It was silent for twice as long as they would wait.
+    /// The connection was silent for twice the length of their timeouts.
     @Test
-    func whoeverHasBegunToWaitOnItIsToldThatItIsLost() async throws {
-        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+    func requestsWithLongerWaitsOnASilentConnectionFailAsLost() async throws {
+        try await Self.onASilentConnection { transport, request, connection in
             let call = try await Self.latecomer(after: 9, toOneStruckAfter: 12, request, transport)
             let failure = await #expect(throws: TransportFailure.self) { try await call.value }
             #expect(failure?.code == .networkConnectionLost)
@@ -212,21 +212,21 @@ struct HTTP2Tests {
         }
     }
 
-    /// What came just now may be answered yet.
+    /// Recent requests may still get a response.
     @Test
-    func whoeverHasWaitedForLessStaysOnIt() async throws {
-        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+    func requestsWithShorterWaitsStayOnTheConnection() async throws {
+        try await Self.onASilentConnection { transport, request, connection in
             let call = try await Self.latecomer(after: 3, toOneStruckAfter: 6, request, transport)
             let _: [Int?] = try await Servers.told("/pass")
-            let answer = try await call.value
-            #expect(answer.connection == connection)
+            let response = try await call.value
+            #expect(response.connection == connection)
         }
     }
 
-    /// A server need not answer before the end of a body, however long its client takes for that.
+    /// A server need not respond before the end of a body, however long its client takes to send it.
     @Test
-    func whoeverSendsABodyYetStaysOnIt() async throws {
-        try await Self.onAConnectionThatHasGoneSilent { transport, request, connection in
+    func requestsThatStillSendABodyStayOnTheConnection() async throws {
+        try await Self.onASilentConnection { transport, request, connection in
             let (chunks, source) = AsyncStream<Data>.makeStream()
             let rounds = 9
             var upload = request
@@ -241,7 +241,7 @@ struct HTTP2Tests {
                 })
             let call = Task { [upload] in try await transport.send(upload) }
             try await Self.waitUntilHeld()
-            // Longer than twice its patience in all.
+            // Longer than twice its timeout in all.
             for _ in 1...rounds {
                 source.yield(Data("a".utf8))
                 try await Self.expectTimeout(of: request, after: 0.5, transport)
@@ -249,21 +249,21 @@ struct HTTP2Tests {
             source.yield(Data("a".utf8))
             source.finish()
             let _: [Int?] = try await Servers.told("/pass")
-            let answer = try await call.value
-            #expect(answer.statusCode == 200)
-            #expect(answer.connection == connection)
+            let response = try await call.value
+            #expect(response.statusCode == 200)
+            #expect(response.connection == connection)
         }
     }
 
-    /// Whoever would wait for ever is told, too, since the other side does not even acknowledge what is sent.
+    /// Requests without a timeout fail too, since the other side does not even acknowledge sent bytes.
     @Test(
         .enabled(if: Probe.mayHaveNetwork, "a network of one's own is not allowed here"),
         arguments: [
             ("timeout", "\(URLError.Code.timedOut.rawValue) maybeSent"),
-            // As by a deadline that comes before every timeout.
+            // As by a deadline that expires before every timeout.
             ("cancel", "cancelled"),
         ])
-    func aConnectionWhoseNetworkFailedServesNobody(end: String, expected: String) throws {
+    func aConnectionWithAFailedNetworkIsNotReused(end: String, expected: String) throws {
         let outcomes = try Probe.runWithLostNetwork(certificates: Servers.path(""), end: end)
         let lost = "\(URLError.Code.networkConnectionLost.rawValue) maybeSent"
         #expect(outcomes == ["ended": expected, "patient": lost])

@@ -3,16 +3,16 @@
 import PulseKit
 import Testing
 
-/// The largest head that a request may have, in each version of HTTP.
+/// The largest request line and header fields of a request, in each version of HTTP.
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct HeadTests {
     @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1, .plain], ["GET", "POST"])
-    func theLargestHeadArrives(server: Servers.Name, method: String) async throws {
-        // In the body: with its other fields a response's head would be larger than nghttp2 takes.
+    func headerFieldsOfTheMaximumSizeArrive(server: Servers.Name, method: String) async throws {
+        // In the body: as response header fields they would exceed the limit of nghttp2.
         let url = try Servers.url(server, "/id")
         let room = TransportRequest.maximumHeadSize - method.utf8.count - url.absoluteString.utf8.count
         try await withTransport { transport in
-            // nginx takes 1,000 fields.
+            // nginx accepts 1,000 fields.
             let fields = (0..<900).map { ("X-\($0 + 1000)", "1") }
             let many = fields.reduce(into: room) { $0 -= $1.0.utf8.count + $1.1.utf8.count + 32 }
             for (lengthOfOne, others) in [(room, []), (many, fields)] {
@@ -32,7 +32,7 @@ struct HeadTests {
     }
 
     @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1, .plain], [10_000, 20_000, 60_000])
-    func aLargeHeadOfAResponseIsReadToItsEnd(server: Servers.Name, size: Int) async throws {
+    func largeResponseHeaderFieldsAreReadCompletely(server: Servers.Name, size: Int) async throws {
         let value = String(repeating: "a", count: size)
         try await withTransport { transport in
             for delivery in [TransportRequest.Delivery.buffered(limit: 1_000), .streamed] {

@@ -3,11 +3,11 @@
 import Foundation
 import Testing
 
-/// The process's resident memory, as Linux counts it.
+/// The process's resident memory, as Linux reports it.
 enum Memory {
-    /// By how many bytes the memory rose at most while `body` ran.
+    /// The largest growth of the memory in bytes while `body` ran.
     static func rise<Value>(_ body: () async throws -> Value) async throws -> (Value, Int) {
-        // Forgets the peak.
+        // Resets the peak.
         try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
         let before = try status("VmRSS:")
         let value = try await body()

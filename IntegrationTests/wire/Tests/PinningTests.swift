@@ -8,7 +8,7 @@ import Testing
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct PinningTests {
     @Test(arguments: ["server", "intermediate", "root"])
-    func aPinOfAnyKeyOfTheChainPasses(name: String) async throws {
+    func aPinOfAnyKeyInTheChainPasses(name: String) async throws {
         let url = try Servers.url(.tls)
         let response = try await withTransport { transport in
             try await transport.send(.to(url) { $0.pins = try .keys(name, "stranger") })
@@ -43,7 +43,7 @@ struct PinningTests {
     }
 
     @Test
-    func whatIsNoCertificateFailsBeforeAnythingIsSent() async throws {
+    func anInvalidCertificateFailsBeforeAnythingIsSent() async throws {
         let url = try Servers.url(.tls)
         let error = await #expect(throws: PulseError.self) {
             try await withClient(pinning: .certificates([Data("-----BEGIN".utf8)])) {
@@ -72,7 +72,7 @@ struct PinningTests {
             let connections: [String] = try await Servers.told("/received")
             #expect(connections.last == "")
             #expect(!connections.contains { $0.contains(url.path) })
-            // The record does record.
+            // Proves that the recorder records.
             let allowed = try TransportRequest.to(url) { $0.pins = try .keys("server") }
             _ = try await transport.send(allowed)
             let received: [String] = try await Servers.told("/received")
@@ -81,7 +81,7 @@ struct PinningTests {
     }
 
     @Test
-    func nothingOfADownloadIsWritten() async throws {
+    func aDownloadWithAPinningFailureWritesNothing() async throws {
         let url = try Servers.url(.tls, "/files/text")
         let file = URL(fileURLWithPath: Servers.path(UUID().uuidString))
         await expectPinningFailure(host: "localhost") {
@@ -96,7 +96,7 @@ struct PinningTests {
         #expect(!FileManager.default.fileExists(atPath: file.path))
     }
 
-    // MARK: Who is told
+    // MARK: Events and logs
 
     @Test
     func theEventNamesTheKeysOfTheVerifiedChain() async throws {
@@ -119,7 +119,7 @@ struct PinningTests {
     }
 
     @Test
-    func theLogNamesThemToo() async throws {
+    func theLogNamesTheHostOfAPinningFailure() async throws {
         let url = try Servers.url(.tls)
         let lines = Lines()
         let logger = LevelLogger(.error, bus: PulseEventBus()) { line, _ in lines.append(line) }
@@ -140,12 +140,12 @@ struct PinningTests {
     }
 
     @Test
-    func aPolicyThatReportsLetsPassAndTells() async throws {
+    func aReportOnlyPolicyPassesAndEmitsAnEvent() async throws {
         let url = try Servers.url(.tls)
         let recorder = Recorder()
         try await withTransport { transport in
             let pins = PinSet(publicKeyHashes: [try Servers.pin("stranger")], isReportOnly: true)
-            // The second goes over the connection of the first.
+            // The second uses the connection of the first.
             for _ in 1...2 {
                 let response = try await transport.send(
                     .to(url) {
@@ -160,9 +160,9 @@ struct PinningTests {
 
     // MARK: Attacks
 
-    /// Anybody with a certificate of any authority can append the pinned one to it.
+    /// Anyone with a certificate of any authority can append the pinned one to it.
     @Test
-    func aCertificateThatTheServerMerelySendsDoesNotCount() async throws {
+    func aPinnedCertificateOutsideTheVerifiedChainIsIgnored() async throws {
         let url = try Servers.url(.tls, host: "junk.localhost")
         let recorder = Recorder()
         try await withTransport { transport in
@@ -186,7 +186,7 @@ struct PinningTests {
         ("expired.localhost", .serverCertificateHasBadDate, "own"),
         ("elsewhere.localhost", .serverCertificateUntrusted, "own"),
     ])
-    func aPinExcusesNothing(host: String, code: URLError.Code, trust: String) async throws {
+    func aPinDoesNotReplaceTheUsualVerification(host: String, code: URLError.Code, trust: String) async throws {
         let url = try Servers.url(.tls, host: host)
         let error = await #expect(throws: TransportFailure.self) {
             try await withTransport { transport in
@@ -203,7 +203,7 @@ struct PinningTests {
 
     // MARK: Sessions and connections
 
-    /// A session that is resumed has no verified chain.
+    /// A resumed session has no verified chain.
     @Test
     func connectionsWithPinsResumeNoSession() async throws {
         let url = try Servers.url(.tickets)
@@ -214,7 +214,7 @@ struct PinningTests {
             #expect(unpinned.dropFirst().allSatisfy { $0 == "Reused" })
             let pinned = try await Self.sessions(20, transport, .to(url) { $0.pins = try .keys("root") })
             #expect(pinned.allSatisfy { $0 == "New" })
-            // And those that were made since are not taken by others.
+            // And later sessions are not used by others.
             for _ in 1...3 {
                 await expectPinningFailure(host: "localhost") {
                     try await transport.send(.to(url) { $0.pins = try .keys("stranger") })
@@ -223,7 +223,7 @@ struct PinningTests {
         }
     }
 
-    /// nginx tells whether it has resumed one: by a ticket of TLS 1.3 or by TLS 1.2.
+    /// nginx reports whether it has resumed one: by a ticket of TLS 1.3 or by TLS 1.2.
     @Test(arguments: [Servers.Name.tls12, .tlsWithHTTP1])
     func connectionsWithPinsResumeNoSessionOfNginx(server: Servers.Name) async throws {
         let url = try Servers.url(server, "/close")
@@ -281,9 +281,9 @@ struct PinningTests {
         #expect(try recorder.unpinned.map(\.seen) == [Servers.chain()])
     }
 
-    /// They may share a connection, and one of them is refused on it.
+    /// They may share a connection, on which one of them is refused.
     @Test
-    func aFailureDisturbsNoOtherRequestOfItsConnection() async throws {
+    func aFailedRequestDoesNotAffectOthersOnItsConnection() async throws {
         let url = try Servers.url(.tls, "/slow/text")
         try await withTransport { transport in
             let response = try await transport.send(
@@ -302,7 +302,7 @@ struct PinningTests {
     }
 
     @Test
-    func requestsOfAllKindsAtOnceAreEachJudgedByTheirOwnPins() async throws {
+    func concurrentRequestsAreEachCheckedAgainstTheirOwnPins() async throws {
         let url = try Servers.url(.tls)
         let policies: [PinSet?] = try [nil, .keys("server"), .keys("stranger"), .keys("root")]
         try await withTransport { transport in
@@ -347,7 +347,7 @@ struct PinningTests {
         ("api.localhost", ["api.localhost"]), ("API.LOCALHOST", ["api.localhost"]),
         ("*.api.localhost", ["deep.api.localhost"]),
     ])
-    func aPolicyIsForItsHosts(pattern: String, pinned: [String]) async throws {
+    func aPinningPolicyAppliesToItsHostsOnly(pattern: String, pinned: [String]) async throws {
         let pin = try Servers.pin("stranger")
         try await withClient(pinning: .publicKeyHashes([pin]).hosts(pattern)) { client in
             for host in ["localhost", "api.localhost", "deep.api.localhost"] {
@@ -362,9 +362,9 @@ struct PinningTests {
         }
     }
 
-    /// A libcurl over another TLS library, or an old one: the leaf's key is all that it compares.
+    /// A libcurl with another TLS library, or an old one, compares the leaf's key only.
     @Test(arguments: [CurlLibrary.withoutChain, .withoutPrerequest])
-    func withoutTheChainOnlyTheLeafsPinPasses(library: CurlLibrary) async throws {
+    func withoutTheVerifiedChainOnlyThePinOfTheLeafPasses(library: CurlLibrary) async throws {
         let url = try Servers.url(.recorder, "/\(UUID().uuidString)")
         #expect(!library.capabilities.contains(.pinning))
         try await withTransport(CurlTransport(6, library: library)) { transport in
@@ -402,7 +402,7 @@ private func expectPinningFailure<Value>(
 
 private final class Lines: Sendable {
     private let lock = NSLock()
-    // Unchecked: reached under the lock alone.
+    // Unchecked: accessed only under the lock.
     nonisolated(unsafe) private var lines: [String] = []
 
     func append(_ line: String) { lock.withLock { lines.append(line) } }

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// `wire-probe`, run with an environment and a file system of its own.
+/// `wire-probe`, run with its own environment and file system.
 enum Probe {
     struct Outcome: Decodable {
         let status: String?
@@ -15,7 +15,7 @@ enum Probe {
     }
 
     /// - Parameter environment: all of it.
-    /// - Parameter trust: a directory that takes the place of `/etc/ssl/certs`.
+    /// - Parameter trust: a directory that replaces `/etc/ssl/certs`.
     static func run(_ url: URL, authorities: String? = nil, environment: [String: String] = [:], trust: String? = nil)
         throws -> Outcome
     {
@@ -35,19 +35,20 @@ enum Probe {
         return try outcome(of: process, output)
     }
 
-    /// The same in a network of its own, where a name server takes questions and never answers; what each call came to.
+    /// The same in a network of its own, where a name server receives queries and never responds; returns the outcome
+    /// of each call.
     static func runWithSilentResolver(_ configuration: String) throws -> [String: String] {
         try runInNetwork(#"mount --bind "$0" /etc/resolv.conf"#, configuration, ["--silent-resolver"])
     }
 
-    /// The same in a network of its own, which fails; what each call came to.
+    /// The same in a network of its own, which fails; returns the outcome of each call.
     ///
-    /// - Parameter end: what ends the call that notices, `timeout` or `cancel`.
+    /// - Parameter end: the end of the call that detects it, `timeout` or `cancel`.
     static func runWithLostNetwork(certificates: String, end: String) throws -> [String: String] {
         try runInNetwork("true", certificates, ["--lost-network", certificates, end])
     }
 
-    /// Whether a network of one's own is allowed here.
+    /// Whether this system permits network namespaces.
     static let mayHaveNetwork = {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -3,7 +3,7 @@
 import PulseKit
 import Testing
 
-/// No name below `pulse.test` can be resolved: what reaches its server went through a proxy.
+/// No name below `pulse.test` can be resolved, so a request that reaches its server used a proxy.
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct ProxyTests {
     private static func http(_ name: Servers.Name = .proxy) -> ProxySettings {
@@ -23,7 +23,7 @@ struct ProxyTests {
     // MARK: Ways
 
     @Test
-    func httpGoesToTheProxyWhole() async throws {
+    func anHTTPRequestIsSentToTheProxyWithItsAbsoluteURL() async throws {
         let host = Self.host()
         let url = try Servers.url(.plain, host: host, "/a?b=c")
         #expect(try await Self.get(url, by: Self.http()).text == "GET /a?b=c")
@@ -33,7 +33,7 @@ struct ProxyTests {
     }
 
     @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1])
-    func httpsGoesThroughATunnel(server: Servers.Name) async throws {
+    func anHTTPSRequestUsesATunnel(server: Servers.Name) async throws {
         let host = Self.host()
         let url = try Servers.url(server, host: host, "/path")
         let secret = UUID().uuidString
@@ -52,7 +52,7 @@ struct ProxyTests {
         #expect(heads.first?.hasPrefix("CONNECT \(host):\(Servers.port(server)) HTTP/1.1\r\n") == true)
         #expect(heads.first?.contains(secret) == false)
         #expect(heads.first?.contains("/path") == false)
-        // What the proxy answered to CONNECT is between it and libcurl.
+        // The proxy's response to CONNECT is for libcurl only.
         #expect(response.headers["X-Tunnel"] == nil)
         #expect(response.headers["Content-Encoding"] == nil)
         #expect(response.headers["X-Host"] == "\(host):\(Servers.port(server))")
@@ -69,7 +69,7 @@ struct ProxyTests {
     // MARK: Credentials
 
     @Test(arguments: [Servers.Name.plain, .tls])
-    func showsItsCredentialsToTheProxyAlone(server: Servers.Name) async throws {
+    func sendsProxyCredentialsToTheProxyOnly(server: Servers.Name) async throws {
         let host = Self.host()
         let url = try Servers.url(server, host: host)
         for proxy in [Self.http(.lockedProxy), Self.socks(.lockedSocks)] {
@@ -95,7 +95,7 @@ struct ProxyTests {
     }
 
     @Test
-    func wrongCredentialsForATunnelAreAFailureBeforeTheRequest() async throws {
+    func wrongCredentialsForATunnelFailBeforeTheRequest() async throws {
         let url = try Servers.url(.tls, host: Self.host())
         let error = await #expect(throws: PulseError.self) {
             try await Self.get(url, by: Self.http(.lockedProxy).credentials(username: "user", password: "wrong"))
@@ -104,7 +104,7 @@ struct ProxyTests {
     }
 
     @Test
-    func wrongCredentialsForSOCKSAreAFailureBeforeTheRequest() async throws {
+    func wrongCredentialsForSOCKSFailBeforeTheRequest() async throws {
         let url = try Servers.url(.plain, host: Self.host())
         for proxy in [
             Self.socks(.lockedSocks), Self.socks(.lockedSocks).credentials(username: "user", password: "wrong"),
@@ -129,7 +129,7 @@ struct ProxyTests {
     // MARK: Exclusions and the environment
 
     @Test(arguments: ["localhost", "LOCALHOST", "api.localhost", ".localhost"])
-    func goesPastTheProxyToThoseHosts(exclusion: String) async throws {
+    func excludedHostsBypassTheProxy(exclusion: String) async throws {
         let path = "/\(UUID().uuidString)"
         let url = try Servers.url(
             .plain, host: exclusion.hasPrefix("l") || exclusion.hasPrefix("L") ? "localhost" : "api.localhost", path)
@@ -140,7 +140,7 @@ struct ProxyTests {
 
     /// "Hosts, and with a leading dot domains."
     @Test
-    func anExcludedHostIsNotItsDomain() async throws {
+    func anExcludedHostDoesNotExcludeItsDomain() async throws {
         let path = "/\(UUID().uuidString)"
         let url = try Servers.url(.plain, host: "api.localhost", path)
         _ = try await Self.get(url, by: Self.http().excluding("localhost"))
@@ -173,7 +173,7 @@ struct ProxyTests {
     // MARK: Proxies that fail
 
     @Test(arguments: [Servers.Name.plain, .tls])
-    func aProxyThatRefusesIsAFailureToConnect(server: Servers.Name) async throws {
+    func aProxyThatRefusesItsConnectionIsAConnectFailure(server: Servers.Name) async throws {
         let url = try Servers.url(server, host: Self.host())
         for proxy in [Self.http(.refusing), Self.socks(.refusing)] {
             let error = await #expect(throws: TransportFailure.self) { try await Self.get(url, by: proxy) }
@@ -183,9 +183,9 @@ struct ProxyTests {
         }
     }
 
-    /// Of the environment, whose variable has its credentials.
+    /// From the environment, whose variable has its credentials.
     @Test
-    func aProxyOfTheEnvironmentThatRefusesIsNamed() async throws {
+    func aRefusingProxyOfTheEnvironmentIsNamed() async throws {
         let proxy = "http://ada:hunter2@127.0.0.1:\(Servers.port(.lockedProxy))"
         let outcome = try Probe.run(
             try Servers.url(.tls, host: Self.host()), authorities: Servers.path("root.pem"),
@@ -195,7 +195,7 @@ struct ProxyTests {
     }
 
     @Test
-    func aProxyThatHangsIsATimeoutOfTheConnection() async throws {
+    func aHangingProxyIsAConnectTimeout() async throws {
         let url = try Servers.url(.tls, host: Self.host())
         for proxy in [Self.http(.hangingProxy), Self.socks(.hangingProxy)] {
             let error = await #expect(throws: TransportFailure.self) {
@@ -212,9 +212,9 @@ struct ProxyTests {
         }
     }
 
-    /// The proxy of the tests answers 502 where it finds no server.
+    /// The proxy of the tests responds with 502 if it finds no server.
     @Test
-    func aProxyThatFindsNoServerIsARefusal() async throws {
+    func aProxyWithoutAServerIsAProxyRefusal() async throws {
         let host = Self.host()
         let (tunnelled, plain) = (
             try #require(URL(string: "https://\(host):\(Servers.port(.refusing))/")),

@@ -3,7 +3,7 @@
 import PulseKit
 import Testing
 
-/// Uploads to a server that responds to the head, and resets the connection with the body unread.
+/// Uploads to a server that responds after the header fields, and resets the connection with the body unread.
 @Suite(.servers, .serialized, .timeLimit(.minutes(5)))
 struct RefusalTests {
     struct Upload: Sendable, CustomTestStringConvertible {
@@ -32,8 +32,8 @@ struct RefusalTests {
         }
     }
 
-    /// All do but over new connections, where the reset overtakes some responses: with TLS one in ten, more on a machine that has
-    /// other things to do. Without the care for failed writes nearly all of these are lost.
+    /// All arrive, except over new connections, where the reset overtakes some responses: with TLS one in ten, more on
+    /// a busy machine. Without the handling of failed writes nearly all of these are lost.
     @Test(arguments: Upload.all)
     func refusalsArriveThoughTheConnectionIsReset(upload: Upload) async throws {
         let url = try Servers.url(upload.server, upload.path)
@@ -58,7 +58,7 @@ struct RefusalTests {
         #expect(lost.count <= allowance, "\(lost.count) lost: \(Set(lost))")
     }
 
-    /// A connection that was reset serves nobody any more.
+    /// A reset connection is not reused.
     @Test
     func aRequestAfterARefusalGoesOverANewConnection() async throws {
         let (url, warm) = (try Servers.url(.refuser, "/413"), try Servers.url(.refuser))

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverTests {
     @Test(.enabled(if: Probe.mayHaveNetwork, "a network of one's own is not allowed here"))
-    func aNameServerThatNeverAnswersHoldsUpNobodyElse() throws {
+    func aHangingNameServerDoesNotBlockOtherRequests() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("resolv-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data("nameserver 127.0.0.1\noptions timeout:15 attempts:2\n".utf8).write(to: file)

@@ -3,7 +3,7 @@
 import PulseKit
 import Testing
 
-/// The servers that `serve.py` has started, and the certificates that they show.
+/// The servers that `serve.py` has started, and the certificates that they present.
 enum Servers {
     private struct Description: Decodable {
         let directory: String
@@ -15,7 +15,7 @@ enum Servers {
         /// nginx.
         case plain, tls, tls12
         case tlsWithHTTP1 = "tls_http1"
-        /// OpenSSL's, of which the last two demand a client certificate with TLS 1.3 and TLS 1.2.
+        /// OpenSSL's; the last two require a client certificate with TLS 1.3 and TLS 1.2.
         case tickets, client13, client12
         /// Those of `peers.py`.
         case control, recorder, refuser, proxy, socks
@@ -23,9 +23,9 @@ enum Servers {
         case lockedProxy = "locked_proxy"
         case lockedSocks = "locked_socks"
         case hangingProxy = "hanging_proxy"
-        /// An HTTP/2 server that ends requests as a test asks for.
+        /// An HTTP/2 server that ends requests as a test requires.
         case multiplexed
-        /// Nobody listens there.
+        /// A port without a listener.
         case refusing
     }
 
@@ -41,7 +41,7 @@ enum Servers {
     /// False if the tests were not started by `run`.
     static var areRunning: Bool { description != nil }
 
-    /// Whether a process can be given another `/etc/ssl/certs`.
+    /// Whether a process can get another `/etc/ssl/certs`.
     static var canReplaceSystemTrust: Bool { description?.canReplaceSystemTrust ?? false }
 
     static func path(_ name: String) -> String { (description?.directory ?? "") + "/" + name }
@@ -63,7 +63,7 @@ enum Servers {
             + String(decoding: try data(name + ".pin"), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The pins of the chain of most servers, as it is verified.
+    /// The pins of the verified chain of most servers.
     static func chain() throws -> [String] {
         try ["server", "intermediate", "root"].map(pin)
     }
@@ -73,7 +73,7 @@ enum Servers {
         TLSSettings(certificateAuthorities: [try data("root.pem")])
     }
 
-    /// What `control` tells.
+    /// The response of `control`.
     static func told<Value: Decodable>(_ path: String) async throws -> Value {
         let transport = CurlTransport()
         let request = TransportRequest(
@@ -83,7 +83,7 @@ enum Servers {
         return try JSONDecoder().decode(Value.self, from: response.data)
     }
 
-    /// What a proxy was sent.
+    /// A request that a proxy received.
     struct Proxied: Decodable {
         let proxy: String
         let head: String
@@ -100,7 +100,7 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension TransportRequest {
-    /// A request that trusts the servers' authority and goes there directly.
+    /// A request that trusts the servers' authority and uses no proxy.
     static func to(
         _ url: URL, _ change: (inout TransportRequest) throws -> Void = { _ in }
     ) throws -> TransportRequest {
@@ -119,11 +119,11 @@ extension PinSet {
 
 extension PulseResponse {
     var text: String { String(decoding: data, as: UTF8.self) }
-    /// nginx's number of the connection that the request came over.
+    /// nginx's number of the request's connection.
     var connection: String? { headers["X-Connection"] }
 }
 
-/// Runs `body` with a transport, which is shut down whatever happens.
+/// Runs `body` with a transport, which is shut down whatever the outcome.
 func withTransport<Value>(
     _ transport: CurlTransport = CurlTransport(), _ body: (CurlTransport) async throws -> Value
 ) async throws -> Value {
@@ -137,7 +137,7 @@ func withTransport<Value>(
     }
 }
 
-/// Runs `body` with a client that trusts the servers' authority unless told otherwise, and repeats nothing.
+/// Runs `body` with a client that trusts the servers' authority by default, and retries nothing.
 func withClient<Value>(
     tls: TLSSettings? = nil, pinning: SSLPinningPolicy = .disabled, baseURL: URL? = nil,
     events: PulseEventBus = PulseEventBus(), _ body: (PulseClient) async throws -> Value
@@ -156,13 +156,13 @@ func withClient<Value>(
 /// Keeps all events.
 final class Recorder: EventSink {
     private let lock = NSLock()
-    // Unchecked: reached under the lock alone.
+    // Unchecked: accessed only under the lock.
     nonisolated(unsafe) private var recorded: [NetworkEvent] = []
 
     var isActive: Bool { true }
     func emit(_ event: NetworkEvent) { lock.withLock { recorded.append(event) } }
 
-    /// The number of requests that were told of as sent.
+    /// The number of reported attempts.
     var attempts: Int {
         lock.withLock { recorded }.count { if case .attemptStarted = $0 { true } else { false } }
     }

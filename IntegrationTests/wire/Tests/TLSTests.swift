@@ -24,7 +24,7 @@ struct TLSTests {
     }
 
     @Test(arguments: ["root.pem", "root.der"])
-    func takesAnAuthorityOfOnesOwn(file: String) async throws {
+    func acceptsACustomAuthority(file: String) async throws {
         let url = try Servers.url(.tls)
         let response = try await withTransport { transport in
             try await transport.send(
@@ -33,9 +33,9 @@ struct TLSTests {
         #expect(response.text == "GET /")
     }
 
-    /// libcurl has a file and a directory of authorities, and setting one leaves the other as it is.
+    /// libcurl has a file and a directory of authorities; setting one does not change the other.
     @Test(.enabled(if: Servers.canReplaceSystemTrust))
-    func authoritiesOfOnesOwnStandInPlaceOfTheSystems() throws {
+    func customAuthoritiesReplaceTheSystems() throws {
         let url = try Servers.url(.tls, host: "public.localhost")
         let trusted = try Probe.run(url, trust: Servers.path("system"))
         #expect(trusted.status == "200")
@@ -58,7 +58,7 @@ struct TLSTests {
     }
 
     @Test
-    func trustIsOfARequestAndNotOfAConnection() async throws {
+    func trustAppliesToARequestAndNotToAConnection() async throws {
         let url = try Servers.url(.tls)
         try await withTransport { transport in
             _ = try await transport.send(.to(url))
@@ -84,7 +84,7 @@ struct TLSTests {
     }
 
     @Test
-    func aServerWithoutTLSIsAFailureToConnectSecurely() async throws {
+    func aServerWithoutTLSIsASecureConnectionFailure() async throws {
         let url = try #require(URL(string: "https://localhost:\(Servers.port(.plain))/"))
         let error = await #expect(throws: TransportFailure.self) {
             try await withTransport { try await $0.send(.to(url)) }
@@ -94,7 +94,7 @@ struct TLSTests {
     }
 
     @Test
-    func aHandshakeThatHangsIsATimeoutOfTheConnection() async throws {
+    func aHangingHandshakeIsAConnectTimeout() async throws {
         let url = try Servers.url(.hangingProxy, host: "127.0.0.1")
         let error = await #expect(throws: TransportFailure.self) {
             try await withTransport { transport in
@@ -105,7 +105,7 @@ struct TLSTests {
         #expect(error?.phase == .beforeSend)
     }
 
-    /// Trust must never be looser than what was asked for.
+    /// Trust must never be looser than configured.
     @Test
     func anOldLibcurlRefusesWhatItCannotEnforce() async throws {
         let url = try Servers.url(.tls)
@@ -123,7 +123,7 @@ struct TLSTests {
     // MARK: Client certificates
 
     @Test(arguments: [Servers.Name.client12, .client13])
-    func showsItsCertificate(to server: Servers.Name) async throws {
+    func presentsTheClientCertificate(to server: Servers.Name) async throws {
         let url = try Servers.url(server)
         let response = try await withTransport { transport in
             try await transport.send(.to(url) { $0.tls.clientCertificate = try Self.certificate("client.p12") })
@@ -131,11 +131,11 @@ struct TLSTests {
         #expect(response.text.contains("Client certificate"))
     }
 
-    /// With TLS 1.3 the server tells after the handshake, when the request is on its way.
+    /// With TLS 1.3 the server reports it after the handshake, when the request has been sent.
     @Test(arguments: [
         (Servers.Name.client12, PulseError.Phase.beforeSend), (.client13, .maybeSent),
     ])
-    func tellsThatACertificateIsMissing(server: Servers.Name, phase: PulseError.Phase) async throws {
+    func reportsAMissingClientCertificate(server: Servers.Name, phase: PulseError.Phase) async throws {
         let url = try Servers.url(server)
         let error = await #expect(throws: TransportFailure.self) {
             try await withTransport { try await $0.send(.to(url)) }
@@ -145,7 +145,7 @@ struct TLSTests {
     }
 
     @Test(arguments: [(Servers.Name.client12, PulseError.Phase.beforeSend), (.client13, .maybeSent)])
-    func tellsThatItsCertificateIsRefused(server: Servers.Name, phase: PulseError.Phase) async throws {
+    func reportsARefusedClientCertificate(server: Servers.Name, phase: PulseError.Phase) async throws {
         let url = try Servers.url(server)
         let error = await #expect(throws: TransportFailure.self) {
             try await withTransport { transport in
@@ -157,7 +157,7 @@ struct TLSTests {
     }
 
     @Test
-    func tellsThatThePasswordIsWrong() async throws {
+    func reportsAWrongPassword() async throws {
         let url = try Servers.url(.client13)
         let error = await #expect(throws: PulseError.self) {
             try await withTransport { transport in
@@ -168,9 +168,9 @@ struct TLSTests {
         #expect(error?.kind == .invalidRequest)
     }
 
-    /// A session that was made with the certificate would show it again.
+    /// A session that was made with the certificate would present it again.
     @Test
-    func aCertificateIsOfARequestAndNotOfASession() async throws {
+    func aClientCertificateAppliesToARequestAndNotToASession() async throws {
         let url = try Servers.url(.client13)
         try await withTransport { transport in
             let shown = try TransportRequest.to(url) { $0.tls.clientCertificate = try Self.certificate("client.p12") }

@@ -16,7 +16,7 @@ struct CassetteTests {
             configuration: PulseConfiguration(baseURL: home).with(\.retryPolicy, value: .none), transport: transport)
     }
 
-    /// What a recorder makes of those calls.
+    /// The recording of those calls.
     private func record(
         secretHeaders: Set<String> = [], _ calls: [Request<String>],
         answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
@@ -26,7 +26,7 @@ struct CassetteTests {
         let client = client(recorder)
         for call in calls { _ = await client.result(of: call) }
         await client.shutdown()
-        // As it is read from its file.
+        // Read again from its file.
         return try Cassette(har: recorder.cassette.har)
     }
 
@@ -37,7 +37,7 @@ struct CassetteTests {
             data: Data("\(request.url?.path ?? "") \(body)".utf8), request: request)
     }
 
-    @Test func playsWhatWasRecorded() async throws {
+    @Test func playsRecordedResponses() async throws {
         let calls = [
             Request<String>(.get, "/a").query("page", "1"), Request<String>(.post, "/b").body(.text("hello")),
         ]
@@ -46,7 +46,7 @@ struct CassetteTests {
         let player = CassettePlayer(cassette)
         let client = client(player)
         #expect(player.unplayedCount == 2)
-        // In another order than they were recorded in.
+        // In another order than recorded.
         #expect(try await client.request(calls[1]) == "/b hello")
         let response = try await client.response(for: calls[0])
         #expect(response.value == "/a ")
@@ -56,7 +56,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func aRequestThatIsNotOnItFailsAndSaysWhatCame() async throws {
+    @Test func aRequestThatIsNotOnTheCassetteFailsWithItsReason() async throws {
         let cassette = try await record([Request<String>(.get, "/a")]) { Self.echo($0) }
         let client = client(CassettePlayer(cassette))
         let result = await client.result(of: Request<String>(.get, "/b").query("token", "hunter2"))
@@ -95,7 +95,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func onlyWhatIsAskedForIsCompared() async throws {
+    @Test func onlyTheRequestedPartsAreCompared() async throws {
         let cassette = try await record([Request<String>(.put, "/a").query("q", "1").body(.text("x"))]) {
             Self.echo($0)
         }
@@ -105,7 +105,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func noSecretIsOnTheCassetteAndTheSameCallIsFoundAllTheSame() async throws {
+    @Test func secretsAreMaskedOnTheCassetteAndTheSameCallStillMatches() async throws {
         func login(_ secret: String) -> Request<String> {
             Request<String>(.post, "/login").query("api_key", secret).header("Authorization", "Bearer \(secret)")
                 .body(.json(["password": .string(secret), "own": .string(secret), "pin": 12_345_678, "user": "ada"]))
@@ -130,8 +130,8 @@ struct CassetteTests {
         }
     }
 
-    /// A plugin alone may know that a header is a secret, and the configuration that another is.
-    @Test func norIsWhatAPluginOrTheConfigurationCallsOne() async throws {
+    /// One secret header is known to a plugin only, another to the configuration only.
+    @Test func secretsOfPluginsAndOfTheConfigurationAreMaskedOnTheCassette() async throws {
         let recorder = CassetteRecorder(
             around: MockTransport { request in
                 PulseResponse(statusCode: 200, data: Data(#"{"badge":"hunter3"}"#.utf8), request: request)
@@ -153,7 +153,7 @@ struct CassetteTests {
         await playing.shutdown()
     }
 
-    @Test func theSameRequestGetsItsAnswersInTurnAndThenTheLast() async throws {
+    @Test func theSameRequestGetsItsResponsesInTurnAndThenTheLast() async throws {
         let count = Locked(0)
         let call = Request<String>(.get, "/a")
         let cassette = try await record([call, call]) { request in
@@ -164,13 +164,13 @@ struct CassetteTests {
             return PulseResponse(statusCode: 200, data: Data("\(number)".utf8), request: request)
         }
         let client = client(CassettePlayer(cassette))
-        var answers: [String] = []
-        for _ in 0..<3 { answers.append(try await client.request(call)) }
-        #expect(answers == ["1", "2", "2"])
+        var responses: [String] = []
+        for _ in 0..<3 { responses.append(try await client.request(call)) }
+        #expect(responses == ["1", "2", "2"])
         await client.shutdown()
     }
 
-    @Test func inRecordedOrderTheNextRequestHasToCome() async throws {
+    @Test func inRecordedOrderOnlyTheNextRequestMatches() async throws {
         let (first, second) = (Request<String>(.get, "/a"), Request<String>(.get, "/b"))
         let cassette = try await record([first, second]) { Self.echo($0) }
         let client = client(CassettePlayer(cassette, order: .asRecorded))
@@ -194,7 +194,7 @@ struct CassetteTests {
         (.notConnectedToInternet, .beforeSend, .noConnection), (.networkConnectionLost, .maybeSent, .transport),
         (.cannotConnectToHost, .beforeSend, .transport),
     ])
-    func failuresOfTheWireArePlayedAsWhatTheyWere(
+    func recordedWireFailuresArePlayedUnchanged(
         code: URLError.Code, phase: PulseError.Phase, kind: PulseError.Kind
     ) async throws {
         let cassette = try await record([Request<String>(.get, "/a")]) { _ in
@@ -214,7 +214,7 @@ struct CassetteTests {
         PulseError.responseTooLarge(limit: 7), .unsupported("upgrades"), .invalidRequest(reason: "no method"),
         .sslPinningFailed(host: "api.example.com"),
     ])
-    func failuresOfTheTransportArePlayedAsWhatTheyWere(failure: PulseError) async throws {
+    func recordedTransportErrorsArePlayedUnchanged(failure: PulseError) async throws {
         let cassette = try await record([Request<String>(.get, "/a")]) { _ in throw failure }
         let client = client(CassettePlayer(cassette))
         guard case .failure(let error) = await client.result(of: Request<String>(.get, "/a")) else {
@@ -226,7 +226,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func bytesThatAreNoTextComeBackAsTheyWere() async throws {
+    @Test func binaryBodiesArePlayedUnchanged() async throws {
         let bytes = Data((0...255).map { UInt8($0) })
         let cassette = try await record([Request<String>(.get, "/a")]) { request in
             PulseResponse(statusCode: 200, headers: ["Content-Type": "image/png"], data: bytes, request: request)
@@ -237,7 +237,7 @@ struct CassetteTests {
     }
 
     @Test(arguments: ["text/plain; charset=iso-8859-1", "application/json; charset=iso-8859-1"])
-    func textInAnotherEncodingComesBackByteByByteAndMasked(contentType: String) async throws {
+    func textInAnotherEncodingIsPlayedByteForByteAndMasked(contentType: String) async throws {
         func body(_ password: String) throws -> Data {
             try #require(#"{"name":"caf\#u{E9}","password":"\#(password)"}"#.data(using: .isoLatin1))
         }
@@ -252,7 +252,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func textInAnotherEncodingThatWasCutSaysSo() async throws {
+    @Test func truncatedTextInAnotherEncodingFailsWithThatReason() async throws {
         let sent = try #require("caf\u{E9}".data(using: .isoLatin1))
         let cassette = try await record([Request<String>(.get, "/a")]) { request in
             var response = PulseResponse(
@@ -272,7 +272,7 @@ struct CassetteTests {
         "Content-Type: image/png\r\n\r\nabc", "Content-Type: text/plain\r\n\r\na\u{0}b",
         "Content-Type: text/plain\r\n\r\n\u{E9}",
     ])
-    func anAnswerOfPartsThatAreNoTextIsNotPlayedAsAnotherOne(part: String) async throws {
+    func aMultipartResponseWithBinaryPartsIsNotPlayed(part: String) async throws {
         let latin1 = try #require("--x\r\n\(part)\r\n--x--\r\n".data(using: .isoLatin1))
         let cassette = try await record([Request<String>(.get, "/a")]) { request in
             PulseResponse(
@@ -288,7 +288,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func anAnswerOfTextPartsComesBackAsItWas() async throws {
+    @Test func aMultipartResponseOfTextIsPlayedUnchanged() async throws {
         let body = Data("--x\r\nContent-Type: text/plain\r\n\r\n\u{E9}\r\n--x--\r\n".utf8)
         let cassette = try await record([Request<String>(.get, "/a")]) { request in
             PulseResponse(
@@ -319,7 +319,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func aStreamIsRecordedAsItIsReadAndPlayedAsOne() async throws {
+    @Test func aStreamIsRecordedWhileItIsReadAndPlayedAsAStream() async throws {
         let inner = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
             response.bytes = ByteStream([Data("one ".utf8), Data("two".utf8)])
@@ -338,7 +338,7 @@ struct CassetteTests {
     }
 
     @Test(arguments: [0, 1])
-    func aStreamThatItsReaderLeftIsNotPlayedAsAWholeOne(chunks: Int) async throws {
+    func anAbandonedStreamIsNotPlayedAsAWholeOne(chunks: Int) async throws {
         let inner = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
             response.bytes = ByteStream([Data("one ".utf8), Data("two".utf8)])
@@ -355,7 +355,7 @@ struct CassetteTests {
         #expect(try await played.bytes?.collect(upTo: 100) == Data((chunks == 1 ? "one " : "").utf8))
     }
 
-    @Test func aStreamThatBrokeOffBreaksOffAgain() async throws {
+    @Test func anIncompleteRecordedStreamFailsAgain() async throws {
         let inner = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
             let rest = Locked([Data("one ".utf8)][...])
@@ -385,7 +385,7 @@ struct CassetteTests {
         #expect(played == ("one ", .transport))
     }
 
-    @Test func bodiesThatAreNoTextAreComparedByTheirSize() async throws {
+    @Test func binaryBodiesAreComparedByTheirSize() async throws {
         func upload(_ bytes: [UInt8]) -> Request<String> {
             Request<String>(.post, "/a").body(.data(Data(bytes)))
         }
@@ -408,7 +408,7 @@ struct CassetteTests {
         let client = client(CassettePlayer(try Cassette(har: Data(text.utf8))))
         _ = try await client.request(call)
         await client.shutdown()
-        // With the error of a browser it is read as well.
+        // With a browser's error it is read as well.
         #expect(try Cassette(har: Data(har.utf8)).count == 1)
     }
 
@@ -418,7 +418,7 @@ struct CassetteTests {
         (#"{"size": 2, "text": "b2s", "encoding": "base64"}"#, "it is no base64"),
         (#"{"size": 2, "text": "b2?s=", "encoding": "base64"}"#, "it is no base64"),
     ])
-    func aBodyThatIsNotOnItFailsInsteadOfBeingEmpty(content: String, reason: String) async throws {
+    func aRecordedResponseWithoutItsBodyFails(content: String, reason: String) async throws {
         let har = #"""
             {"log": {"entries": [{"request": {"method": "GET", "url": "https://api.example.com/a"},
             "response": {"status": 200, "content": \#(content)}}]}}
@@ -432,8 +432,8 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    /// The recorder of an app keeps the beginning of a large body.
-    @Test func aBodyOfWhichTheBeginningWasKeptFailsToo() async throws {
+    /// An app's recorder keeps the beginning of a large body.
+    @Test func aTruncatedRecordedBodyFails() async throws {
         let recorder = PulseRecorder(options: .init(maximumBodyLength: 10), clock: TestClock())
         let recorded = PulseClient(
             configuration: PulseConfiguration(baseURL: Self.home), plugins: [recorder],
@@ -451,8 +451,8 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    /// The recorder of an app keeps them: the copy that hedging gave up, the request of a closed screen.
-    @Test func requestsThatWereCancelledOrUnderWayAreNotPlayed() async throws {
+    /// An app's recorder keeps them: the cancelled copy of hedging, the request of a closed screen.
+    @Test func cancelledAndUnfinishedRequestsAreNotPlayed() async throws {
         let recorder = PulseRecorder(clock: TestClock())
         let count = Locked(0)
         let har = Locked(Data())
@@ -483,7 +483,7 @@ struct CassetteTests {
         }
     }
 
-    @Test func theFileOfABrowserIsPlayedThoughItHasSecrets() async throws {
+    @Test func theFileOfABrowserIsPlayedWithItsSecretsMasked() async throws {
         let har = #"""
             {"log": {"entries": [{"request": {"method": "POST", "url": "https://api.example.com/a?token=hunter2#x",
             "postData": {"mimeType": "application/x-www-form-urlencoded",
@@ -500,7 +500,7 @@ struct CassetteTests {
         await client.shutdown()
     }
 
-    @Test func stubsOfItAnswerBesideOthers() async throws {
+    @Test func stubsOfACassetteReplyBesideOthers() async throws {
         let count = Locked(0)
         let cassette = try await record([
             Request<String>(.get, "/a"), Request<String>(.get, "/a"), Request<String>(.get, "/b"),
@@ -515,16 +515,16 @@ struct CassetteTests {
         #expect(stubs.count == 2)
         let transport = MockTransport(stubs: stubs + [Stub(.get, "/c").reply(.text("c"))])
         let client = client(transport, at: try #require(URL(string: "http://localhost:1")))
-        var answers: [String] = []
+        var responses: [String] = []
         for path in ["/a", "/b", "/a", "/a", "/c"] {
-            answers.append(try await client.get(path))
+            responses.append(try await client.get(path))
         }
-        #expect(answers == ["1", "3", "2", "2", "c"])
+        #expect(responses == ["1", "3", "2", "2", "c"])
         await #expect(throws: PulseError.self) { try await client.request(Request<String>(.post, "/a")) }
         await client.shutdown()
     }
 
-    @Test func aRedirectToAnotherHostIsOneStubThatAnswersInTurn() async throws {
+    @Test func aRedirectToAnotherHostIsOneStubThatRepliesInTurn() async throws {
         let har = #"""
             {"log": {"entries": [
             {"request": {"method": "GET", "url": "http://example.com/x?b=2&a=1"},
@@ -542,11 +542,11 @@ struct CassetteTests {
         #expect(response.value == "there")
         #expect(response.response.redirects.map(\.statusCode) == [301])
         await client.shutdown()
-        // Where the host counts they are two.
+        // With the host compared they are two.
         #expect(cassette.stubs(matching: .all).count == 2)
     }
 
-    @Test func requestsThatAStubCannotTellApartAreOneStub() async throws {
+    @Test func indistinguishableRequestsAreOneStub() async throws {
         func form(_ value: String) -> Request<String> {
             Request<String>(.post, "/form").body(
                 .multipart(MultipartFormData(parts: [.init(name: "a", data: Data(value.utf8))])))
@@ -567,11 +567,11 @@ struct CassetteTests {
         let stubs = cassette.stubs()
         #expect(stubs.count == 3)
         let client = client(MockTransport(stubs: stubs))
-        var answers: [String] = []
+        var responses: [String] = []
         for call in [form("1"), form("2"), form("1"), json(#"{"a":1,"b":2}"#), json(#"{"a":1,"b":2}"#)] {
-            answers.append(try await client.request(call))
+            responses.append(try await client.request(call))
         }
-        #expect(answers == ["1", "3", "2", "4", "5"])
+        #expect(responses == ["1", "3", "2", "4", "5"])
         await client.shutdown()
     }
 
@@ -580,13 +580,13 @@ struct CassetteTests {
         #expect(cassette.count == 0)
     }
 
-    @Test func aFileThatIsNotThereOrNoHARIsAnError() throws {
+    @Test func aMissingOrMalformedCassetteFileIsAnError() throws {
         let missing = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).har")
         #expect(throws: PulseError.self) { try Cassette(contentsOf: missing) }
         #expect(throws: PulseError.self) { try Cassette(har: Data("[]".utf8)) }
     }
 
-    @Test func cookiesThatShareOneHeaderValueComeBackAsSeveral() async throws {
+    @Test func cookiesInOneHeaderValueArePlayedAsSeveral() async throws {
         let har = """
             {"log": {"creator": {"name": "Browsertime"}, "entries": [
               {"request": {"method": "GET", "url": "https://api.example.com/a"},

@@ -6,14 +6,14 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Over real sockets once, and without them ever after.
+/// Once over real sockets, then without them.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CassetteWireTests {
     private struct Item: Codable, Sendable, Equatable {
         let id: Int
     }
 
-    @Test func whatARealServerSaidIsPlayedWithoutIt() async throws {
+    @Test func recordedResponsesOfARealServerArePlayedWithoutIt() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).har")
         defer { try? FileManager.default.removeItem(at: file) }
         let home = try await MockServer.run { server in
@@ -35,7 +35,7 @@ struct CassetteWireTests {
     }
 
     private static func configuration(_ home: URL) -> PulseConfiguration {
-        // As patient as `patient(with:)`, also where nobody listens.
+        // Timeouts like `patient(with:)`, also without a listener.
         PulseConfiguration(baseURL: home).with(\.timeout, value: 600)
             .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate))
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SeededRandomnessTests {
     /// From the reference implementation (Vigna, splitmix64.c) for the seed 1234567.
-    @Test func givesTheNumbersOfSplitMix64() {
+    @Test func matchesTheNumbersOfSplitMix64() {
         let randomness = SeededRandomness(seed: 1_234_567)
         let numbers = (0..<5).map { _ in randomness.next() }
         #expect(
@@ -17,7 +17,7 @@ struct SeededRandomnessTests {
         #expect(randomness.seed == 1_234_567)
     }
 
-    @Test func repeatsItselfFromTheSameSeed() {
+    @Test func theSameSeedRepeatsTheNumbers() {
         let (one, other) = (SeededRandomness(seed: 7), SeededRandomness(seed: 7))
         #expect((0..<100).allSatisfy { _ in one.next() == other.next() })
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TestClockTests {
-    @Test func standsStillUntilItIsMoved() async {
+    @Test func standsStillUntilItIsAdvanced() async {
         let clock = TestClock(now: Date(timeIntervalSince1970: 1000), uptime: 50)
         #expect(clock.now == Date(timeIntervalSince1970: 1000))
         #expect(clock.uptime == 50)
@@ -15,7 +15,7 @@ struct TestClockTests {
         #expect(clock.uptime == 52.5)
     }
 
-    @Test func wakesSleepersInTheOrderOfTheirTimeAndEachAtIt() async throws {
+    @Test func wakesSleepersInOrderEachAtItsExactTime() async throws {
         let clock = TestClock()
         let log = Locked<[String]>([])
         let tasks = [3.0, 1.0, 2.0].map { seconds in
@@ -31,7 +31,7 @@ struct TestClockTests {
         #expect(log.withLock { $0 } == ["1.0 at 1.0", "2.0 at 2.0", "3.0 at 3.0"])
     }
 
-    @Test func wakesEqualSleepersInTheOrderTheyCame() async throws {
+    @Test func wakesEqualSleepersInTheirOrderOfRegistration() async throws {
         let clock = TestClock()
         let log = Locked<[Int]>([])
         var tasks: [Task<Void, any Error>] = []
@@ -48,7 +48,7 @@ struct TestClockTests {
         #expect(log.withLock { $0 } == [0, 1, 2, 3, 4])
     }
 
-    @Test func letsAWokenTaskSleepAgainBeforeTimeMovesOn() async throws {
+    @Test func letsAWokenTaskSleepAgainBeforeTimeAdvances() async throws {
         let clock = TestClock()
         let log = Locked<[TimeInterval]>([])
         let task = Task {
@@ -68,7 +68,7 @@ struct TestClockTests {
         try await task.value
     }
 
-    @Test func isExactForManySleepersThatSleepAgainAndAgain() async throws {
+    @Test func wakesManyRepeatedSleepersAtTheirExactTimes() async throws {
         let clock = TestClock()
         let randomness = SeededRandomness(seed: 1)
         let wakings = Locked<[TimeInterval]>([])
@@ -92,8 +92,8 @@ struct TestClockTests {
         #expect(times == times.sorted())
     }
 
-    /// As a thread does that the system puts aside for another process.
-    @Test func waitsForATaskThatKeepsItsThreadBeforeItSleepsAgain() async throws {
+    /// Like a thread that the system preempts for another process.
+    @Test func waitsForATaskThatBlocksItsThreadBeforeItSleepsAgain() async throws {
         let clock = TestClock()
         let task = Task {
             for due in 1...20 {
@@ -110,7 +110,7 @@ struct TestClockTests {
         _ = await task.result
     }
 
-    @Test func leavesASleeperAloneWhoseTimeHasNotCome() async {
+    @Test func doesNotWakeASleeperThatIsNotDue() async {
         let clock = TestClock()
         let task = Task { try await clock.sleep(10) }
         await clock.sleepers(atLeast: 1)
@@ -122,7 +122,7 @@ struct TestClockTests {
     }
 
     @Test(arguments: [(10, 0.1), (30, 0.1), (100, 0.01), (3, 1.0 / 3)])
-    func wakesASleeperAfterStepsThatMakeUpItsTime(count: Int, step: TimeInterval) async {
+    func wakesASleeperAfterStepsThatSumUpToItsTime(count: Int, step: TimeInterval) async {
         let clock = TestClock()
         let task = Task { try await clock.sleep((Double(count) * step).rounded()) }
         await clock.sleepers(atLeast: 1)
@@ -176,7 +176,7 @@ struct TestClockTests {
         try await task.value
     }
 
-    @Test func movesByItselfIfToldSo() async throws {
+    @Test func advancesByItselfIfConfigured() async throws {
         let clock = TestClock(autoAdvances: true)
         try await clock.sleep(30)
         try await clock.sleep(0.5)
@@ -184,7 +184,7 @@ struct TestClockTests {
         #expect(clock.sleeps == [30, 0.5])
     }
 
-    @Test func wakesThoseThatItPassesWhenItMovesByItself() async throws {
+    @Test func anAutoAdvancingClockWakesTheSleepersThatItPasses() async throws {
         let clock = TestClock()
         let task = Task { try await clock.sleep(5) }
         let late = Task { try await clock.sleep(20) }
@@ -207,7 +207,7 @@ struct TestClockTests {
 
     // MARK: Purposes
 
-    @Test func deadlinesAndTimeoutsAreLeftOutUnlessAskedFor() async throws {
+    @Test func deadlinesAndTimeoutsAreOmittedByDefault() async throws {
         let clock = TestClock()
         let limits = [SleepPurpose.deadline, .timeout].map { purpose in
             Task { try await clock.sleep(30, for: purpose) }
@@ -230,7 +230,7 @@ struct TestClockTests {
         for task in limits + waits { try await task.value }
     }
 
-    @Test func whoWaitsForSleepersIsNotWokenByADeadline() async throws {
+    @Test func aWaitForSleepersIgnoresDeadlines() async throws {
         let clock = TestClock()
         let isAwake = Locked(false)
         let watcher = Task {
@@ -249,7 +249,7 @@ struct TestClockTests {
         await deadline.value
     }
 
-    @Test func aDeadlineDoesNotMoveAClockThatMovesByItself() async throws {
+    @Test func aDeadlineDoesNotAdvanceAnAutoAdvancingClock() async throws {
         let clock = TestClock(autoAdvances: true)
         let deadline = Task { try await clock.sleep(10, for: .deadline) }
         await clock.sleepers(atLeast: 1, for: .deadline)
@@ -261,7 +261,7 @@ struct TestClockTests {
         #expect(clock.uptime == 10)
     }
 
-    @Test func aClockWithOneMethodIsToldOfEachWait() async throws {
+    @Test func aClockWithOneMethodSeesEachWait() async throws {
         struct Plain: PulseClock {
             let waits = Locked<[TimeInterval]>([])
             var now: Date { Date(timeIntervalSince1970: 0) }

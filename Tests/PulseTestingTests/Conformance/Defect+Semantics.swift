@@ -3,7 +3,7 @@
 import PulseCore
 
 extension Defect {
-    /// What a transport may do wrong without a socket.
+    /// Defects of a transport without a socket.
     static let ofSemantics: [Defect] = [
         Defect(
             "makes a GET of everything", noticedBy: "PURGE is sent unchanged and gets its response",
@@ -107,7 +107,8 @@ extension Defect {
             }),
         Defect(
             "ignores the limit", noticedBy: "a body of one byte more than the limit is too large",
-            "the limit applies to the body of an error status", "a transport keeps working after a body that was too large",
+            "the limit applies to the body of an error status",
+            "a transport keeps working after a body that was too large",
             fault: { base, request in
                 var request = request
                 request.delivery = .buffered(limit: .max)
@@ -151,19 +152,19 @@ extension Defect {
             fault: sendingCookies()),
         Defect(
             "mixes up responses", noticedBy: "two hundred concurrent requests each get their own response",
-            fault: mixingAnswersUp()),
+            fault: mixingUpResponses()),
     ]
 
     private static func remembering() -> @Sendable (any Transport, TransportRequest) async throws -> PulseResponse {
-        let answers = Locked<[URL: PulseResponse]>([:])
+        let responses = Locked<[URL: PulseResponse]>([:])
         return { base, request in
             guard let url = request.urlRequest.url, request.urlRequest.httpMethod == "GET" else {
                 return try await base.send(request)
             }
-            if let answer = answers.withLock({ $0[url] }) { return answer }
-            let answer = try await base.send(request)
-            answers.withLock { $0[url] = answer }
-            return answer
+            if let response = responses.withLock({ $0[url] }) { return response }
+            let response = try await base.send(request)
+            responses.withLock { $0[url] = response }
+            return response
         }
     }
 
@@ -172,19 +173,20 @@ extension Defect {
         return { base, request in
             var request = request
             if let value = cookie.withLock({ $0 }) { request.urlRequest.setValue(value, forHTTPHeaderField: "Cookie") }
-            let answer = try await base.send(request)
-            if let value = answer.headers["Set-Cookie"] { cookie.withLock { $0 = value } }
-            return answer
+            let response = try await base.send(request)
+            if let value = response.headers["Set-Cookie"] { cookie.withLock { $0 = value } }
+            return response
         }
     }
 
-    private static func mixingAnswersUp() -> @Sendable (any Transport, TransportRequest) async throws -> PulseResponse {
+    private static func mixingUpResponses() -> @Sendable (any Transport, TransportRequest) async throws -> PulseResponse
+    {
         let last = Locked<PulseResponse?>(nil)
         return { base, request in
-            let answer = try await base.send(request)
+            let response = try await base.send(request)
             return last.withLock { last in
-                defer { last = answer }
-                return last ?? answer
+                defer { last = response }
+                return last ?? response
             }
         }
     }

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension Defect {
-    /// What a transport may do wrong on a socket, put before one that has sockets.
+    /// Defects of a transport on a socket, as a wrapper around one with sockets.
     static let ofTheWire: [Defect] = [
         Defect(
             "sends again when the connection is lost",
@@ -44,7 +44,7 @@ extension Defect {
             }),
         Defect(
             "tells every failure as unsent", noticedBy: "a connection closed before the response to POST is an error",
-            "a connection reset within the body is an error", "a body stream of another length than it tells fails",
+            "a connection reset within the body is an error", "a body stream with a wrong length fails",
             fault: telling(.beforeSend)),
         Defect(
             "tells every failure as sent",
@@ -132,11 +132,11 @@ extension Defect {
             "hangs on to the wire of a cancelled request",
             noticedBy: "a cancellation within the body ends the wait and the connection",
             fault: { base, request in
-                let answers = AsyncThrowingStream<PulseResponse, any Error> { continuation in
+                let responses = AsyncThrowingStream<PulseResponse, any Error> { continuation in
                     Task { continuation.yield(try await base.send(request)) }
                 }
-                // Ends for a cancelled task; what was begun goes on.
-                for try await answer in answers { return answer }
+                // It ends for a cancelled task; started work continues.
+                for try await reply in responses { return reply }
                 throw CancellationError()
             }),
     ]

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A transport with one fault, put before one that has none.
+/// A transport with one fault, around one without.
 struct FaultyTransport: Transport {
     let base: any Transport
     let fault: @Sendable (_ base: any Transport, TransportRequest) async throws -> PulseResponse
@@ -18,7 +18,7 @@ struct FaultyTransport: Transport {
     }
 }
 
-/// A fault and the cases that must not miss it.
+/// A fault and the cases that must detect it.
 struct Defect: Sendable, CustomStringConvertible {
     let description: String
     let noticedBy: [String]
@@ -33,7 +33,7 @@ struct Defect: Sendable, CustomStringConvertible {
         self.fault = fault
     }
 
-    /// Changes what is sent.
+    /// Changes the request.
     init(_ description: String, noticedBy: String..., sending change: @escaping @Sendable (inout URLRequest) -> Void) {
         self.description = description
         self.noticedBy = noticedBy
@@ -45,7 +45,7 @@ struct Defect: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Changes what comes back.
+    /// Changes the response.
     init(
         _ description: String, noticedBy: String..., returning change: @escaping @Sendable (inout PulseResponse) -> Void
     ) {

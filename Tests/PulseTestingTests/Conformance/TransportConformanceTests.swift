@@ -4,14 +4,14 @@ import PulseCore
 import PulseTesting
 import Testing
 
-/// The list itself: it must notice what is broken, and tell what was left out.
+/// The list itself: it must detect defects and report exclusions.
 @Suite(.timeLimit(.minutes(5)))
 struct TransportConformanceTests {
     @Test(arguments: Defect.ofSemantics)
     func noticesATransportThat(_ defect: Defect) async throws {
         for name in defect.noticedBy {
             let promise = try #require(TransportConformance.semantics.first { $0.name == name })
-            // In time, also for a transport that would never end.
+            // In time, also for a transport that never ends.
             let conformance = TransportConformance(simulated: "Faulty", timeLimit: 0.3) { respond in
                 FaultyTransport(base: MockTransport(respond), fault: defect.fault)
             }
@@ -28,19 +28,19 @@ struct TransportConformanceTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test func casesKnowTheirPart() {
+    @Test func casesHaveTheirPartOfTheList() {
         #expect(TransportConformance.semantics.allSatisfy { $0.kind == .semantics })
         #expect(TransportConformance.wire.allSatisfy { $0.kind == .wire })
     }
 
-    @Test func transportWithoutSocketsRunsTheSemanticsAlone() {
+    @Test func aTransportWithoutSocketsRunsTheSemanticsOnly() {
         let simulated = TransportConformance(simulated: "Mock") { MockTransport($0) }
         #expect(simulated.cases.map(\.name) == TransportConformance.semantics.map(\.name))
         let real = TransportConformance("Real") { _ in MockTransport(stubs: []) }
         #expect(real.cases.map(\.name) == (TransportConformance.semantics + TransportConformance.wire).map(\.name))
     }
 
-    @Test func excludedCaseIsNotRunAndTellsItsReason() async throws {
+    @Test func anExcludedCaseIsNotRunAndReportsItsReason() async throws {
         let promise = try #require(TransportConformance.semantics.first)
         let runs = Locked(0)
         let conformance = TransportConformance(simulated: "Mock", exclusions: [promise.name: "because"]) { respond in
@@ -52,7 +52,7 @@ struct TransportConformanceTests {
         #expect(runs.withLock { $0 } == 0)
     }
 
-    @Test func exclusionThatNamesNoCaseFails() async throws {
+    @Test func anExclusionWithoutACaseFails() async throws {
         let conformance = TransportConformance(simulated: "Mock", exclusions: ["no such case": "because"]) {
             MockTransport($0)
         }
@@ -61,20 +61,20 @@ struct TransportConformanceTests {
         await #expect(throws: TransportConformance.Failure.self) { try await conformance.run(promise) }
     }
 
-    @Test func exclusionOfAWireCaseFailsForATransportWithoutSockets() async throws {
+    @Test func anExclusionOfAWireCaseFailsForATransportWithoutSockets() async throws {
         let name = try #require(TransportConformance.wire.first?.name)
         let conformance = TransportConformance(simulated: "Mock", exclusions: [name: "because"]) { MockTransport($0) }
         let promise = try #require(conformance.cases.last)
         await #expect(throws: TransportConformance.Failure.self) { try await conformance.run(promise) }
     }
 
-    @Test func caseThatNeverEndsFailsInTime() async throws {
+    @Test func aCaseThatNeverEndsFailsInTime() async throws {
         let promise = try #require(TransportConformance.semantics.first)
         let (stream, end) = AsyncStream<Void>.makeStream()
         defer { end.finish() }
         let conformance = TransportConformance(simulated: "Stuck", timeLimit: 0.05) { _ in
             FaultyTransport(base: MockTransport(stubs: [])) { _, request in
-                // Deaf to everything until the case is over.
+                // Ignores cancellation until the case is over.
                 await Task.detached { for await _ in stream {} }.value
                 return PulseResponse(statusCode: 200, request: request.urlRequest)
             }

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// The list's part for sockets must notice what is broken, too.
+/// The list's part for sockets must detect defects, too.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct TransportConformanceWireTests {
     @Test(.serialized, arguments: Defect.ofTheWire)
@@ -19,7 +19,7 @@ struct TransportConformanceWireTests {
         }
     }
 
-    /// One that survives a head that is cut: a case that has run out of time ends its server within one.
+    /// A transport that survives truncated header fields: a case that times out ends its server within them.
     private static func transport(maximumConnectionsPerHost connections: Int) -> any Transport {
         #if !canImport(Darwin)
         if CurlTransport.isSupported { return CurlTransport(maximumConnectionsPerHost: connections) }
@@ -27,7 +27,7 @@ struct TransportConformanceWireTests {
         return URLSessionTransport(maximumConnectionsPerHost: connections)
     }
 
-    @Test func noticesATransportThatMakesAsManyConnectionsAsItLikes() async throws {
+    @Test func noticesATransportWithoutAConnectionLimit() async throws {
         let conformance = TransportConformance("Faulty") { _ in URLSessionTransport(maximumConnectionsPerHost: 64) }
         try await expectFailure(ofCaseNamed: "no host gets more connections than its limit", in: conformance)
     }

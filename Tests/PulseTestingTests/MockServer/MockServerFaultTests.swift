@@ -22,7 +22,7 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func speaksAnotherProtocolBeforeItReads() async throws {
+    @Test func sendsAnotherProtocolBeforeItReads() async throws {
         try await MockServer.run { server in
             server.onAccept { _ in [.text("220 mail ready\r\n"), .close] }
             let client = try WireClient.connect(to: server.port)
@@ -58,14 +58,14 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func answersFromTheMiddleOfARequestBodyAndReadsOn() async throws {
+    @Test func respondsInTheMiddleOfARequestBodyAndKeepsReading() async throws {
         try await MockServer.run { server in
             server.on(.post, "/", reading: .interrupted(after: 2, .text("HTTP/1.1 102 Processing\r\n\r\n"))) {
                 .text($0.text)
             }
             let client = try WireClient.connect(to: server.port)
             try await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nab")
-            #expect(try await client.receiveAnswer(hasBody: false).status == 102)
+            #expect(try await client.receiveResponse(hasBody: false).status == 102)
             #expect(try await client.exchange("cd").body == "abcd")
         }
     }
@@ -76,25 +76,25 @@ struct MockServerFaultTests {
             server.on(.post, "/", reading: .slowly(bytes: 10_000, every: 2)) { .text("\($0.bodyByteCount)") }
             let client = try WireClient.connect(to: server.port)
             let size = 300_000
-            let answer = Task {
+            let response = Task {
                 try await client.exchange(
                     "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n"
                         + String(repeating: "a", count: size))
             }
             await clock.sleepers(atLeast: 1)
-            // The clock stands: however fast the client sends, no more than one piece is taken.
+            // The clock stands still: however fast the client sends, only one piece is read.
             let arriving = server.activity.incompleteRequests.map(\.bodyByteCount)
             #expect(arriving.count == 1 && arriving[0] <= 10_000)
             #expect(server.requests.isEmpty)
             clock.autoAdvances = true
             await clock.advance(by: 2)
-            #expect(try await answer.value.body == "\(size)")
+            #expect(try await response.value.body == "\(size)")
             #expect(clock.sleeps.count >= 30)
             #expect(clock.sleeps.allSatisfy { $0 == 2 })
         }
     }
 
-    @Test func keepsARequestThatTheClientCutShort() async throws {
+    @Test func keepsATruncatedRequest() async throws {
         try await MockServer.run { server in
             let client = try WireClient.connect(to: server.port)
             try await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123")
@@ -106,9 +106,9 @@ struct MockServerFaultTests {
         }
     }
 
-    /// A socket that nobody reads does not tell that its client has left.
+    /// An unread socket does not report the end of its client.
     @Test(arguments: [MockServer.Reading.headOnly, .interrupted(after: 1000, .stall)])
-    func noticesThatAClientLeavesAStallWithItsBodyUnread(_ reading: MockServer.Reading) async throws {
+    func noticesTheEndOfAClientDuringAStallWithAnUnreadBody(_ reading: MockServer.Reading) async throws {
         try await MockServer.run { server in
             server.on(.post, "/", reading: reading) { _ in .raw([.stall]) }
             let client = try WireClient.connect(to: server.port)
@@ -135,7 +135,7 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func answersWithGarbageInsteadOfAHead() async throws {
+    @Test func sendsGarbageInPlaceOfAStatusLine() async throws {
         try await MockServer.run { server in
             server.on(.get, "/") { _ in .raw([.bytes(Data([0, 255, 13, 10])), .close]) }
             let client = try WireClient.connect(to: server.port)
@@ -176,7 +176,7 @@ struct MockServerFaultTests {
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n0"
         ),
     ])
-    func cutsAnAnswer(_ response: Response, received: String) async throws {
+    func truncatesAResponse(_ response: Response, received: String) async throws {
         try await MockServer.run { server in
             server.on(.get, "/") { _ in response }
             let client = try WireClient.connect(to: server.port)
@@ -185,7 +185,7 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func resetsInTheMiddleOfAnAnswer() async throws {
+    @Test func resetsInTheMiddleOfAResponse() async throws {
         try await MockServer.run { server in
             server.on(.get, "/") { _ in Response.text("0123456789").fault(.reset, at: .body(5)) }
             let client = try WireClient.connect(to: server.port)
@@ -194,7 +194,7 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func holdsBackTheRestOfAnAnswerUntilItsTime() async throws {
+    @Test func delaysTheRestOfAResponse() async throws {
         let clock = TestClock()
         try await MockServer.run(clock: clock) { server in
             server.on(.get, "/") { _ in Response.data(Data("0123".utf8)).fault(.delay(30), at: .body(2)) }
@@ -208,14 +208,14 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func dripsAnAnswerByItsClock() async throws {
+    @Test func aPaceDelaysAResponseByTheServersClock() async throws {
         let clock = TestClock(autoAdvances: true)
         try await MockServer.run(clock: clock) { server in
             server.on(.get, "/") { _ in Response.data(Data("0123456789".utf8)).dripping(10, every: 0.5) }
             let client = try WireClient.connect(to: server.port)
-            let answer = try await client.exchange(get("/"))
-            #expect(answer.body == "0123456789")
-            // 39 bytes of head in 4 pieces, 10 of body in one; the head and the body are pieces of their own.
+            let response = try await client.exchange(get("/"))
+            #expect(response.body == "0123456789")
+            // 39 bytes of header fields in 4 pieces, 10 of body in one; header fields and body are separate pieces.
             #expect(clock.sleeps == [0.5, 0.5, 0.5, 0.5])
         }
     }
@@ -232,7 +232,7 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func dripsAStreamAsItsOtherBytes() async throws {
+    @Test func aPaceAppliesToAStreamLikeToOtherBytes() async throws {
         let clock = TestClock(autoAdvances: true)
         try await MockServer.run(clock: clock) { server in
             let (stream, source) = AsyncStream<Data>.makeStream()
@@ -243,7 +243,7 @@ struct MockServerFaultTests {
             let client = try WireClient.connect(to: server.port)
             try await client.send(get("/"))
             #expect(try await client.receiveToEnd().text.hasSuffix("\r\n\r\nabcd"))
-            // The head is a piece of its own.
+            // The header fields are a piece of their own.
             #expect(clock.sleeps == [2, 2])
         }
     }
@@ -260,8 +260,8 @@ struct MockServerFaultTests {
         }
     }
 
-    /// A response that is held back while the request is still being read must not lose either direction: on Linux two
-    /// dispatch sources of one descriptor do now and then.
+    /// A response that is blocked while the request is still being read must not lose either direction. On Linux two
+    /// dispatch sources of one descriptor sometimes do.
     @Test func noticesTheEndOfEveryClientThatItIsSendingTo() async throws {
         let count = 500
         let configuration = MockServer.Configuration(sendBufferSize: 4096)
@@ -273,7 +273,7 @@ struct MockServerFaultTests {
             }
             for client in clients { try await client.send(get("/")) }
             for client in clients {
-                // What comes while the response is held back keeps the reader at work.
+                // Input during the blocked response keeps the reader busy.
                 for _ in 0..<20 {
                     try await client.send("x")
                     #expect(try await client.receive(1000).count == 1000)
@@ -284,13 +284,13 @@ struct MockServerFaultTests {
         }
     }
 
-    @Test func streamsWhatAClosureGivesAsItComes() async throws {
+    @Test func streamsTheChunksOfAClosureAsTheyArrive() async throws {
         try await MockServer.run { server in
             let (stream, source) = AsyncStream<Data>.makeStream()
             server.on(.get, "/") { _ in Response(body: .stream(stream)) }
             let client = try WireClient.connect(to: server.port)
             try await client.send(get("/"))
-            #expect(try await client.receiveAnswer().header("Transfer-Encoding") == ["chunked"])
+            #expect(try await client.receiveResponse().header("Transfer-Encoding") == ["chunked"])
             source.yield(Data("data: 1\n\n".utf8))
             #expect(try await client.receive(14) == Data("9\r\ndata: 1\n\n\r\n".utf8))
             source.finish()
@@ -305,7 +305,7 @@ struct MockServerFaultTests {
             server.on(.get, "/") { _ in Response(body: .stream(stream)) }
             let client = try WireClient.connect(to: server.port)
             try await client.send(get("/"))
-            _ = try await client.receiveAnswer()
+            _ = try await client.receiveResponse()
             client.close()
             try await server.wait { $0.openConnectionCount == 0 }
             source.finish()

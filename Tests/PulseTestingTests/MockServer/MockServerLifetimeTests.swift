@@ -14,7 +14,7 @@ import Musl
 
 @Suite(.timeLimit(.minutes(5)))
 struct MockServerLifetimeTests {
-    @Test func whoWaitsMayAskTheServer() async throws {
+    @Test func aWaitConditionMayCallTheServer() async throws {
         try await MockServer.run { server in
             server.on(.get, "/a") { _ in .text("a") }
             let client = try WireClient.connect(to: server.port)
@@ -28,7 +28,7 @@ struct MockServerLifetimeTests {
         let count = 1000
         try await MockServer.run { server in
             server.on(.get, "/{number}") { request in
-                // Nobody is answered before everybody has asked.
+                // No response is sent before all requests have arrived.
                 try await server.requests(atLeast: count)
                 return .text(request.parameters["number"] ?? "")
             }
@@ -39,7 +39,7 @@ struct MockServerLifetimeTests {
                 clients.append(client)
             }
             for (number, client) in clients.enumerated() {
-                #expect(try await client.receiveAnswer().body == "\(number)")
+                #expect(try await client.receiveResponse().body == "\(number)")
             }
             #expect(server.openConnectionCount == count)
             clients.forEach { $0.close() }
@@ -71,7 +71,7 @@ struct MockServerLifetimeTests {
         }
         clients.append(try WireClient.connect(to: port))
         try await server.wait { $0.requests.count == 4 && $0.connections.count == 5 }
-        // One more where the endless response is held back: its writer has a descriptor of its own.
+        // One more if the endless response is blocked: its writer has a descriptor of its own.
         #expect((6...7).contains(openSockets(onPort: port)))
         await server.shutdown()
         #expect(openSockets(onPort: port) == 0)
@@ -81,7 +81,7 @@ struct MockServerLifetimeTests {
         await server.shutdown()
     }
 
-    @Test func closesItsSocketsWhenItIsDropped() async throws {
+    @Test func aReleasedServerClosesItsSockets() async throws {
         var server: MockServer? = try await MockServer.start()
         let port = try #require(server?.port)
         let client = try WireClient.connect(to: port)
@@ -90,7 +90,7 @@ struct MockServerLifetimeTests {
         #expect(try await client.receiveToEnd() == ("", .finished))
     }
 
-    @Test func freesWhatItsRoutesHoldAtShutdown() async throws {
+    @Test func releasesItsRoutesAtShutdown() async throws {
         weak var dropped: MockServer?
         do {
             let server = try await MockServer.start()
@@ -102,9 +102,9 @@ struct MockServerLifetimeTests {
     }
 }
 
-/// The sockets of this process that are bound to that port: those of its server, and not those of its clients.
+/// The sockets of this process bound to that port: the server's, not the clients'.
 private func openSockets(onPort port: Int) -> Int {
-    // All that the system allows: thousands of tests run at once and hold descriptors.
+    // Up to the system's limit: thousands of tests run in parallel and hold descriptors.
     (0..<Int(sysconf(Int32(_SC_OPEN_MAX)))).count { number in
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

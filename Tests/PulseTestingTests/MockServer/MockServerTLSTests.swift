@@ -13,7 +13,7 @@ struct MockServerTLSTests {
     typealias Configuration = MockServer.Configuration
 
     @Test(arguments: [TLSSettings.Version.tls12, .tls13])
-    func answersOverEachVersion(_ version: TLSSettings.Version) async throws {
+    func respondsOverEachTLSVersion(_ version: TLSSettings.Version) async throws {
         try await run {
             $0.tlsVersions = version...version
         } _: { server, client in
@@ -50,7 +50,7 @@ struct MockServerTLSTests {
         }
     }
 
-    // MARK: What the client sees of the certificate
+    // MARK: Certificates
 
     @Test func aClientThatTrustsAnotherAuthorityRefusesTheServer() async throws {
         let foreign = try MockServer.TLSIdentity.generated()
@@ -80,7 +80,7 @@ struct MockServerTLSTests {
     }
 
     @Test(arguments: [TLSSettings.Version.tls12, .tls13])
-    func takesTheCertificateOfItsOwnAuthorityAndRefusesAForeignOne(_ version: TLSSettings.Version) async throws {
+    func acceptsAClientCertificateOfItsAuthorityAndRefusesOthers(_ version: TLSSettings.Version) async throws {
         let identity = try MockServer.TLSIdentity.generated()
         let foreign = try MockServer.TLSIdentity.generated()
         for clients in [Configuration.ClientCertificates.requested, .required] {
@@ -99,7 +99,7 @@ struct MockServerTLSTests {
         }
     }
 
-    @Test func aClientWithoutACertificateIsTakenWhereNoneIsRequired() async throws {
+    @Test func aClientWithoutACertificateIsAcceptedIfNoneIsRequired() async throws {
         try await run {
             $0.clientCertificates = .requested
         } _: { server, client in
@@ -109,7 +109,7 @@ struct MockServerTLSTests {
         }
     }
 
-    @Test func versionsThatDoNotMeetFailInTheHandshake() async throws {
+    @Test func tlsVersionsWithoutOverlapFailInTheHandshake() async throws {
         let identity = try MockServer.TLSIdentity.generated()
         try await run(identity) {
             $0.tlsVersions = .tls12 ... .tls12
@@ -124,7 +124,7 @@ struct MockServerTLSTests {
 
     // MARK: Faults beneath and before TLS
 
-    @Test func leavesTheHandshakeAloneWhereAnAcceptedConnectionStalls() async throws {
+    @Test func doesNotStartTheHandshakeOfAStalledConnection() async throws {
         try await run { server, client in
             server.onAccept { _ in [.stall] }
             await expect(.cannotConnectToHost) { try await client.send(.get, "/", connectTimeout: 0.3) }
@@ -140,14 +140,14 @@ struct MockServerTLSTests {
         }
     }
 
-    @Test func speaksAnotherProtocolInPlaceOfTLS() async throws {
+    @Test func sendsAnotherProtocolInPlaceOfTLS() async throws {
         try await run { server, client in
             server.onAccept { _ in [.unencrypted(Data("220 mail ready\r\n".utf8)), .stall] }
             await expect(.secureConnectionFailed) { try await client.send(.get, "/") }
         }
     }
 
-    @Test func greetsWithinTLSBeforeItReadsARequest() async throws {
+    @Test func sendsGreetingStepsWithinTLSBeforeItReadsARequest() async throws {
         try await run { server, client in
             server.onAccept { _ in [.text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly")] }
             _ = try? await client.send(.get, "/")
@@ -163,7 +163,7 @@ struct MockServerTLSTests {
         }
     }
 
-    @Test func aClientThatSpeaksNoTLSIsRefused() async throws {
+    @Test func aClientWithoutTLSIsRefused() async throws {
         try await run { server, _ in
             let client = try WireClient.connect(to: server.port)
             try await client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -173,7 +173,7 @@ struct MockServerTLSTests {
         }
     }
 
-    @Test func aShutdownEndsConnectionsInTheHandshakeAndBehindIt() async throws {
+    @Test func aShutdownEndsConnectionsDuringAndAfterTheHandshake() async throws {
         let identity = try MockServer.TLSIdentity.generated()
         let server = try await MockServer.start(Configuration(tls: identity))
         server.on(.get, "/") { _ in .raw([.stall]) }

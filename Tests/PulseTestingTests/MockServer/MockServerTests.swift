@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct MockServerTests {
-    @Test func recordsARequestAsItCameOverTheWire() async throws {
+    @Test func recordsARequestAsReceived() async throws {
         try await MockServer.run { server in
             server.on(.post, "/users/{id}/notes") { request in
                 .text("hello \(request.parameters["id"] ?? "-")", status: 201)
@@ -15,9 +15,9 @@ struct MockServerTests {
             let text =
                 "POST /users/a%20b/notes?q=1&q=%C3%A9+x HTTP/1.1\r\nhost: x\r\nX-One: a\r\nx-one:  b \r\n"
                 + "Content-Length: 4\r\n\r\nbody"
-            let answer = try await client.exchange(text)
-            #expect(answer.head.hasPrefix("HTTP/1.1 201 Created\r\n"))
-            #expect(answer.body == "hello a b")
+            let response = try await client.exchange(text)
+            #expect(response.head.hasPrefix("HTTP/1.1 201 Created\r\n"))
+            #expect(response.body == "hello a b")
 
             let request = try #require(server.requests.first)
             #expect(server.requests.count == 1)
@@ -39,10 +39,10 @@ struct MockServerTests {
         try await MockServer.run { server in
             server.on(.put, "/") { .text($0.text) }
             let client = try WireClient.connect(to: server.port)
-            let answer = try await client.exchange(
+            let response = try await client.exchange(
                 "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                     + "3;name=value\r\nabc\r\nA\r\n0123456789\r\n0\r\nX-Sum: 7\r\n\r\n")
-            #expect(answer.body == "abc0123456789")
+            #expect(response.body == "abc0123456789")
             #expect(server.requests.first?.trailers["x-sum"] == "7")
             #expect(server.requests.first?.bodyByteCount == 13)
         }
@@ -81,7 +81,7 @@ struct MockServerTests {
     }
 
     /// RFC 9110, section 15.2, and RFC 9112, section 6.1.
-    @Test func sendsAClientOfHTTP10NothingThatItDoesNotKnow() async throws {
+    @Test func sendsNothingUnsupportedToAClientOfHTTP10() async throws {
         try await MockServer.run { server in
             server.on(.get, "/") { _ in
                 var response = MockServer.Response(body: .repeating(Data("ab".utf8), times: 2))
@@ -95,21 +95,21 @@ struct MockServerTests {
                 return MockServer.Response(body: .stream(stream))
             }
             let client = try WireClient.connect(to: server.port)
-            let answer = try await client.exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-            #expect(answer == .init(head: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", body: "abab"))
+            let reply = try await client.exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            #expect(reply == .init(head: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", body: "abab"))
             try await client.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
             let text = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"
             #expect(try await client.receiveToEnd() == (text, .finished))
         }
     }
 
-    @Test func answersPipelinedRequestsInTheirOrder() async throws {
+    @Test func respondsToPipelinedRequestsInOrder() async throws {
         try await MockServer.run { server in
             server.on(.get, "/{name}") { .text($0.parameters["name"] ?? "") }
             let client = try WireClient.connect(to: server.port)
             try await client.send(get("/one") + get("/two") + get("/three"))
             for name in ["one", "two", "three"] {
-                #expect(try await client.receiveAnswer().body == name)
+                #expect(try await client.receiveResponse().body == name)
             }
         }
     }
@@ -126,14 +126,14 @@ struct MockServerTests {
         }
     }
 
-    @Test func tellsWhatCameAndWhatExistsWhenNoRouteMatches() async throws {
+    @Test func aRequestWithoutARouteGetsThe404WithTheRoutes() async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/{id}") { _ in .text("") }
             let client = try WireClient.connect(to: server.port)
-            let answer = try await client.exchange(get("/nowhere?token=s3cret"))
-            #expect(answer.status == 404)
-            #expect(answer.body.contains("GET /nowhere\n"))
-            #expect(answer.body.contains("GET /users/{id}"))
+            let response = try await client.exchange(get("/nowhere?token=s3cret"))
+            #expect(response.status == 404)
+            #expect(response.body.contains("GET /nowhere\n"))
+            #expect(response.body.contains("GET /users/{id}"))
             server.fallback { .text($0.path, status: 418) }
             #expect(try await client.exchange(get("/teapot")).body == "/teapot")
         }
@@ -151,13 +151,13 @@ struct MockServerTests {
         }
     }
 
-    @Test func answersAnExpectationBeforeItReadsTheBody() async throws {
+    @Test func respondsToAnExpectationBeforeItReadsTheBody() async throws {
         try await MockServer.run { server in
             server.on(.post, "/") { .text($0.text) }
             let client = try WireClient.connect(to: server.port)
             try await client.send(
                 "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-            #expect(try await client.receiveAnswer(hasBody: false).head == "HTTP/1.1 100 Continue\r\n\r\n")
+            #expect(try await client.receiveResponse(hasBody: false).head == "HTTP/1.1 100 Continue\r\n\r\n")
             #expect(try await client.exchange("hi").body == "hi")
         }
     }
@@ -166,23 +166,23 @@ struct MockServerTests {
         try await MockServer.run { server in
             server.on(.post, "/", reading: .headOnly) { _ in .status(417) }
             let client = try WireClient.connect(to: server.port)
-            let answer = try await client.exchange(
+            let response = try await client.exchange(
                 "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-            #expect(answer.status == 417)
-            #expect(answer.header("Connection") == ["close"])
+            #expect(response.status == 417)
+            #expect(response.header("Connection") == ["close"])
             #expect(server.requests.isEmpty)
             #expect(server.activity.incompleteRequests.count == 1)
         }
     }
 
-    @Test func saysWhatAHandlerThrew() async throws {
+    @Test func respondsWith500AndTheErrorOfAHandler() async throws {
         struct Broken: Error {}
         try await MockServer.run { server in
             server.on(.get, "/") { _ in throw Broken() }
             let client = try WireClient.connect(to: server.port)
-            let answer = try await client.exchange(get("/"))
-            #expect(answer.status == 500)
-            #expect(answer.body.contains("Broken"))
+            let response = try await client.exchange(get("/"))
+            #expect(response.status == 500)
+            #expect(response.body.contains("Broken"))
         }
     }
 
@@ -230,7 +230,7 @@ struct MockServerTests {
         await #expect(throws: PulseError.self) { try await waiting.value }
     }
 
-    @Test func recordsWhatIsNoHTTPAndAnswersIt() async throws {
+    @Test func recordsMalformedRequestsAndRespondsToThem() async throws {
         try await MockServer.run { server in
             let client = try WireClient.connect(to: server.port)
             try await client.send("NOT HTTP\r\n\r\n")
@@ -256,14 +256,14 @@ struct MockServerTests {
         }
     }
 
-    @Test func recordsTheFirstBytesOfABodyThatIsTooLongToKeep() async throws {
+    @Test func recordsTheFirstBytesOfATooLongBody() async throws {
         try await MockServer.run(MockServer.Configuration(maximumRecordedBodySize: 10)) { server in
             server.on(.post, "/") { .text("\($0.bodyByteCount)") }
             let client = try WireClient.connect(to: server.port)
             let body = String(repeating: "0123456789", count: 30_000)
-            let answer = try await client.exchange(
+            let response = try await client.exchange(
                 "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n" + body)
-            #expect(answer.body == "300000")
+            #expect(response.body == "300000")
             #expect(server.requests.first?.text == "0123456789")
         }
     }
@@ -272,9 +272,9 @@ struct MockServerTests {
         try await MockServer.run { server in
             server.on(.get, "/") { _ in try .json(["b": 1, "a": 2]) }
             let client = try WireClient.connect(to: server.port)
-            let answer = try await client.exchange("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
-            #expect(answer.header("Content-Length") == ["13"])
-            #expect(answer.header("Content-Type") == ["application/json"])
+            let response = try await client.exchange("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(response.header("Content-Length") == ["13"])
+            #expect(response.header("Content-Type") == ["application/json"])
             #expect(try await client.exchange(get("/")).body == #"{"a":2,"b":1}"#)
             #expect(server.requests.map(\.method) == [.head, .get])
         }
@@ -288,7 +288,7 @@ struct MockServerTests {
             }
             let client = try WireClient.connect(to: server.port)
             try await client.send(get("/"))
-            _ = try await client.receiveAnswer()
+            _ = try await client.receiveResponse()
             let body = try await client.receive(8_000_000)
             #expect(body.count == 8_000_000)
             #expect(body.suffix(1000) == unit)
@@ -326,7 +326,7 @@ struct MockServerTests {
         }
     }
 
-    @Test func handsAConnectionOverToAConversation() async throws {
+    @Test func anUpgradePassesTheConnectionToItsClosure() async throws {
         try await MockServer.run { server in
             server.on(.get, "/socket") { _ in
                 .upgrade(headers: ["Connection": "Upgrade", "Upgrade": "echo"]) { conversation in
@@ -335,8 +335,8 @@ struct MockServerTests {
             }
             let client = try WireClient.connect(to: server.port)
             let early = get("/socket") + "early"
-            let answer = try await client.exchange(early)
-            #expect(answer.head == "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+            let response = try await client.exchange(early)
+            #expect(response.head == "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
             #expect(try await client.receive(5) == Data("early".utf8))
             try await client.send("late")
             #expect(try await client.receive(4) == Data("late".utf8))

@@ -12,7 +12,7 @@ struct RequestParserTests {
         + "5;ext=\"a\"\r\nhello\r\n00a\r\n0123456789\r\n0\r\nSum: 1\r\n\r\n"
         + "GET http://x/ HTTP/1.0\r\n\r\n"
 
-    /// Pieces of a body joined: how they fall depends on how the bytes came.
+    /// Pieces of a body joined: their boundaries depend on the arrival of the bytes.
     private static func parse(_ pieces: [Data], limit: Int = 4096) -> [String] {
         var parser = RequestParser(maximumHeadSize: limit)
         var events: [String] = []
@@ -40,7 +40,7 @@ struct RequestParserTests {
         "GET http://x/ none 0", " 0 26",
     ]
 
-    @Test func givesTheSameEventsAtEverySplitPoint() {
+    @Test func parsesTheSameEventsAtEverySplitPoint() {
         let bytes = Data(Self.stream.utf8)
         #expect(Self.parse([bytes]) == Self.expected)
         for split in 1..<bytes.count {
@@ -49,7 +49,7 @@ struct RequestParserTests {
         #expect(Self.parse(bytes.map { Data([$0]) }) == Self.expected)
     }
 
-    @Test func seesThatARequestIsCutShortAtEverySplitPointWithinIt() {
+    @Test func detectsATruncatedRequestAtEverySplitPoint() {
         let bytes = Data("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi".utf8)
         for split in 1..<bytes.count {
             #expect(Self.parse([Data(bytes[..<split])]).last == "unfinished", "at \(split)")
@@ -93,13 +93,13 @@ struct RequestParserTests {
         #expect(Self.parse([Data((head + chunk).utf8)]).dropFirst().first == "400")
     }
 
-    @Test func takesALengthThatIsRepeatedWithoutContradiction() {
+    @Test func acceptsARepeatedEqualLength() {
         let request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nhi"
         #expect(Self.parse([Data(request.utf8)]).first == "POST / length(2) 3")
     }
 
     @Test(arguments: [64, 65, 66])
-    func refusesAHeadAboveTheLimitHoweverItArrives(_ limit: Int) {
+    func refusesHeaderFieldsAboveTheLimitAtEverySplit(_ limit: Int) {
         let head = "GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "a", count: 34))\r\n\r\n"
         #expect(head.utf8.count == 66)
         let expected = limit < 66 ? "431" : "GET / none 2"
@@ -107,11 +107,11 @@ struct RequestParserTests {
         #expect(Self.parse(head.utf8.map { Data([$0]) }, limit: limit).first == expected)
     }
 
-    @Test func refusesALineWithoutEndBeforeItFillsTheMemory() {
+    @Test func refusesAnEndlessLineBeforeItFillsTheMemory() {
         #expect(Self.parse([Data(repeating: 0x41, count: 100)], limit: 99).first == "431")
     }
 
-    @Test func saysNothingMoreAfterAFailure() {
+    @Test func emitsNoEventAfterAFailure() {
         let bytes = Data("GET\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
         #expect(Self.parse([bytes]) == ["400", "unfinished"])
     }

@@ -53,7 +53,7 @@ struct ResponseScriptTests {
         #expect(Self.text(of: Self.plain.framed(framing)) == "HTTP/1.1 200 OK\r\n" + expected)
     }
 
-    @Test func leavesTheBodyOutOfAnAnswerToHeadAndKeepsItsLength() {
+    @Test func omitsTheBodyOfAResponseToHeadAndKeepsItsLength() {
         #expect(Self.text(of: Self.plain, to: .head) == "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
         #expect(
             Self.text(of: Self.plain.framed(.chunked()), to: .head)
@@ -61,7 +61,7 @@ struct ResponseScriptTests {
     }
 
     @Test(arguments: [(204, "No Content"), (304, "Not Modified")])
-    func sendsNeitherBodyNorLengthWithAStatusThatHasNone(_ status: Int, reason: String) {
+    func sendsNeitherBodyNorLengthWithABodilessStatus(_ status: Int, reason: String) {
         var response = Self.plain
         response.status = status
         #expect(Self.text(of: response) == "HTTP/1.1 \(status) \(reason)\r\n\r\n")
@@ -86,7 +86,7 @@ struct ResponseScriptTests {
                 "transfer-encoding: chunked\r\n\r\n<chunked stream>0\r\n\r\n"
             ),
         ] as [((String, String)?, String)])
-    func sendsABodyOfUnknownLengthAsTheHeadersSay(_ header: (String, String)?, expected: String) {
+    func sendsABodyOfUnknownLengthAccordingToTheHeaders(_ header: (String, String)?, expected: String) {
         let (stream, source) = AsyncStream<Data>.makeStream()
         source.finish()
         var response = Response(body: .stream(stream))
@@ -99,7 +99,7 @@ struct ResponseScriptTests {
         #expect(Self.text(of: response) == "HTTP/1.1 799 \r\nB: 1\r\nA: 2\r\nB: 3\r\nContent-Length: 0\r\n\r\n")
     }
 
-    @Test func sendsInformationalAnswersFirst() {
+    @Test func sendsInformationalResponsesFirst() {
         var response = Response.status(200)
         response.informational = [.init(status: 103, headers: ["Link": "</a>"]), .init(status: 102)]
         #expect(
@@ -123,7 +123,7 @@ struct ResponseScriptTests {
         (.body(-1), "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n<reset>0123456789"),
         (.end, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789<reset>"),
     ])
-    func putsAFaultWhereItWasAskedFor(_ point: Response.Point, expected: String) {
+    func putsAFaultAtTheRequestedPoint(_ point: Response.Point, expected: String) {
         #expect(Self.text(of: Self.plain.fault(.reset, at: point)) == expected)
     }
 
@@ -134,12 +134,12 @@ struct ResponseScriptTests {
         (9, "4\r\n0123\r\n4\r\n4567\r\n2\r\n8<close>9\r\n0\r\n\r\n"),
         (10, "4\r\n0123\r\n4\r\n4567\r\n2\r\n89\r\n<close>0\r\n\r\n"),
     ])
-    func cutsAChunkedBodyWithinOrBetweenItsChunks(_ offset: Int, expected: String) {
+    func truncatesAChunkedBodyWithinOrBetweenChunks(_ offset: Int, expected: String) {
         let text = Self.text(of: Self.plain.framed(.chunked(sizes: [4])).truncated(after: offset))
         #expect(text == "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + expected)
     }
 
-    @Test func keepsFaultsOfOnePlaceInTheOrderTheyWereAdded() {
+    @Test func keepsFaultsAtOnePointInTheirOrder() {
         let response = Self.plain.fault(.reset, at: .body(4)).fault(.delay(1), at: .body(2)).fault(
             .delay(2), at: .body(2))
         #expect(Self.text(of: response).hasSuffix("\r\n\r\n01<1.0><2.0>23<reset>456789"))
@@ -165,7 +165,7 @@ struct ResponseScriptTests {
         #expect(Self.text(of: response) == "HTTP/1.1 200 OK\r\n" + expected)
     }
 
-    @Test func sendsARawScriptAsItIs() {
+    @Test func sendsARawScriptUnchanged() {
         #expect(Self.text(of: .raw([.text("SSH-2.0\r\n"), .delay(1), .reset])) == "SSH-2.0\r\n<1.0><reset>")
         #expect(Self.text(of: .unanswered) == "<close>")
     }

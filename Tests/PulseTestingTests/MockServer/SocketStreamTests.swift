@@ -8,9 +8,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SocketStreamTests {
-    /// Both are there when the source begins to watch: the system tells of them once.
+    /// Both are there when the source starts: the system reports them once.
     @Test(arguments: [false, true])
-    func noticesAnEndThatCameWithBytesBeforeIt(byReset: Bool) async throws {
+    func noticesAnEndBehindUnreadBytes(byReset: Bool) async throws {
         let (stream, client) = try connection()
         try await client.send("bytes")
         client.close(resetting: byReset)
@@ -21,7 +21,7 @@ struct SocketStreamTests {
     }
 
     @Test(arguments: [false, true])
-    func noticesAnEndThatCameWhileThereWasNoRoom(byReset: Bool) async throws {
+    func noticesAnEndWhileTheBufferIsFull(byReset: Bool) async throws {
         let (stream, client) = try connection()
         try await client.send("bytes")
         stream.limitReadAhead(to: 2)
@@ -35,7 +35,7 @@ struct SocketStreamTests {
         await stream.disposal()
     }
 
-    @Test func aSenderLearnsThatTheClientHasGone() async throws {
+    @Test func sendingFailsAfterTheClientHasLeft() async throws {
         let (stream, client) = try connection()
         stream.open()
         let sender = Task {

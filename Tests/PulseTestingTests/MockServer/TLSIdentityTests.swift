@@ -15,12 +15,12 @@ struct TLSIdentityTests {
     }
 
     @Test(arguments: [[], [""], ["a,DNS:b"], ["a b"], ["1.2.3"], ["::g"], ["é.test"]])
-    func refusesNamesThatAreNone(_ names: [String]) {
+    func refusesInvalidNames(_ names: [String]) {
         let error = #expect(throws: PulseError.self) { try MockServer.TLSIdentity.generated(names: names) }
         #expect(error?.kind == .invalidRequest)
     }
 
-    @Test func aServerTakesAnIdentityFromPEMAndNamesThePartThatItRefuses() async throws {
+    @Test func aServerAcceptsAnIdentityFromPEMAndNamesARefusedPart() async throws {
         let generated = try MockServer.TLSIdentity.generated()
         let other = try MockServer.TLSIdentity.generated()
         let identity = MockServer.TLSIdentity(certificates: generated.certificates, key: generated.key)
@@ -43,7 +43,7 @@ struct TLSIdentityTests {
         }
     }
     #else
-    @Test func saysThatThereIsNoLibssl() async throws {
+    @Test func anIdentityWithoutLibsslIsUnsupported() async throws {
         let error = #expect(throws: PulseError.self) { try MockServer.TLSIdentity.generated() }
         #expect(error?.kind == .unsupported)
         let identity = MockServer.TLSIdentity(certificates: Data(), key: Data())
@@ -52,7 +52,7 @@ struct TLSIdentityTests {
     }
     #endif
 
-    @Test func itsTextShowsNoKey() {
+    @Test func theTextOfAnIdentityShowsNoKey() {
         let identity = MockServer.TLSIdentity(certificates: Data("certificate".utf8), key: Data("secret".utf8))
         var dumped = ""
         dump(identity, to: &dumped)

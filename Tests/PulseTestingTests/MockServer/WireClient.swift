@@ -11,10 +11,10 @@ import Glibc
 import Musl
 #endif
 
-/// A blocking TCP socket on a queue of its own: knows no HTTP beyond where a response ends, and shares no code with the
+/// A blocking TCP socket on a queue of its own. It knows only the end of an HTTP response, and shares no code with the
 /// server under test.
 final class WireClient: Sendable {
-    struct Answer: Sendable, Equatable {
+    struct Response: Sendable, Equatable {
         var head: String
         var body: String
 
@@ -50,7 +50,7 @@ final class WireClient: Sendable {
         if !isClosed.withLock({ $0 }) { systemClose(socket) }
     }
 
-    /// - Parameter receiveBufferSize: a small one makes the server feel soon that this side does not read.
+    /// - Parameter receiveBufferSize: with a small one the server soon notices that this side does not read.
     static func connect(to port: Int, ipv6: Bool = false, receiveBufferSize: Int32? = nil) throws -> WireClient {
         let number = systemSocket(ipv6 ? AF_INET6 : AF_INET)
         guard number >= 0 else { throw Failure(text: "socket: \(errno)") }
@@ -58,7 +58,7 @@ final class WireClient: Sendable {
         if var size = receiveBufferSize {
             setsockopt(number, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        // A test that waits for bytes that never come fails instead of blocking a thread for ever.
+        // A test that waits for missing bytes fails instead of blocking a thread forever.
         var timeout = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -100,7 +100,7 @@ final class WireClient: Sendable {
         try await onQueue { try self.read { $0.count >= count ? count : nil }.0 }
     }
 
-    /// All up to the end of the connection, and how that ended.
+    /// All bytes up to the end of the connection, and the kind of its end.
     func receiveToEnd() async throws -> (text: String, end: End) {
         try await onQueue {
             let (bytes, end) = try self.read { _ in nil }
@@ -109,31 +109,31 @@ final class WireClient: Sendable {
     }
 
     /// One response with a `Content-Length`, or without any body.
-    func receiveAnswer(hasBody: Bool = true) async throws -> Answer {
+    func receiveResponse(hasBody: Bool = true) async throws -> Response {
         try await onQueue {
             let (head, _) = try self.read { bytes in
                 bytes.range(of: Data("\r\n\r\n".utf8)).map { $0.upperBound - bytes.startIndex }
             }
-            var answer = Answer(head: String(decoding: head, as: UTF8.self), body: "")
-            guard answer.head.hasSuffix("\r\n\r\n") else {
-                throw Failure(text: "no head, but \(answer.head.debugDescription)")
+            var response = Response(head: String(decoding: head, as: UTF8.self), body: "")
+            guard response.head.hasSuffix("\r\n\r\n") else {
+                throw Failure(text: "no head, but \(response.head.debugDescription)")
             }
-            let length = hasBody ? Int(answer.header("Content-Length").first ?? "0") ?? 0 : 0
-            answer.body = String(decoding: try self.read { $0.count >= length ? length : nil }.0, as: UTF8.self)
-            return answer
+            let length = hasBody ? Int(response.header("Content-Length").first ?? "0") ?? 0 : 0
+            response.body = String(decoding: try self.read { $0.count >= length ? length : nil }.0, as: UTF8.self)
+            return response
         }
     }
 
-    func exchange(_ request: String) async throws -> Answer {
+    func exchange(_ request: String) async throws -> Response {
         try await send(request)
-        return try await receiveAnswer(hasBody: !request.hasPrefix("HEAD"))
+        return try await receiveResponse(hasBody: !request.hasPrefix("HEAD"))
     }
 
     func endSending() {
         systemEndSending(socket)
     }
 
-    /// Closes, with RST if so wished.
+    /// Closes, with RST if `resetting`.
     func close(resetting: Bool = false) {
         guard
             isClosed.withLock({ isClosed in
@@ -148,7 +148,7 @@ final class WireClient: Sendable {
         systemClose(socket)
     }
 
-    /// Reads until `isEnough` tells how many bytes to take, or the connection ends.
+    /// Reads until `isEnough` returns the number of bytes to take, or the connection ends.
     private func read(until isEnough: (Data) -> Int?) throws -> (Data, End?) {
         var bytes = leftover.withLock { $0 }
         var end: End?

@@ -18,7 +18,7 @@ struct MockTransportTests {
         TransportRequest(urlRequest: .mock(.get, target), delivery: delivery)
     }
 
-    @Test func answersWithWhatTheClosureGives() async throws {
+    @Test func returnsTheResponseOfTheClosure() async throws {
         let transport = MockTransport { request in
             PulseResponse(
                 data: Data((request.url?.path ?? "").utf8), httpResponse: .mock(statusCode: 201), request: request,
@@ -39,7 +39,7 @@ struct MockTransportTests {
         #expect(transport.transportRequests.map(\.delivery) == [.streamed, .streamed, .streamed])
     }
 
-    @Test func passesTheClosuresErrorAsItIs() async {
+    @Test func passesTheClosuresErrorUnchanged() async {
         struct Broken: Error, Equatable { let code: Int }
         let transport = MockTransport { _ in throw Broken(code: 7) }
         await #expect(throws: Broken(code: 7)) { try await transport.send(Self.request()) }
@@ -56,12 +56,12 @@ struct MockTransportTests {
 
     // MARK: Cancellation
 
-    @Test func aCallCancelledWhileItsClosureAnswersStillThrows() async throws {
+    @Test func aCallCancelledWhileItsClosureRespondsThrows() async throws {
         let (reached, reach) = AsyncStream<Void>.makeStream()
         let gate = AsyncStream<Void>.makeStream()
         let transport = MockTransport { request in
             reach.yield()
-            // Deaf to cancellation, as a closure may be: it is waited for.
+            // Ignores cancellation, as a closure may: the transport waits for it.
             await Task.detached { for await _ in gate.stream {} }.value
             return PulseResponse(statusCode: 200, request: request)
         }
@@ -92,7 +92,7 @@ struct MockTransportTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func neverSendsACallThatIsCancelledBefore() async {
+    @Test func neverSendsACancelledCall() async {
         let transport = Self.transport()
         let call = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -102,14 +102,14 @@ struct MockTransportTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func takesNoMoreAfterShutdown() async {
+    @Test func refusesRequestsAfterShutdown() async {
         let transport = Self.transport()
         await transport.shutdown()
         await #expect(throws: PulseError.self) { try await transport.send(Self.request()) }
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func answersManyCallsAtOnce() async throws {
+    @Test func servesManyConcurrentCalls() async throws {
         let transport = Self.transport()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<500 { group.addTask { try await transport.send(Self.request()).data.count } }
@@ -146,7 +146,7 @@ struct MockTransportTests {
         #expect(try await response.bytes?.collect(upTo: 100) == Self.body)
     }
 
-    @Test func handsOnAStreamThatTheClosureGave() async throws {
+    @Test func passesOnAStreamOfTheClosure() async throws {
         let stream = ByteStream([Data("a".utf8)])
         let transport = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
@@ -166,7 +166,7 @@ struct MockTransportTests {
     }
 
     @Test(arguments: [(206, "oh0123456789"), (200, "0123456789")])
-    func continuesAFileOnlyIfTheAnswerIsPartial(_ status: Int, content: String) async throws {
+    func continuesAFileOnlyForAPartialResponse(_ status: Int, content: String) async throws {
         try await withTemporaryFile { file in
             try Data("ohne".utf8).write(to: file)
             let progress = Locked<[TransferProgress]>([])
@@ -179,7 +179,7 @@ struct MockTransportTests {
         }
     }
 
-    @Test func saysThatAFileCannotBeWritten() async {
+    @Test func aFileThatCannotBeWrittenIsAnError() async {
         let file = URL(fileURLWithPath: "/nowhere/at/all")
         await #expect { try await Self.transport().send(Self.request(.file(file, resumeOffset: 0))) } throws: {
             ($0 as? TransportFailure)?.code == .cannotWriteToFile
@@ -187,7 +187,7 @@ struct MockTransportTests {
     }
 
     @Test(arguments: [64 << 10, 64 << 10 + 1])
-    func cutsTheBodyOfAnErrorInAStreamOrDownload(_ size: Int) async throws {
+    func truncatesTheBodyOfAnErrorInAStreamOrDownload(_ size: Int) async throws {
         try await withTemporaryFile { file in
             for delivery in [TransportRequest.Delivery.streamed, .file(file, resumeOffset: 0)] {
                 let transport = Self.transport(status: 404, data: Data(count: size))
@@ -200,7 +200,7 @@ struct MockTransportTests {
         }
     }
 
-    @Test func cutsAnEndlessErrorBody() async throws {
+    @Test func truncatesAnEndlessErrorBody() async throws {
         let transport = MockTransport { request in
             var response = PulseResponse(statusCode: 500, request: request)
             response.bytes = ByteStream(next: { Data(count: 1000) })
@@ -219,7 +219,7 @@ struct MockTransportTests {
 
 @Suite(.timeLimit(.minutes(5)))
 struct HTTPURLResponseMockTests {
-    @Test func hasTheStatusAndHeadersItWasMadeOf() {
+    @Test func aMockedResponseHasItsStatusAndHeaders() {
         let response = HTTPURLResponse.mock(statusCode: 429, headers: ["Retry-After": "3"])
         #expect(response.statusCode == 429)
         #expect(response.value(forHTTPHeaderField: "retry-after") == "3")
@@ -227,7 +227,7 @@ struct HTTPURLResponseMockTests {
     }
 
     @Test(arguments: [-1, 0, 99, 1000, Int.max, Int.min])
-    func makesAResponseOfAnyParts(_ status: Int) {
+    func makesAResponseFromAnyParts(_ status: Int) {
         let response = HTTPURLResponse.mock(
             statusCode: status, headers: ["": "", "a\r\nb": "\0", "Content-Length": "-5", "Content-Type": ";;"])
         #expect(response.url != nil)

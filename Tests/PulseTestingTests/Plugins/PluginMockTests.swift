@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PluginMockTests {
-    /// Writes down each hook as it runs.
+    /// Records each hook as it runs.
     private struct Probe: PulsePlugin {
         let identifier = "com.example.probe"
         var scope = PluginScope.attempt
@@ -30,7 +30,7 @@ struct PluginMockTests {
         func didComplete(_ context: PluginContext) async { note("didComplete \(context.route)") }
     }
 
-    /// Asks twice.
+    /// Sends the request twice.
     private struct Repeater: PulsePlugin {
         let identifier = "com.example.repeater"
         let scope = PluginScope.retry
@@ -43,7 +43,7 @@ struct PluginMockTests {
         }
     }
 
-    @Test func runsAPluginAsAClientWould() async throws {
+    @Test func runsAPluginLikeAClient() async throws {
         let probe = Probe()
         let response = try await probe.run(.mock(.post, "/users")) { request in
             probe.note("wire")
@@ -75,7 +75,7 @@ struct PluginMockTests {
         #expect(try await response.bytes?.collect(upTo: 10) == Data("a".utf8))
     }
 
-    @Test func putsTheRestOfAChainBehindAPlugin() async throws {
+    @Test func runsTheRestOfAChainBehindAPlugin() async throws {
         let inner = Probe()
         let chain = PluginChain.mock([inner, Repeater()]) { PulseResponse(statusCode: 204, request: $0) }
         #expect(try await chain(.mock()).statusCode == 204)
@@ -85,7 +85,7 @@ struct PluginMockTests {
             ])
     }
 
-    @Test func aMockedChainKeepsNoCallAlive() async throws {
+    @Test func aMockedChainRetainsNoCall() async throws {
         weak var call: Call?
         do {
             let context = PluginContext.mock()
@@ -100,7 +100,7 @@ struct PluginMockTests {
         #expect(call == nil)
     }
 
-    @Test func makesAContextOfItsParts() async {
+    @Test func aMockedContextHasItsParts() async {
         let clock = TestClock(uptime: 100)
         let request = URLRequest.mock(.put, "/users/7?page=2")
         let context = PluginContext.mock(
@@ -119,7 +119,7 @@ struct PluginMockTests {
         #expect(!context.isTrusted(.example("http://api.example.com/")))
     }
 
-    @Test func handsEventsToTheSink() async throws {
+    @Test func passesEventsToTheSink() async throws {
         final class Sink: EventSink {
             let events = Locked<[NetworkEvent]>([])
             let isActive = true
@@ -130,7 +130,7 @@ struct PluginMockTests {
         #expect(sink.events.withLock { $0.count } == 1)
     }
 
-    @Test func makesARequestOfAPathOrAURL() {
+    @Test func makesARequestFromAPathOrAURL() {
         let request = URLRequest.mock(.post, "/a?b=c", headers: ["X": "y"], body: Data([1]))
         #expect(request.url?.absoluteString == "https://api.example.com/a?b=c")
         #expect(request.httpMethod == "POST" && request.httpBody == Data([1]))

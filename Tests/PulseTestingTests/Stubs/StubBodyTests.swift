@@ -27,7 +27,7 @@ struct StubBodyTests {
     ]
 
     @Test(arguments: parts)
-    func findsAPartOfAJSONBody(_ part: JSONValue, _ isThere: Bool) async {
+    func matchesAContainedJSONValue(_ part: JSONValue, _ isThere: Bool) async {
         let request = URLRequest.mock(.post, "/", body: Self.body)
         let response = try? await Self.send(request, to: Stub(.post).body(jsonContaining: part).reply(.status(204)))
         #expect((response?.statusCode == 204) == isThere)
@@ -49,7 +49,7 @@ struct StubBodyTests {
     ]
 
     @Test(arguments: missing)
-    func saysWhatIsMissingAndShowsNoValue(_ part: JSONValue, _ reason: String) async throws {
+    func aMismatchNamesTheMissingKeyAndShowsNoValue(_ part: JSONValue, _ reason: String) async throws {
         let error = await #expect(throws: PulseError.self) {
             try await Self.send(.mock(.post, "/", body: Self.body), to: Stub().body(jsonContaining: part))
         }
@@ -61,7 +61,7 @@ struct StubBodyTests {
         #expect(!unmatched.description.contains("s3cret") && !unmatched.description.contains("wanted\""))
     }
 
-    @Test func aBodyThatIsNoJSONContainsNothing() async {
+    @Test func aBodyThatIsNotJSONContainsNoJSONValue() async {
         for body in [nil, Data(), Data("<a/>".utf8)] {
             await #expect(throws: PulseError.self) {
                 try await Self.send(.mock(.post, "/", body: body), to: Stub().body(jsonContaining: [:]))
@@ -71,7 +71,7 @@ struct StubBodyTests {
 
     // MARK: Echo
 
-    @Test func anEchoIsTheBodyAsItCame() async throws {
+    @Test func anEchoIsTheUnchangedBody() async throws {
         let request = URLRequest.mock(.post, "/", headers: ["Content-Type": "text/csv"], body: Data("a,b".utf8))
         let response = try await Self.send(request, to: Stub().reply(.echo))
         #expect(response.statusCode == 200 && response.data == Data("a,b".utf8))
@@ -80,7 +80,7 @@ struct StubBodyTests {
         #expect(empty.data.isEmpty && !empty.headers.contains("Content-Type"))
     }
 
-    @Test func aWholeRequestIsEchoedWithWhatPluginsMadeOfIt() async throws {
+    @Test func anEchoedRequestIncludesChangesByPlugins() async throws {
         let request = URLRequest.mock(
             .put, "/users/7?page=2", headers: ["X-Trace": "1"], body: Data("text".utf8))
         let echo = try await Self.send(request, to: Stub().reply(.echoRequest)).decode(Stub.Echo.self)
@@ -94,7 +94,7 @@ struct StubBodyTests {
 
     // MARK: Bandwidth
 
-    @Test func aBufferedBodyTakesItsTime() async throws {
+    @Test func bandwidthDelaysABufferedBody() async throws {
         let clock = TestClock(autoAdvances: true)
         let reply = Stub.Reply.data(Data(repeating: 1, count: 1000)).bandwidth(100, on: clock)
         let response = try await Self.send(.mock(), to: Stub().reply(reply))
@@ -102,7 +102,7 @@ struct StubBodyTests {
         #expect(abs(clock.uptime - 10) < 1e-9)
     }
 
-    @Test func aStreamedBodyArrivesBitByBit() async throws {
+    @Test func bandwidthDelaysEachChunkOfAStreamedBody() async throws {
         let clock = TestClock()
         let reply = Stub.Reply.data(Data(repeating: 1, count: 100)).bandwidth(100, on: clock)
         let transport = MockTransport(stubs: [Stub().reply(reply)])
@@ -121,7 +121,7 @@ struct StubBodyTests {
         #expect(clock.sleeps.count == 10)
     }
 
-    @Test func aStreamThatIsLeftEndsItsSource() async throws {
+    @Test func anAbandonedStreamEndsItsSource() async throws {
         let ended = Locked(0)
         let clock = TestClock(autoAdvances: true)
         let reply = Stub.Reply.closure { request, _ in
@@ -142,14 +142,14 @@ struct StubBodyTests {
     }
 
     @Test(arguments: [0, -1, .nan, .infinity] as [Double])
-    func whatIsNoRateIsNoLimit(_ bandwidth: Double) async throws {
+    func anInvalidBandwidthIsNoLimit(_ bandwidth: Double) async throws {
         let clock = TestClock()
         let reply = Stub.Reply.text("body").bandwidth(bandwidth, on: clock)
         #expect(try await Self.send(.mock(), to: Stub().reply(reply)).data == Data("body".utf8))
         #expect(clock.sleeps.isEmpty)
     }
 
-    @Test func aByteADayIsABandwidthToo() async throws {
+    @Test func aBandwidthOfOneByteADayIsValid() async throws {
         let clock = TestClock(autoAdvances: true)
         let reply = Stub.Reply.data(Data([1, 2])).bandwidth(1.0 / 86400, on: clock)
         #expect(try await Self.send(.mock(), to: Stub().reply(reply)).data == Data([1, 2]))

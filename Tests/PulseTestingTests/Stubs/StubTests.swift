@@ -43,13 +43,13 @@ struct StubTests {
         (Stub(.get, "/users/{id}").query("page", "2").header("Accept").host("api.example.com"), true),
         (Stub(.get, "/users/{id}").query("page", "2").header("X-None"), false),
     ])
-    func isForRequestsThatHaveAllItAsksFor(_ stub: Stub, matches: Bool) async {
+    func matchesRequestsThatSatisfyAllConditions(_ stub: Stub, matches: Bool) async {
         let request = URLRequest.mock(
             .get, "/users/7?page=2&empty=", headers: ["Accept": "text/plain"], body: Data(#"{"b":[1],"a":2}"#.utf8))
         #expect(await Self.status(request, stub) == (matches ? 204 : nil))
     }
 
-    @Test func answersWithTheFirstThatMatches() async throws {
+    @Test func theFirstMatchingStubReplies() async throws {
         let first = Stub(.get, "/users/{id}").reply(.text("first"))
         let second = Stub(.get, "/users/7").reply(.text("second"))
         let response = try await Self.send(.mock(.get, "/users/7"), to: first, second)
@@ -57,7 +57,7 @@ struct StubTests {
         #expect(first.count == 1 && second.count == 0)
     }
 
-    @Test func saysWhatCameAndWhyNoStubIsForIt() async throws {
+    @Test func anUnmatchedRequestFailsWithTheReasonOfEachStub() async throws {
         let stubs = [
             Stub(.post, "/users").reply(.status(201)),
             Stub(.get, "/users/{id}"),
@@ -105,7 +105,7 @@ struct StubTests {
         await client.shutdown()
     }
 
-    @Test func saysThatThereAreNoStubs() async {
+    @Test func anErrorReportsThatThereAreNoStubs() async {
         await #expect { try await Self.send(.mock(.delete, "/x")) } throws: {
             "\($0)".contains("no stub for DELETE https://api.example.com/x: there are none")
         }
@@ -113,7 +113,7 @@ struct StubTests {
 
     // MARK: Replies
 
-    @Test func givesItsRepliesInTurnAndRepeatsTheLast() async throws {
+    @Test func usesItsRepliesInTurnAndRepeatsTheLast() async throws {
         let stub = Stub(.get, "/").reply(.status(503), .failure(URLError(.timedOut))).reply(.json(User(id: 7)))
         let transport = MockTransport(stubs: [stub])
         let request = TransportRequest(urlRequest: .mock())
@@ -127,7 +127,7 @@ struct StubTests {
         #expect(stub.count == 4)
     }
 
-    @Test func stopsMatchingOnceItHasGivenAllItsReplies() async throws {
+    @Test func stopsMatchingAfterItsLastReply() async throws {
         let once = Stub(.get, "/").reply(.status(201)).whenExhausted(.stopsMatching)
         let transport = MockTransport(stubs: [once, Stub(.get, "/").reply(.status(202)).whenExhausted(.stopsMatching)])
         let request = TransportRequest(urlRequest: .mock())
@@ -137,7 +137,7 @@ struct StubTests {
         #expect(once.count == 1)
     }
 
-    @Test func countsEachDerivedStubForItself() async throws {
+    @Test func eachDerivedStubHasItsOwnCount() async throws {
         let base = Stub(.get, "/").reply(.status(201), .status(202))
         let derived = base.header("A")
         _ = try await Self.send(.mock(headers: ["A": "b"]), to: derived)
@@ -145,12 +145,12 @@ struct StubTests {
         #expect(try await Self.send(.mock(), to: base).statusCode == 201)
     }
 
-    @Test func answersEmptilyWithoutAReply() async throws {
+    @Test func aStubWithoutRepliesReturnsAnEmptyResponse() async throws {
         let response = try await Self.send(.mock(), to: Stub())
         #expect(response.statusCode == 200 && response.data.isEmpty && response.origin == .mock)
     }
 
-    @Test func handsTheValuesOfThePathToAClosure() async throws {
+    @Test func passesPathValuesToTheClosure() async throws {
         let stub = Stub(.get, "/users/{id}/{rest...}").reply(
             .closure { request, parameters in
                 PulseResponse(statusCode: 200, data: Data("\(parameters)".utf8), request: request)
@@ -169,7 +169,7 @@ struct StubTests {
         #expect(clock.sleeps == [3])
     }
 
-    @Test func failsWithTheReasonWhenAValueIsNoJSON() async {
+    @Test func aValueThatIsNotJSONFailsWithTheReason() async {
         await #expect { try await Self.send(.mock(), to: Stub().reply(.json([Double.nan]))) } throws: {
             ($0 as? PulseError)?.kind == .encodingFailed
         }

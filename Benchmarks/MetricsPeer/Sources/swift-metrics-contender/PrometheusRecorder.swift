@@ -3,14 +3,14 @@
 import CoreMetrics
 import Foundation
 
-/// A recorder of the usual make: a dictionary of counters and histograms by name and labels, a lock around each.
+/// A typical recorder: a dictionary of counters and histograms by name and labels, with a lock around each.
 final class PrometheusRecorder: MetricsFactory, @unchecked Sendable {
     private struct Key: Hashable {
         let name: String
         let labels: [String]
     }
 
-    // Unchecked: reached under the lock alone.
+    // Unchecked: accessed only under the lock.
     private var counters: [Key: CounterCell] = [:]
     private var histograms: [Key: HistogramCell] = [:]
     private let lock = NSLock()
@@ -43,7 +43,7 @@ final class PrometheusRecorder: MetricsFactory, @unchecked Sendable {
 }
 
 private final class CounterCell: CounterHandler, @unchecked Sendable {
-    // Unchecked: reached under the lock alone.
+    // Unchecked: accessed only under the lock.
     private var count: Int64 = 0
     private let lock = NSLock()
 
@@ -54,7 +54,7 @@ private final class CounterCell: CounterHandler, @unchecked Sendable {
 private final class HistogramCell: TimerHandler, RecorderHandler, @unchecked Sendable {
     private static let bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-    // Unchecked: reached under the lock alone.
+    // Unchecked: accessed only under the lock.
     private var counts = [Int](repeating: 0, count: bounds.count + 1)
     private var sum = 0.0
     private let lock = NSLock()

@@ -3,8 +3,8 @@
 import CoreMetrics
 import PulseKit
 
-/// Prints what the events of one call cost when they are counted by a collector, and when they are handed to swift-metrics
-/// with a recorder as an exporter to Prometheus has it. `--short` only sees that it runs.
+/// Prints the cost of one call's events in a collector, and in swift-metrics with a recorder like that of a Prometheus
+/// exporter. `--short` only checks that it runs.
 @main
 struct SwiftMetricsContender {
     static func main() async {
@@ -16,7 +16,7 @@ struct SwiftMetricsContender {
         handedOn.addSink(MetricsOutputSink(output: SwiftMetricsOutput()))
         let events = events
         var best = [Double.infinity, .infinity]
-        // In turns, so that a busy moment meets both alike.
+        // They alternate, so that a busy moment affects both alike.
         for _ in 0..<rounds {
             for (index, bus) in [counted, handedOn].enumerated() {
                 let start = SystemClock().uptime

@@ -13,7 +13,7 @@ struct AsyncHTTPClientContender: Contender {
     private let client: HTTPClient
     private let decoder = JSONDecoder()
 
-    /// The first argument says which one: `shared`, or `configured` with as many connections as requests.
+    /// The first argument selects it: `shared`, or `configured` with as many connections as requests.
     static func main() throws {
         let isShared = CommandLine.arguments.dropFirst().first == "shared"
         try Stage.perform(AsyncHTTPClientContender(client: isShared ? .shared : configured()))
@@ -29,7 +29,7 @@ struct AsyncHTTPClientContender: Contender {
 
     func user(at url: URL) async throws -> User {
         let response = try await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .seconds(30))
-        guard response.status == .ok else { throw WrongAnswer() }
+        guard response.status == .ok else { throw WrongResponse() }
         return try decoder.decode(User.self, from: try await response.body.collect(upTo: 1 << 20))
     }
 

@@ -2,7 +2,7 @@
 
 import PulseKit
 
-// 1. Define: what to call, and what comes back.
+// 1. Define: the request and the type of its response.
 struct GetUser: Endpoint {
     struct Response: Decodable, Sendable {
         let id: Int
@@ -13,7 +13,7 @@ struct GetUser: Endpoint {
     var path: String { get throws { try String(path: "/users/\(id)") } }
 }
 
-// 2. Create: one client for each server, with what all its calls share.
+// 2. Create: one client per server, with the settings of all its calls.
 func makeClient(for server: URL) -> PulseClient {
     PulseClient(
         configuration: PulseConfiguration(baseURL: server).with(\.timeout, value: 20),

@@ -3,7 +3,7 @@
 import PulseKit
 import Tracing
 
-/// Calls as spans of swift-distributed-tracing, below the span that is current where the call was made.
+/// Calls as spans of swift-distributed-tracing, below the caller's current span.
 struct SwiftTracingOutput: CallTraceOutput {
     let tracer: any Tracer
 
