@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// libcurl's two ways to drive many transfers, beside each other: curl_multi_perform with curl_multi_poll, and
-// curl_multi_socket_action with epoll, once as it asks to watch sockets, and once with sockets left in epoll between two
-// transfers. Usage: loops URL; see the script beside it.
+// libcurl's two ways to drive many transfers: curl_multi_perform with curl_multi_poll, and
+// curl_multi_socket_action with epoll, once with sockets registered on request, and once with sockets that stay in epoll
+// between transfers. Usage: loops URL; see the script beside it.
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static size_t ignore(char *bytes, size_t size, size_t count, void *context) {
     return size * count;
 }
 
-// By descriptor: what epoll watches it for, and whether libcurl still wants to know.
+// By descriptor: its epoll events, and whether libcurl still needs them.
 static struct {
     unsigned events;
     int is_watched;
@@ -101,7 +101,7 @@ static void turn_epoll(CURLM *multi) {
     curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
 }
 
-// Microseconds of the processor for a request.
+// Processor microseconds per request.
 static double run(const char *url, int in_flight) {
     CURLM *multi = curl_multi_init();
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS);
@@ -131,7 +131,7 @@ static double run(const char *url, int in_flight) {
             if (message->data.result != CURLE_OK) exit(1);
             CURL *easy = message->easy_handle;
             curl_multi_remove_handle(multi, easy);
-            // The first of each handle opens its connection and is not measured.
+            // The first request of each handle opens its connection and is not measured.
             if (++ended == in_flight) start = seconds(CLOCK_PROCESS_CPUTIME_ID);
             if (ended + in_flight <= total) curl_multi_add_handle(multi, easy);
         }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Answers every request with what two independent parsers understood of it, as JSON.
+"""Responds to every request with the results of two independent parsers, as JSON.
 
 Usage: check_encoding.py COMMAND...
 Starts the server on a free loopback port, runs the command with its address in PULSEKIT_ENCODING_SERVER, and exits with
@@ -32,7 +32,7 @@ def with_standard_library(target, content_type, body):
         understood["form"] = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict")
     if content_type.startswith("multipart/form-data"):
         head = f"Content-Type: {content_type}\r\n\r\n".encode("ascii")
-        # Names are UTF-8 in the raw (RFC 7578, section 5.1): the `utf8` policy reads them so.
+        # Names are raw UTF-8 (RFC 7578, section 5.1), which the `utf8` policy reads.
         policy = email.policy.HTTP.clone(utf8=True, raise_on_defect=True)
         for part in email.message_from_bytes(head + body, policy=policy).iter_parts():
             disposition = part["content-disposition"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Takes what a process exports over HTTP, and reads it with Prometheus' parser and OpenTelemetry's definitions.
+"""Receives the exports of a process over HTTP, and reads them with Prometheus' parser and OpenTelemetry's definitions.
 
 Usage: check_exports.py COMMAND...
-Starts a collector on a free loopback port, runs the command with its address in PULSEKIT_COLLECTOR, and checks what came:
-OTLP at /v1/metrics and /v1/traces, a page of Prometheus at /prometheus, and at /facts what the process knows to be true.
+Starts a collector on a free loopback port, runs the command with its address in PULSEKIT_COLLECTOR, and checks the exports:
+OTLP at /v1/metrics and /v1/traces, a page of Prometheus at /prometheus, and at /facts the expected values of the process.
 """
 import base64
 import json
@@ -108,7 +108,7 @@ def check_metrics(text, facts):
 
 
 def with_bytes_as_proto3(value):
-    """OTLP has ids in hexadecimal where proto3's mapping has base64; all else is that mapping's."""
+    """OTLP has ids in hexadecimal where proto3's mapping has base64; everything else follows that mapping."""
     if isinstance(value, dict):
         return {
             key: base64.b64encode(bytes.fromhex(item)).decode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A headless Chromium that is told what to do over a pipe (Chrome DevTools Protocol), with nothing but the standard library."""
+"""A headless Chromium, controlled over a pipe (Chrome DevTools Protocol), with the standard library alone."""
 import base64
 import json
 import os
@@ -12,7 +12,7 @@ import time
 
 
 class Browser:
-    """One page. `problems` has what the page complained of: exceptions, console errors, refused or foreign requests."""
+    """One page. `problems` has the problems of the page: exceptions, console errors, refused or foreign requests."""
 
     def __init__(self, timeout=180):
         self.timeout, self.problems, self.requests, self.number, self.buffer = timeout, [], [], 0, b""
@@ -46,7 +46,7 @@ class Browser:
 
     @staticmethod
     def above(descriptor):
-        """The same descriptor with a number that is free for neither 3 nor 4."""
+        """The same descriptor with a number other than 3 and 4."""
         import fcntl
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10)
 

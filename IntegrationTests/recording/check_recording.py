@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Reads what the probe wrote, as its readers would.
+"""Reads the files of the probe like their users.
 
 Usage: check_recording.py <folder> <schemas> [--screenshot <file.png>]
 
-The HAR files are held against our own schema of the format and against the published one, whose files are in the second
-folder, and read by haralyzer; the reports, and what the demo wrote, are opened in a headless Chromium:
-nothing is loaded or complained of, rows and charts are there, filter and search work, what is hostile is text, in light and
-dark, on a desk and on a phone.
+The HAR files are validated with our own schema of the format and with the published one, whose files are in the second
+folder, and read by haralyzer. The reports, the demo's too, are opened in a headless Chromium:
+no page loads anything or has a problem, rows and charts are there, filter and search work, hostile text is text, in light and
+dark, on a desktop and on a phone.
 """
 import json
 import sys
@@ -57,7 +57,7 @@ def check_calls():
     document = har("calls.har")
     text = (FOLDER / "calls.har").read_text()
     expect("hunter2" not in text and "***REDACTED***" in text, "secrets")
-    # The second program's reading; without pages it makes one of them all.
+    # The second program's result; without pages it makes one page of all entries.
     entries = [entry for page in HarParser(document).pages for entry in page.entries]
     expect(len(entries) == len(document["log"]["entries"]), len(entries))
     by_path = {}
@@ -66,7 +66,7 @@ def check_calls():
     expect(len([path for path in by_path if path.startswith("items/")]) == 40, sorted(by_path))
     expect([entry.response.status for entry in by_path["flaky"]] == [503, 503, 200], by_path["flaky"])
     expect(by_path["old"][0]["response"]["redirectURL"].startswith("/items/9?token=***"), by_path["old"])
-    # Three attempts; the first is sent once more if it went over a connection that turned out stale.
+    # Three attempts; the first is resent if its connection was stale.
     expect([entry.response.status for entry in by_path["reset"]] in ([0] * 3, [0] * 4), by_path["reset"])
     expect(all(entry["_error"]["kind"] == "transport" for entry in by_path["reset"]), by_path["reset"])
     login = by_path["login"][0]
@@ -92,7 +92,7 @@ def choose(browser, name, value, event):
 
 
 def check_page(browser, name, calls=None):
-    """Without a number of calls: as many as there are."""
+    """Without a number of calls: all calls."""
     browser.open(FOLDER / name)
     expect(browser.problems == [], name, browser.problems)
     expect(browser.requests == ["file://" + str((FOLDER / name).resolve())], name, browser.requests)
@@ -116,7 +116,7 @@ def check_reports(browser, screenshot):
     expect(browser.evaluate(COUNT.format(".waterfall .phase")) >= 3, "waterfall")
     colors = browser.evaluate(
         "Array.from(document.querySelectorAll('.phase')).map((bar) => getComputedStyle(bar).fill)")
-    # What a color's name does not stand for is black.
+    # An unknown color name is black.
     expect(colors and not any(color == "rgb(0, 0, 0)" for color in colors), colors)
     expect(browser.evaluate(COUNT.format(".exchange")) == 3, "exchanges")
     if screenshot:
@@ -156,7 +156,7 @@ def check_reports(browser, screenshot):
 
 
 def check_crowd(browser):
-    """Totals as the metrics have them, and a word wherever something is left out."""
+    """Totals equal to those of the metrics, and a note wherever data is omitted."""
     browser.open(FOLDER / "crowd.html")
     expect(browser.problems == [], "crowd.html", browser.problems)
 
@@ -164,7 +164,7 @@ def check_crowd(browser):
         return browser.evaluate(
             f"Array.from(document.querySelectorAll({selector!r})).map((node) => node.textContent)")
 
-    # An accepted 404 is no failure; who cancels or is queued is none either, and has no latency.
+    # An accepted 404 is not a failure; a cancelled or queued call is not one either, and has no latency.
     tiles = texts(".tile b")
     expect(tiles[:5] == ["26", "50.0 %", "10 ms", "30 ms", "30 ms"], tiles)
     expect(texts("#statuses .rest") == ["6 more kinds"], texts("#statuses .rest"))
@@ -178,7 +178,7 @@ def check_crowd(browser):
 
 
 def look(browser, name):
-    """Light is not dark, and a phone has nothing to scroll sideways."""
+    """Light and dark differ, and a phone needs no horizontal scrolling."""
     colors = set()
     for scheme in ("light", "dark"):
         browser.media(scheme)

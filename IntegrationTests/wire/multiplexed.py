@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""An HTTP/2 server that ends requests and connections as a test asks for; it also speaks HTTP/1.1, where every request is
-answered.
+"""An HTTP/2 server that ends requests and connections as a test requires; it also supports HTTP/1.1, where every request
+gets a response.
 
 A path is `/ACTIONS/NAME?times=N`. The first N requests (1 by default) to a name get the actions, which are separated by
-commas; later ones are answered with 200:
+commas; later ones get a 200:
 
-answer, head     the whole response, or only its head
-pause            a moment, in which what came before is read
+answer, head     the whole response, or only its header fields
+pause            a short pause, in which earlier bytes are read
 failed           RST_STREAM with INTERNAL_ERROR
 refused          RST_STREAM with REFUSED_STREAM
 downgrade        RST_STREAM with HTTP_1_1_REQUIRED
@@ -34,7 +34,7 @@ CODES = {
 
 class Multiplexed:
     def __init__(self):
-        # What has come, in order: method, name, connection and protocol of each request.
+        # The received requests, in order: method, name, connection and protocol of each request.
         self.arrivals = []
         self.connections = 0
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The proxies and the recording server of the tests.
 
-All of them listen on loopback and connect to loopback alone, whatever name they are asked for. What they were sent is told
-by `control`, as JSON: `GET /proxied` gives the heads that proxies got, `GET /received` the bytes that came over TLS to
-`recorder`, after the connections before that one have ended. It also tells proxies what to do: `GET /hold` has the tunnels
-that are open keep all that comes, and `GET /pass` has them pass it on; `GET /held` answers once a client's bytes are kept.
-`GET /arrivals` gives the requests that came to `multiplexed`.
-`GET /surplus` has `chatty`, which is in the file system, send an answer that nobody has asked for.
+All of them listen on loopback and connect to loopback alone, whatever the requested name. `control` reports their input as
+JSON: `GET /proxied` returns the header fields that proxies received, `GET /received` the bytes that `recorder` received over
+TLS, after earlier connections have ended. It also controls proxies: `GET /hold` makes open tunnels hold back their bytes, and
+`GET /pass` makes them forward these; `GET /held` responds when bytes of a client are held.
+`GET /arrivals` returns the requests that `multiplexed` received.
+`GET /surplus` makes `chatty`, which is in the file system, send an unsolicited response.
 """
 import asyncio
 import base64
@@ -15,7 +15,7 @@ import ssl
 
 import multiplexed
 
-# Bytes that mean something in a URL, which is what libcurl takes them for.
+# Bytes with a meaning in a URL, which libcurl interprets.
 CREDENTIALS = ("us%41er", "pass:wo%2Frd%")
 
 
@@ -46,7 +46,7 @@ def port_of(authority):
 
 
 class Gate:
-    """What a tunnel's bytes go through."""
+    """The filter of a tunnel's bytes."""
 
     def __init__(self):
         self.opened = asyncio.Event()
@@ -186,7 +186,7 @@ class Peers:
             self.chatting.remove(writer)
 
     async def refuser(self, reader, writer):
-        """Answers a POST with the status in its path, such as `/413`, and resets the connection, the body unread."""
+        """Responds to a POST with the status in its path, such as `/413`, and resets the connection, the body unread."""
         while True:
             method, target, _ = (await head_of(reader)).split("\r\n")[0].split(" ")
             if method == "POST":
@@ -222,7 +222,7 @@ async def serve(peers, sockets):
             try:
                 await handler(reader, writer)
             except (OSError, EOFError, ssl.SSLError):
-                pass  # the other side has gone, which is what many tests are about
+                pass  # the other side has left, which many tests require
             finally:
                 writer.close()
 

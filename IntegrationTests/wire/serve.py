@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Starts the servers of the tests, runs a command and stops them again, whatever happens.
+"""Starts the servers of the tests, runs a command and stops them again, whatever the outcome.
 
 Usage: serve.py COMMAND...
-All files are in a temporary directory. `servers.json`, whose path the command finds in PULSEKIT_WIRE, says where everything
-is. The command's status is this one's.
+All files are in a temporary directory. `servers.json`, whose path the command finds in PULSEKIT_WIRE, has all
+addresses. It exits with the command's status.
 
-Every port is free, because the system chose it, and stays so, because the socket is handed on open and listening. So there is
-nothing to wait for either: who connects early waits in the backlog.
+Every port is free, because the system chose it, and stays reserved, because the socket is passed on open and listening. So
+no test has to wait: an early client waits in the backlog.
 """
 import asyncio
 import ctypes
@@ -49,7 +49,7 @@ def pair():
 
 
 def gzip_of_zeros(mebibytes):
-    """The same piece again and again, each beginning on a byte, which a gzip member may well consist of."""
+    """The same piece repeatedly, each byte-aligned, which is valid in a gzip member."""
     zeros = bytes(MEBIBYTE)
     compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
     piece = compressor.compress(zeros) + compressor.flush(zlib.Z_FULL_FLUSH)
@@ -105,7 +105,7 @@ def start_nginx(directory, ports, silent):
             text = text.replace(f"@{key}@", str(value))
         (directory / name).write_text(text)
     descriptors = [listening.fileno() for sockets in ports.values() for listening in sockets]
-    # How nginx hands its sockets to its successor.
+    # The way in which nginx passes its sockets to its successor.
     environment = os.environ | {"NGINX": "".join(f"{descriptor};" for descriptor in descriptors)}
     arguments = ["nginx", "-p", directory, "-e", directory / "nginx-error.log", "-c", directory / "nginx.conf"]
     with open(directory / "nginx.log", "wb") as log:
@@ -113,14 +113,14 @@ def start_nginx(directory, ports, silent):
 
 
 def start_openssl(directory, name, *options):
-    """The port, as it tells it itself, of a server that says in its answers whether it has resumed a session."""
+    """The port, as the server prints it, of a server whose responses tell whether it has resumed a session."""
     arguments = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-www"]
     arguments += ["-cert", "server.pem", "-key", "server.key", "-cert_chain", "intermediate.pem", *options]
     with open(directory / f"{name}.log", "wb") as log:
         process = subprocess.Popen(arguments, cwd=directory, stdout=subprocess.PIPE, stderr=log, text=True)
     for line in process.stdout:
         if line.startswith("ACCEPT "):
-            # Read on, or the pipe fills up.
+            # Keep reading, or the pipe fills up.
             threading.Thread(target=process.stdout.read, daemon=True).start()
             return int(line.rpartition(":")[2])
     sys.exit(f"serve.py: openssl s_server does not start: {(directory / f'{name}.log').read_text()}")
@@ -135,7 +135,7 @@ def run(directory, command):
     (directory / "files").mkdir()
     write_files(directory / "files")
     ports = {name: pair() for name in ("plain", "tls", "tls_http1", "tls12")}
-    # Listening, and nobody accepts: whoever connects waits for ever.
+    # Listening without an acceptor: every client waits forever.
     silent = listener(socket.AF_INET, "127.0.0.1")
     start_nginx(directory, ports, silent.getsockname()[1])
     places = {name: sockets[0].getsockname()[1] for name, sockets in ports.items()}
@@ -153,7 +153,7 @@ def run(directory, command):
     sockets["chatty"] = socket.socket(socket.AF_UNIX)
     sockets["chatty"].bind(str(directory / "chatty.socket"))
     sockets["chatty"].listen()
-    # Bound and not listening: whoever connects is refused, and nobody else can take the port.
+    # Bound and not listening: every client is refused, and no other process can take the port.
     refusing = listener(socket.AF_INET, "127.0.0.1", is_listening=False)
     places["refusing"] = refusing.getsockname()[1]
     threading.Thread(target=lambda: asyncio.run(peers.serve(servers, sockets)), daemon=True).start()
@@ -165,7 +165,7 @@ def run(directory, command):
 
 
 def stop_all():
-    """Ends what was started, and what that has left behind: `swift test` does not end its tests with it."""
+    """Ends the started processes and their orphans: `swift test` does not end its tests with it."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     while True:
         for child in children.read_text().split():

@@ -9,9 +9,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-// The executable's own `malloc` stands before the C library's for every library in the process; glibc supports that
-// ("Replacing malloc"), and keeps its own under these names. While nothing is counted, a wrapper costs a load and a
-// branch.
+// The executable's own `malloc` replaces the C library's for every library in the process; glibc supports that
+// ("Replacing malloc"), and has its own under these names. While counting is off, a wrapper costs a load and a branch.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
