@@ -25,11 +25,11 @@ public struct CassetteMiss: Error, Sendable, CustomStringConvertible, LocalizedE
             return
         }
         guard next < tracks.count else {
-            description = "the cassette has come to its end after \(tracks.count) requests, and then came \(came)"
+            description = "the cassette ended after \(tracks.count) requests, but the next request is \(came)"
             return
         }
         description =
-            "request \(next + 1) of the cassette is \(tracks[next].method) \(tracks[next].url), but then came \(came): "
+            "request \(next + 1) of the cassette is \(tracks[next].method) \(tracks[next].url), but the request is \(came): "
             + (reasons[next] ?? "it matches")
     }
 }

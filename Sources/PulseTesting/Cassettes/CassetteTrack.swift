@@ -80,12 +80,12 @@ struct CassetteTrack: Sendable {
             // Browsers write the size of bodies that they no longer have.
             let status = entry.response.status
             let hasBody = method != "HEAD" && status != 204 && !(300..<400 ~= status)
-            if hasBody, content.size ?? 0 > 0 { throw missingBody("its size alone was kept") }
+            if hasBody, content.size ?? 0 > 0 { throw missingBody("only its size was kept") }
             return Data()
         }
         guard content.encoding?.equalsIgnoringASCIICase("base64") == true else { return Data(text.utf8) }
         guard let data = Data(base64Encoded: text.filter { !$0.isWhitespace }) else {
-            throw missingBody("it is no base64")
+            throw missingBody("it is not base64")
         }
         return data
     }

@@ -83,7 +83,7 @@ struct ConformanceStage: Sendable {
 
     /// The one request that has arrived.
     func onlyRequest() throws -> RecordedRequest {
-        try Check.equal(requests.count, 1, "the number of requests that came")
+        try Check.equal(requests.count, 1, "the number of received requests")
         return requests[0]
     }
 

@@ -23,13 +23,13 @@ final class SimulatedServer: Sendable {
         log.completed(recorded)
         defer { log.closed(connection) }
         return try await withTaskCancellationHandler {
-            try await play(respond(recorded), to: recorded, for: request)
+            try await deliver(respond(recorded), to: recorded, for: request)
         } onCancel: {
             log.ending(.closedByClient, of: connection)
         }
     }
 
-    private func play(
+    private func deliver(
         _ response: MockServer.Response, to recorded: RecordedRequest, for request: URLRequest
     ) async throws -> PulseResponse {
         for step in (response.script ?? []) + response.faults.map(\.step) {

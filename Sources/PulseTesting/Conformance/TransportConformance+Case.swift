@@ -38,18 +38,18 @@ extension TransportConformance {
         let isUnknownExclusion: Bool
         let respond: Responder
         /// Throws ``Check/Failure`` if the promise is broken.
-        let play: @Sendable (ConformanceStage) async throws -> Void
+        let verify: @Sendable (ConformanceStage) async throws -> Void
 
         private init(
             _ name: String, _ kind: Kind, connections: Int, isUnknownExclusion: Bool = false,
-            respond: @escaping Responder, play: @escaping @Sendable (ConformanceStage) async throws -> Void
+            respond: @escaping Responder, verify: @escaping @Sendable (ConformanceStage) async throws -> Void
         ) {
             self.name = name
             self.kind = kind
             self.maximumConnectionsPerHost = connections
             self.isUnknownExclusion = isUnknownExclusion
             self.respond = respond
-            self.play = play
+            self.verify = verify
         }
     }
 }
@@ -57,16 +57,16 @@ extension TransportConformance {
 extension TransportConformance.Case {
     static func semantics(
         _ name: String, connections: Int = 64, respond: @escaping Responder,
-        play: @escaping @Sendable (ConformanceStage) async throws -> Void
+        verify: @escaping @Sendable (ConformanceStage) async throws -> Void
     ) -> Self {
-        Self(name, .semantics, connections: connections, respond: respond, play: play)
+        Self(name, .semantics, connections: connections, respond: respond, verify: verify)
     }
 
     static func wire(
         _ name: String, connections: Int = 64, respond: @escaping Responder,
-        play: @escaping @Sendable (ConformanceStage) async throws -> Void
+        verify: @escaping @Sendable (ConformanceStage) async throws -> Void
     ) -> Self {
-        Self(name, .wire, connections: connections, respond: respond, play: play)
+        Self(name, .wire, connections: connections, respond: respond, verify: verify)
     }
 
     /// A case in which a single GET gets `response` and fails.
@@ -77,7 +77,7 @@ extension TransportConformance.Case {
     ) -> Self {
         wire(name) { _ in
             response()
-        } play: { stage in
+        } verify: { stage in
             try await stage.expect(failure, of: stage.request(method, idleTimeout: idleTimeout))
         }
     }
@@ -85,7 +85,7 @@ extension TransportConformance.Case {
     static func unknownExclusion(_ name: String) -> Self {
         Self(
             name, .semantics, connections: 1, isUnknownExclusion: true, respond: { _ in .status(200) },
-            play: { _ in throw Check.Failure(reason: "this exclusion names no case of the list") })
+            verify: { _ in throw Check.Failure(reason: "this exclusion names no case of the list") })
     }
 }
 

@@ -35,9 +35,9 @@ public struct TransportConformance: Sendable {
     /// The seconds after which a case that has not ended has failed; 10 by default.
     public let timeLimit: TimeInterval
 
-    private let theater: Theater
+    private let environment: Environment
 
-    private enum Theater: Sendable {
+    private enum Environment: Sendable {
         case sockets(MockServer.Configuration, @Sendable (Int) -> any Transport)
         case simulation(@Sendable (@escaping SimulatedServer.Responder) -> any Transport)
     }
@@ -56,7 +56,7 @@ public struct TransportConformance: Sendable {
         self.transport = transport
         self.exclusions = exclusions
         self.timeLimit = timeLimit
-        theater = .sockets(MockServer.Configuration(tls: tls), makeTransport)
+        environment = .sockets(MockServer.Configuration(tls: tls), makeTransport)
     }
 
     /// The semantics part for a transport without sockets.
@@ -73,7 +73,7 @@ public struct TransportConformance: Sendable {
         self.transport = transport
         self.exclusions = exclusions
         self.timeLimit = timeLimit
-        theater = .simulation(makeTransport)
+        environment = .simulation(makeTransport)
     }
 
     /// All cases for this transport, the excluded ones too. An exclusion without a case of that name is added at the
@@ -86,7 +86,7 @@ public struct TransportConformance: Sendable {
 
     /// Whether the transport has no sockets and runs the semantics part alone.
     public var isSimulated: Bool {
-        if case .simulation = theater { true } else { false }
+        if case .simulation = environment { true } else { false }
     }
 
     /// Runs one case against a transport of its own, which it shuts down afterwards. Throws
@@ -105,7 +105,7 @@ public struct TransportConformance: Sendable {
     }
 
     private func perform(_ promise: Case) async throws {
-        switch theater {
+        switch environment {
         case .sockets(let configuration, let makeTransport):
             let server = try await MockServer.start(configuration)
             server.fallback(promise.respond)
@@ -130,7 +130,7 @@ public struct TransportConformance: Sendable {
         do {
             try await TimeLimit.run(seconds: timeLimit) {
                 do {
-                    try await promise.play(stage)
+                    try await promise.verify(stage)
                     await stage.transport.shutdown()
                 } catch {
                     await stage.transport.shutdown()

@@ -92,7 +92,7 @@ public struct Stub: Sendable {
     ///
     /// - Parameter otherwise: the reason that the failure names if the closure returns false.
     public func matching(
-        _ otherwise: String = "a condition of its own does not hold",
+        _ otherwise: String = "a custom condition does not hold",
         _ condition: @escaping @Sendable (URLRequest) -> Bool
     ) -> Stub {
         adding(StubCondition { condition($0) ? nil : otherwise })

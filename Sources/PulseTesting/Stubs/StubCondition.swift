@@ -43,7 +43,7 @@ struct StubCondition: Sendable {
             guard
                 let body = request.httpBody.flatMap({ try? JSONResponseDecoder.json.decode(JSONValue.self, from: $0) })
             else {
-                return "the body is no JSON"
+                return "the body is not JSON"
             }
             return body.lacks(expected).map { "the body \($0)" }
         }

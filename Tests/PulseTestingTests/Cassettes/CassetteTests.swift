@@ -182,10 +182,10 @@ struct CassetteTests {
                 texts.append(error.localizedDescription)
             }
         }
-        #expect(texts[0].contains("request 1 of the cassette is GET https://api.example.com/a, but then came GET"))
+        #expect(texts[0].contains("request 1 of the cassette is GET https://api.example.com/a, but the request is GET"))
         #expect(texts[0].contains("https://api.example.com/b: the path is another"))
         #expect(texts[1...2] == ["/a ", "/b "])
-        #expect(texts[3].contains("the cassette has come to its end after 2 requests"))
+        #expect(texts[3].contains("the cassette ended after 2 requests"))
         await client.shutdown()
     }
 
@@ -414,9 +414,9 @@ struct CassetteTests {
 
     @Test(arguments: [
         (#"{"size": 9, "comment": "not kept: stream"}"#, "not kept: stream"),
-        (#"{"size": 9, "mimeType": "text/plain"}"#, "its size alone was kept"),
-        (#"{"size": 2, "text": "b2s", "encoding": "base64"}"#, "it is no base64"),
-        (#"{"size": 2, "text": "b2?s=", "encoding": "base64"}"#, "it is no base64"),
+        (#"{"size": 9, "mimeType": "text/plain"}"#, "only its size was kept"),
+        (#"{"size": 2, "text": "b2s", "encoding": "base64"}"#, "it is not base64"),
+        (#"{"size": 2, "text": "b2?s=", "encoding": "base64"}"#, "it is not base64"),
     ])
     func aRecordedResponseWithoutItsBodyFails(content: String, reason: String) async throws {
         let har = #"""

@@ -8,37 +8,37 @@ extension TransportConformance.Case {
         carriers.map { method in
             .semantics("\(method) sends a body of bytes") { _ in
                 .text("taken")
-            } play: { stage in
+            } verify: { stage in
                 try await stage.expectArrival(of: .everyByte, method, body: .bytes(.everyByte))
             }
         } + [
             .semantics("an empty body is sent like any other") { _ in
                 .text("taken")
-            } play: { stage in
+            } verify: { stage in
                 try await stage.expectArrival(of: Data(), body: .bytes(Data()))
             },
             .semantics("a body of 1 MB arrives whole") { _ in
                 .text("taken")
-            } play: { stage in
+            } verify: { stage in
                 try await stage.expectArrival(of: .megabyte, body: .bytes(.megabyte))
             },
             .semantics("a file is sent as the body") { _ in
                 .text("taken")
-            } play: { stage in
+            } verify: { stage in
                 try await TemporaryFile.with(.megabyte) { file in
                     try await stage.expectArrival(of: .megabyte, .put, body: .file(file))
                 }
             },
             .semantics("an empty file is an empty body") { _ in
                 .text("taken")
-            } play: { stage in
+            } verify: { stage in
                 try await TemporaryFile.with(Data()) { file in
                     try await stage.expectArrival(of: Data(), .put, body: .file(file))
                 }
             },
             .semantics("a body is sent without a Content-Type or Expect that the caller did not set") { _ in
                 .text("taken")
-            } play: { stage in
+            } verify: { stage in
                 _ = try await stage.send(stage.request(.post, body: .bytes(.everyByte)))
                 // libcurl sends an Expect for more than 1 MiB, and for a body without a length.
                 let long = TransportRequest.Body.bytes(Data.megabyte + Data.everyByte)
@@ -57,16 +57,17 @@ extension TransportConformance.Case {
     static let sending: [Self] = [
         .wire("the progress of a body grows to its length") { _ in
             .text("taken")
-        } play: { stage in
+        } verify: { stage in
             try await TemporaryFile.with(.megabyte) { file in
                 for body in [TransportRequest.Body.bytes(.megabyte), .file(file)] {
                     let steps = Locked<[TransferProgress]>([])
                     var request = try stage.request(.put, body: body)
                     request.progress = { step in steps.withLock { $0.append(step) } }
                     _ = try await stage.send(request)
-                    let told = steps.withLock { $0 }
-                    try Check.equal(told.map(\.completed), told.map(\.completed).sorted(), "the steps")
-                    try Check.equal(told.last, TransferProgress(completed: 1 << 20, total: 1 << 20), "the last step")
+                    let recorded = steps.withLock { $0 }
+                    try Check.equal(recorded.map(\.completed), recorded.map(\.completed).sorted(), "the steps")
+                    try Check.equal(
+                        recorded.last, TransferProgress(completed: 1 << 20, total: 1 << 20), "the last step")
                 }
             }
         }

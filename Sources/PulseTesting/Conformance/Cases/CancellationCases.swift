@@ -6,7 +6,7 @@ extension TransportConformance.Case {
     static let cancellation: [Self] = [
         .semantics("a task cancelled before it starts sends nothing") { _ in
             .text("answer")
-        } play: { stage in
+        } verify: { stage in
             for index in 0..<10 {
                 let request = try stage.request(.get, "/cancelled/\(index)")
                 let task = Task { [transport = stage.transport] in
@@ -17,11 +17,11 @@ extension TransportConformance.Case {
             }
             // A request that was sent nevertheless would have arrived before or beside this one.
             _ = try await stage.get("/control")
-            try Check.equal(stage.requests.map(\.path), ["/control"], "the requests that came")
+            try Check.equal(stage.requests.map(\.path), ["/control"], "the received requests")
         },
         .semantics("a cancellation while the server delays ends the wait and the connection") { _ in
             .raw([.stall])
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request()
             let task = stage.start(request)
             try await stage.requests(atLeast: 1)
@@ -31,7 +31,7 @@ extension TransportConformance.Case {
         },
         .semantics("a cancellation on a reused connection ends the wait and the connection") { request in
             request.path == "/warm" ? .text("warm") : .raw([.stall])
-        } play: { stage in
+        } verify: { stage in
             _ = try await stage.get("/warm")
             let request = try stage.request(.get, "/stalls")
             let task = stage.start(request)
@@ -42,7 +42,7 @@ extension TransportConformance.Case {
         },
         .semantics("a cancellation within the body ends the wait and the connection") { _ in
             .data(.everyByte).fault(.stall, at: .body(100))
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request(.post, body: .bytes(.everyByte))
             let task = stage.start(request)
             try await stage.requests(atLeast: 1)
@@ -52,7 +52,7 @@ extension TransportConformance.Case {
         },
         .semantics("a cancellation ends only its own request") { request in
             request.path == "/stalls" ? .raw([.stall]) : .text(request.path, headers: ["X-A": "b"])
-        } play: { stage in
+        } verify: { stage in
             let stalled = try stage.request(.get, "/stalls")
             let tasks = (0..<5).map { _ in stage.start(stalled) }
             try await stage.requests(atLeast: 5)

@@ -24,7 +24,7 @@ extension TransportConformance.Case {
         },
         .wire("a coded stream or download is decoded") { _ in
             .data(Coded.members, headers: ["Content-Encoding": "gzip"])
-        } play: { stage in
+        } verify: { stage in
             if let response = try await stage.responseIfSupported(stage.request(delivery: .streamed)) {
                 let bytes = try await response.bytes?.collect(upTo: 1 << 20)
                 try Check.equal(bytes, Coded.plain, "the stream")
@@ -40,7 +40,7 @@ extension TransportConformance.Case {
             .data(
                 Coded.gzip, status: request.path == "/missing" ? 404 : 200,
                 headers: ["Content-Encoding": Coded.unknown[Int(request.query ?? "") ?? 0]])
-        } play: { stage in
+        } verify: { stage in
             for (index, coding) in Coded.unknown.enumerated() {
                 for (path, status) in [("/", 200), ("/missing", 404)] {
                     let request = try stage.request(.get, "\(path)?\(index)")
@@ -54,7 +54,7 @@ extension TransportConformance.Case {
             .data(
                 Coded.gzip.dropFirst(20), status: 206,
                 headers: ["Content-Encoding": "gzip", "Content-Range": "bytes 20-\(Coded.gzip.count - 1)/*"])
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request(headers: ["Range": "bytes=20-"])
             let response = try await stage.expect(status: 206, body: Coded.gzip.dropFirst(20), of: request)
             try Check.equal(response.headers["Content-Encoding"], "gzip", "Content-Encoding")
@@ -62,19 +62,19 @@ extension TransportConformance.Case {
         },
         .wire("an error's body is decoded too") { _ in
             .data(Coded.gzip, status: 500, headers: ["Content-Encoding": "gzip"])
-        } play: { stage in
+        } verify: { stage in
             try await stage.expect(status: 500, body: Coded.plain, of: stage.request())
         },
         .wire("a response to HEAD keeps the header fields of the coding") { _ in
             .data(Coded.gzip, headers: ["Content-Encoding": "gzip"])
-        } play: { stage in
+        } verify: { stage in
             let response = try await stage.expect(status: 200, body: Data(), of: stage.request(.head))
             try Check.equal(response.headers["Content-Encoding"], "gzip", "Content-Encoding")
             try Check.equal(response.headers["Content-Length"], "\(Coded.gzip.count)", "Content-Length")
         },
         .wire("the limit counts decoded bytes") { _ in
             .data(Coded.gzip, headers: ["Content-Encoding": "gzip"])
-        } play: { stage in
+        } verify: { stage in
             let limit = Coded.plain.count
             let request = try stage.request(delivery: .buffered(limit: limit))
             try await stage.expect(status: 200, body: Coded.plain, of: request)
@@ -90,7 +90,7 @@ extension TransportConformance.Case {
             fails: undecodable),
         .wire("a truncated coded body is an error at every length") { request in
             .data(Coded.gzip.prefix(Int(request.path.dropFirst()) ?? 0), headers: ["Content-Encoding": "gzip"])
-        } play: { stage in
+        } verify: { stage in
             for count in 1..<Coded.gzip.count {
                 try await stage.expect(undecodable, of: stage.request(.get, "/\(count)"))
             }
@@ -101,7 +101,7 @@ extension TransportConformance.Case {
             response: .data(Coded.gzip.dropLast() + [1], headers: ["Content-Encoding": "gzip"]), fails: undecodable),
         .wire("the error of a body that cannot be decoded has status and header fields") { _ in
             .data(Data("no gzip".utf8), status: 404, headers: ["Content-Encoding": "gzip", "X-A": "b"])
-        } play: { stage in
+        } verify: { stage in
             for delivery in [.buffered(limit: 1000), .streamed] as [TransportRequest.Delivery] {
                 let error = try await stage.failure(of: stage.request(delivery: delivery))
                 if error.kind == .unsupported { continue }
@@ -109,12 +109,12 @@ extension TransportConformance.Case {
                 try Check.equal(error.statusCode, 404, "the status")
                 try Check.equal(error.response?.headers["X-A"], "b", "a header field")
                 try Check.equal(error.response?.headers["Content-Encoding"], "gzip", "Content-Encoding")
-                try Check.that(!error.isRetryable, "the error counts as one that may pass")
+                try Check.that(!error.isRetryable, "the error is retryable")
             }
         },
         .wire("a truncated coded stream is an error after the decoded bytes") { _ in
             .data(Coded.gzip.dropLast(4), headers: ["Content-Encoding": "gzip"])
-        } play: { stage in
+        } verify: { stage in
             guard let response = try await stage.responseIfSupported(stage.request(delivery: .streamed)) else {
                 return
             }
@@ -126,14 +126,14 @@ extension TransportConformance.Case {
                 try undecodable.verify(error)
                 try Check.equal(error.statusCode, 200, "the status")
             }
-            try Check.equal(received, Coded.plain, "what was decoded")
+            try Check.equal(received, Coded.plain, "the decoded body")
         },
         .wire("an endless coded body that decodes to nothing is stopped at the limit") { _ in
             .raw([
                 .text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), .bytes(Coded.gzip),
                 .repeating(Data(count: 1000), times: nil),
             ])
-        } play: { stage in
+        } verify: { stage in
             try await stage.expectTooLarge(limit: 1000)
         },
     ]
@@ -146,7 +146,7 @@ extension TransportConformance.Case {
     ) -> Self {
         .wire("\(name) is decoded, and its header fields are removed") { _ in
             respond(coded()).header("X-A", "b")
-        } play: { stage in
+        } verify: { stage in
             let response = try await stage.expect(status: 200, body: Coded.plain, of: stage.request())
             try Check.equal(response.headers["Content-Encoding"], nil, "Content-Encoding")
             try Check.equal(response.headers["Content-Length"], nil, "Content-Length")

@@ -6,7 +6,7 @@ extension TransportConformance.Case {
     static let concurrency: [Self] = [
         .semantics("two hundred concurrent requests each get their own response") { request in
             .text("answer to \(request.path) of \(request.body.count)")
-        } play: { stage in
+        } verify: { stage in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<200 {
                     group.addTask {
@@ -23,7 +23,7 @@ extension TransportConformance.Case {
         },
         .semantics("a shutdown ends all requests in progress") { _ in
             .raw([.stall])
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request()
             let tasks = (0..<20).map { _ in stage.start(request) }
             try await stage.requests(atLeast: 20)
@@ -35,13 +35,13 @@ extension TransportConformance.Case {
         },
         .semantics("after a shutdown nothing is sent") { _ in
             .text("answer")
-        } play: { stage in
+        } verify: { stage in
             _ = try await stage.get("/before")
             await stage.transport.shutdown()
             for method in [HTTPMethod.get, .post] {
                 _ = try await stage.failure(of: stage.request(method, "/after"))
             }
-            try Check.equal(stage.requests.map(\.path), ["/before"], "the requests that came")
+            try Check.equal(stage.requests.map(\.path), ["/before"], "the received requests")
         },
     ]
 
@@ -51,20 +51,20 @@ extension TransportConformance.Case {
             .text(
                 "fresh",
                 headers: ["Cache-Control": "max-age=3600", "ETag": #""1""#, "Date": "Thu, 01 Jan 2099 00:00:00 GMT"])
-        } play: { stage in
+        } verify: { stage in
             for _ in 0..<3 { _ = try await stage.get() }
-            try Check.equal(stage.requests.count, 3, "the number of requests that came")
+            try Check.equal(stage.requests.count, 3, "the number of received requests")
             try Check.equal(stage.requests.compactMap { $0.headers["If-None-Match"] }, [], "If-None-Match")
         },
         .semantics("a 304 to the caller's own condition is returned") { _ in
             .status(304, headers: ["ETag": #""1""#])
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request(headers: ["If-None-Match": #""1""#])
             try await stage.expect(status: 304, body: Data(), of: request)
         },
         .semantics("Set-Cookie is returned and not sent back") { _ in
             .status(200, headers: ["Set-Cookie": "a=1; Path=/"])
-        } play: { stage in
+        } verify: { stage in
             for _ in 0..<2 {
                 try Check.equal(try await stage.get().headers["Set-Cookie"], "a=1; Path=/", "Set-Cookie")
             }

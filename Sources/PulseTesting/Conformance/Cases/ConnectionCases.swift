@@ -6,7 +6,7 @@ extension TransportConformance.Case {
     static let connecting: [Self] = [
         .wire("a refused connection is an error before anything is sent") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             // A port that the system never assigns by itself.
             for method in [HTTPMethod.get, .post] {
                 let request = try stage.request(method, at: "http://127.0.0.1:1")
@@ -15,7 +15,7 @@ extension TransportConformance.Case {
         },
         .wire("a name that does not resolve is an error before anything is sent") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             // Longer than a label may be, so that no name server is queried.
             let name = String(repeating: "a", count: 70) + ".invalid"
             let request = try stage.request(at: "http://\(name)/")
@@ -23,17 +23,17 @@ extension TransportConformance.Case {
         },
         .wire("a body file that is missing or a folder is an error before anything is sent") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             let folder = FileManager.default.temporaryDirectory
             for file in [folder.appendingPathComponent("pulse-\(UUID().uuidString)"), folder] {
                 let request = try stage.request(.put, body: .file(file))
                 try await stage.expect(.transport(.cannotOpenFile, .beforeSend), of: request)
             }
-            try Check.equal(stage.requests.count, 0, "the number of requests that came")
+            try Check.equal(stage.requests.count, 0, "the number of received requests")
         },
         .wire("a connection that hangs ends with a timeout") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             try await FullBacklog.with { address in
                 let request = try stage.request(at: address, connectTimeout: 0.3, idleTimeout: 0.3)
                 _ = try await stage.failure(of: request)
@@ -41,7 +41,7 @@ extension TransportConformance.Case {
         },
         .wire("a connection that hangs is an error before anything is sent") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             try await FullBacklog.with { address in
                 let request = try stage.request(at: address, connectTimeout: 0.3, idleTimeout: 0.3)
                 try await stage.expect(.transport(.cannotConnectToHost, .beforeSend), of: request)
@@ -49,7 +49,7 @@ extension TransportConformance.Case {
         },
         .wire("a cancellation while connecting ends the wait") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             try await FullBacklog.with { address in
                 let request = try stage.request(at: address)
                 let task = stage.start(request)
@@ -64,13 +64,13 @@ extension TransportConformance.Case {
     static let connections: [Self] = [
         .wire("consecutive requests share a connection") { _ in
             .data(.everyByte)
-        } play: { stage in
+        } verify: { stage in
             for _ in 0..<5 { _ = try await stage.get() }
             try Check.equal(Set(stage.requests.map(\.connection)).count, 1, "the number of connections")
         },
         .wire("a connection that the server closed is not reused") { _ in
             .text("answer").fault(.close, at: .end)
-        } play: { stage in
+        } verify: { stage in
             for count in 1...3 {
                 try Check.equal(try await stage.get().text, "answer", "the response")
                 try await stage.server.wait { $0.connections.count == count && $0.openConnectionCount == 0 }
@@ -79,7 +79,7 @@ extension TransportConformance.Case {
         .wire("unsolicited bytes from a server are no response to a request") { request in
             guard request.path == "/first" else { return .text("answer") }
             return .raw([.text(Self.genuine), .delay(0.05), .text(Self.forgery)])
-        } play: { stage in
+        } verify: { stage in
             try Check.equal(try await stage.get("/first").text, "answer", "the first response")
             let count = genuine.utf8.count + forgery.utf8.count
             try await stage.server.wait {
@@ -89,13 +89,13 @@ extension TransportConformance.Case {
         },
         .wire("Connection: close is respected") { _ in
             .text("answer", headers: ["Connection": "close"])
-        } play: { stage in
+        } verify: { stage in
             for _ in 0..<3 { try Check.equal(try await stage.get().text, "answer", "the response") }
             try Check.equal(Set(stage.requests.map(\.connection)).count, 3, "the number of connections")
         },
         .wire("no host gets more connections than its limit", connections: 2) { request in
             .text("answer", headers: ["X-Connection": "\(request.connection)"]).fault(.delay(0.2), at: .start)
-        } play: { stage in
+        } verify: { stage in
             let peak = try await stage.mostConnections {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<12 {
@@ -108,7 +108,7 @@ extension TransportConformance.Case {
         },
         .wire("a wait for a connection is not idle time", connections: 1) { request in
             request.gap > 0 ? .text("answer").fault(.delay(request.gap), at: .start) : .text("answer")
-        } play: { stage in
+        } verify: { stage in
             for seconds in [2.5, 10] as [TimeInterval] {
                 let count = stage.requests.count
                 let held = stage.start(try stage.request(.get, "/\(seconds)"))
@@ -117,15 +117,16 @@ extension TransportConformance.Case {
                 // very busy.
                 let waiting = try stage.request(idleTimeout: 0.8 * seconds)
                 let outcome = await stage.start(waiting).result
-                try Check.equal(try await held.value.text, "answer", "the response to who held the connection")
+                try Check.equal(
+                    try await held.value.text, "answer", "the response to the request that held the connection")
                 guard seconds == 10 || (try? outcome.get()) != nil else { continue }
-                return try Check.equal(try outcome.get().text, "answer", "the response to who waited")
+                return try Check.equal(try outcome.get().text, "answer", "the response to the waiting request")
             }
         },
         .wire("a cancellation while waiting for a connection sends nothing and frees its slot", connections: 1) {
             request in
             request.path == "/held" ? .raw([.stall]) : .text("answer")
-        } play: { stage in
+        } verify: { stage in
             let held = stage.start(try stage.request(.get, "/held"))
             try await stage.requests(atLeast: 1)
             let waiting = try stage.request(.get, "/waiting")
@@ -136,11 +137,11 @@ extension TransportConformance.Case {
             }
             held.cancel()
             try Check.equal(try await stage.get("/after").text, "answer", "the response after all were cancelled")
-            try Check.equal(stage.requests.map(\.path), ["/held", "/after"], "the requests that came")
+            try Check.equal(stage.requests.map(\.path), ["/held", "/after"], "the received requests")
         },
         .wire("a shutdown closes every connection") { _ in
             .text("answer")
-        } play: { stage in
+        } verify: { stage in
             for method in [HTTPMethod.get, .post] { _ = try await stage.send(stage.request(method)) }
             await stage.transport.shutdown()
             try await stage.server.wait { $0.openConnectionCount == 0 }

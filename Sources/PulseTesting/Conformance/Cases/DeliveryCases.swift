@@ -7,7 +7,7 @@ extension TransportConformance.Case {
     static let deliveries: [Self] = [
         .semantics("a streamed delivery arrives whole or is refused unsent") { _ in
             .data(.everyByte)
-        } play: { stage in
+        } verify: { stage in
             guard let response = try await stage.responseUnlessRefused(stage.request(delivery: .streamed)) else {
                 return
             }
@@ -18,7 +18,7 @@ extension TransportConformance.Case {
         },
         .semantics("a delivery to a file arrives whole or is refused unsent") { _ in
             .data(.everyByte)
-        } play: { stage in
+        } verify: { stage in
             try await TemporaryFile.with(Data()) { file in
                 let request = try stage.request(delivery: .file(file, resumeOffset: 0))
                 guard let response = try await stage.responseUnlessRefused(request) else { return }
@@ -28,7 +28,7 @@ extension TransportConformance.Case {
         },
         .semantics("an upgrade is made or is refused unsent") { _ in
             MockServer.Response.upgrade(headers: ["Upgrade": "own", "Connection": "Upgrade"]) { _ in }
-        } play: { stage in
+        } verify: { stage in
             let headers = ["Upgrade": "own", "Connection": "Upgrade"]
             let request = try stage.request(headers: headers, delivery: .upgrade)
             guard let response = try await stage.responseUnlessRefused(request) else { return }
@@ -36,7 +36,7 @@ extension TransportConformance.Case {
         },
         .semantics("a streamed body arrives whole or is refused unsent") { _ in
             .text("taken")
-        } play: { stage in
+        } verify: { stage in
             let stream = BodyStream(length: 512) { ByteStream([.everyByte, Data(), .everyByte]) }
             let request = try stage.request(.put, body: .stream(stream))
             guard try await stage.responseUnlessRefused(request) != nil else { return }
@@ -55,7 +55,7 @@ extension ConformanceStage {
             try ExpectedFailure.kind(.unsupported).verify(PulseError(wrapping: error))
             let activity = server.activity
             try Check.equal(
-                activity.requests.count + activity.incompleteRequests.count, 0, "the number of requests that came")
+                activity.requests.count + activity.incompleteRequests.count, 0, "the number of received requests")
             return nil
         }
     }

@@ -71,7 +71,7 @@ extension TransportConformance.Case {
         } + [
             .wire("a connection closed after another address refused may have delivered the request") { _ in
                 .unanswered
-            } play: { stage in
+            } verify: { stage in
                 // With IPv6, ::1 is tried first, and it has no listener.
                 let address = stage.baseURL.absoluteString.replacingOccurrences(of: "127.0.0.1", with: "localhost")
                 let request = try stage.request(.post, at: address, body: .bytes(.everyByte))
@@ -79,12 +79,12 @@ extension TransportConformance.Case {
             },
             .wire("a server that closes the connection after reading a POST gets it once") { request in
                 request.path == "/warm" ? .text("warm") : .unanswered
-            } play: { stage in
+            } verify: { stage in
                 try await stage.expectOneArrival(ofPOSTTo: "/once")
             },
             .wire("a server that resets the connection after reading a POST gets it once") { request in
                 request.path == "/warm" ? .text("warm") : .raw([.reset])
-            } play: { stage in
+            } verify: { stage in
                 try await stage.expectOneArrival(ofPOSTTo: "/once")
             },
         ]
@@ -101,7 +101,7 @@ extension TransportConformance.Case {
             response: .data(.everyByte).fault(.stall, at: .body(100)), idleTimeout: 0.3, fails: .kind(.timeout)),
         .wire("a timeout closes the connection") { _ in
             .raw([.stall])
-        } play: { stage in
+        } verify: { stage in
             // The first timeout may expire before there is a connection.
             for seconds in [0.3, 2, 8] as [TimeInterval] where stage.requests.isEmpty {
                 try await stage.expect(.kind(.timeout), of: stage.request(.post, idleTimeout: seconds))
@@ -110,7 +110,7 @@ extension TransportConformance.Case {
         },
         .wire("a server that reads a body and never responds causes a timeout in time") { _ in
             .raw([.stall])
-        } play: { stage in
+        } verify: { stage in
             for body in [Data.everyByte, .megabyte] {
                 try await stage.expectTimeoutInTime(of: .bytes(body))
             }
@@ -119,7 +119,7 @@ extension TransportConformance.Case {
             [.body(1), .body(2), .body(3), .body(4), .head(20)].reduce(.text("12345")) {
                 $0.fault(.delay(request.gap), at: $1)
             }
-        } play: { stage in
+        } verify: { stage in
             try await stage.expectSlowly("12345")
         },
     ]

@@ -28,7 +28,7 @@ extension TransportConformance.Case {
         .wire("bytes beyond the Content-Length are not part of a response") { request in
             request.path == "/next"
                 ? .text("next") : .data(Data("12345HTTP/1.1 500 No\r\n".utf8)).framed(.claimedLength(5))
-        } play: { stage in
+        } verify: { stage in
             for _ in 0..<3 {
                 try await stage.expect(status: 200, body: Data("12345".utf8), of: stage.request())
                 try await stage.expect(status: 200, body: Data("next".utf8), of: stage.request(.get, "/next"))
@@ -47,7 +47,7 @@ extension TransportConformance.Case {
             HeadTable.read.filter { $0.body == .rest }),
         .wire("undefined framing or a malformed header line is an error") { request in
             .raw([.text(HeadTable.refused[request.row])])
-        } play: { stage in
+        } verify: { stage in
             for (index, head) in HeadTable.refused.enumerated() {
                 do {
                     try await stage.expect(.badResponse, of: stage.request(.get, "/\(index)"))
@@ -62,7 +62,7 @@ extension TransportConformance.Case {
         .wire(name) { request in
             let row = rows[request.row]
             return .raw([.text(row.head + row.content.sent)] + (row.body == .rest ? [.close] : []))
-        } play: { stage in
+        } verify: { stage in
             for (index, row) in rows.enumerated() {
                 do {
                     let body = Data(row.content.read.utf8)
@@ -75,7 +75,7 @@ extension TransportConformance.Case {
             for (index, row) in rows.enumerated().dropLast() where row.isAmbiguous {
                 try Check.that(
                     requests[index].connection != requests[index + 1].connection,
-                    "the connection was used again after \(row.head.debugDescription)")
+                    "the connection was reused after \(row.head.debugDescription)")
             }
         }
     }
@@ -105,7 +105,7 @@ extension TransportConformance.Case {
             Data("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Name: caf".utf8) + [0xE9] + Data("\r\n\r\nok".utf8)),
         .wire("a lone CR in a header value is read as a space, and one at its end is removed") { _ in
             .raw([.text("HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: c=d\r\nX-B: e\r\r\nContent-Length: 2\r\n\r\nok")])
-        } play: { stage in
+        } verify: { stage in
             let response = try await stage.expect(status: 200, body: Data("ok".utf8), of: stage.request())
             try Check.equal(response.headers["X-A"], "b Set-Cookie: c=d", "X-A")
             try Check.equal(response.headers["X-B"], "e", "X-B")
@@ -113,13 +113,13 @@ extension TransportConformance.Case {
         },
         .wire("a folded header value is one value") { _ in
             .raw([.text("HTTP/1.1 200 OK\r\nX-A: b\r\n   c\r\n\td\r\nContent-Length: 2\r\n\r\nok")])
-        } play: { stage in
+        } verify: { stage in
             let response = try await stage.expect(status: 200, body: Data("ok".utf8), of: stage.request())
             try Check.equal(response.headers["X-A"], "b c d", "X-A")
         },
         .wire("a header value in UTF-8 is read as it was sent") { _ in
             .status(200, headers: ["X-Text": "Grüße, 世界"])
-        } play: { stage in
+        } verify: { stage in
             try Check.equal(try await stage.get().headers["X-Text"], "Grüße, 世界", "X-Text")
         },
     ]
@@ -153,7 +153,7 @@ extension TransportConformance.Case {
     ) -> Self {
         .wire("\(name) is read whole") { _ in
             respond(body())
-        } play: { stage in
+        } verify: { stage in
             // Twice, since a wrongly read body corrupts the connection for the next request.
             try await stage.expect(status: 200, body: body(), of: stage.request())
             try await stage.expect(status: 200, body: body(), of: stage.request())

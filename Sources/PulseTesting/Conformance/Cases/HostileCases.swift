@@ -7,7 +7,7 @@ extension TransportConformance.Case {
     static let floods: [Self] = [
         .wire("a thousand concurrent requests share the permitted connections", connections: 100) { request in
             .text(request.path)
-        } play: { stage in
+        } verify: { stage in
             let peak = try await stage.mostConnections {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for index in 0..<1000 {
@@ -44,7 +44,7 @@ extension TransportConformance.Case {
     static let streams: [Self] = [
         .wire("an abandoned stream closes the connection") { _ in
             MockServer.Response(body: .repeating(.everyByte, times: nil), framing: .chunked())
-        } play: { stage in
+        } verify: { stage in
             guard let bytes = try await stage.stream() else { return }
             var count = 0
             for try await chunk in bytes {
@@ -55,16 +55,16 @@ extension TransportConformance.Case {
         },
         .wire("a truncated stream ends with an error after the received bytes") { _ in
             .data(.everyByte).truncated(after: 100)
-        } play: { stage in
+        } verify: { stage in
             guard let bytes = try await stage.stream() else { return }
             let (received, error) = await stage.read(bytes)
-            try Check.equal(received, Data.everyByte.prefix(100), "what had come")
+            try Check.equal(received, Data.everyByte.prefix(100), "the received bytes")
             let lost = ExpectedFailure.transport(.networkConnectionLost, .responseStarted)
             try lost.verify(Check.some(error, "the stream ended well"))
         },
         .wire("a stream that stalls ends with a timeout") { _ in
             .data(.everyByte).fault(.stall, at: .body(100))
-        } play: { stage in
+        } verify: { stage in
             for seconds in [0.3, 2, 8, 20] as [TimeInterval] {
                 let response: PulseResponse
                 do {
@@ -79,23 +79,23 @@ extension TransportConformance.Case {
                 let (_, error) = await stage.read(try Check.some(response.bytes, "there is no stream"))
                 return try ExpectedFailure.transport(.timedOut).verify(Check.some(error, "the stream ended well"))
             }
-            throw Check.Failure(reason: "no head came in time")
+            throw Check.Failure(reason: "no response arrived in time")
         },
         .wire("an error status in place of a stream is buffered and truncated at 64 KiB") { _ in
             .data(.megabyte, status: 500)
-        } play: { stage in
+        } verify: { stage in
             guard let response = try await stage.responseIfSupported(stage.request(delivery: .streamed)) else {
                 return
             }
             try Check.equal(response.statusCode, 500, "the status")
             try Check.that(response.bytes == nil, "there is a stream")
             try Check.equal(response.data, Data.megabyte.prefix(64 << 10), "the body")
-            try Check.that(response.isTruncated, "it does not say that it was cut")
+            try Check.that(response.isTruncated, "it is not marked as truncated")
             try Check.equal(try await stage.get().statusCode, 500, "the next response")
         },
         .wire("an error status in place of a download does not change the file") { _ in
             .text("not here", status: 404)
-        } play: { stage in
+        } verify: { stage in
             try await TemporaryFile.with(.everyByte) { file in
                 let request = try stage.request(delivery: .file(file, resumeOffset: 0))
                 guard let response = try await stage.responseIfSupported(request) else { return }
@@ -106,18 +106,18 @@ extension TransportConformance.Case {
         .wire("a part is written to the file at its offset, and a whole body from the start") { request in
             request.path == "/part"
                 ? .text("part", status: 206, headers: ["Content-Range": "bytes 5-8/9"]) : .text("whole")
-        } play: { stage in
+        } verify: { stage in
             try await TemporaryFile.with(Data("0123456789".utf8)) { file in
                 let part = try stage.request(.get, "/part", delivery: .file(file, resumeOffset: 5))
                 guard try await stage.responseIfSupported(part) != nil else { return }
                 try Check.equal(try Data(contentsOf: file), Data("01234part".utf8), "the file with a part")
                 _ = try await stage.send(stage.request(.get, "/whole", delivery: .file(file, resumeOffset: 5)))
-                try Check.equal(try Data(contentsOf: file), Data("whole".utf8), "the file with the whole")
+                try Check.equal(try Data(contentsOf: file), Data("whole".utf8), "the file with the whole body")
             }
         },
         .wire("a stream that begins before the request's body has ended continues") { _ in
             .raw([.text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"), .delay(0.05), .text("345"), .close])
-        } play: { stage in
+        } verify: { stage in
             let stream = BodyStream(length: nil) { ByteStream([.everyByte, .everyByte]) }
             let request = try stage.request(.post, body: .stream(stream), delivery: .streamed)
             guard let response = try await stage.responseIfSupported(request) else { return }
@@ -127,7 +127,7 @@ extension TransportConformance.Case {
         },
         .wire("a part at another offset than requested is not written to the file") { _ in
             .text("part", status: 206, headers: ["Content-Range": "bytes 7-10/20"])
-        } play: { stage in
+        } verify: { stage in
             try await TemporaryFile.with(Data("0123456789".utf8)) { file in
                 let request = try stage.request(delivery: .file(file, resumeOffset: 5))
                 let error = try await stage.failure(of: request)
@@ -138,25 +138,25 @@ extension TransportConformance.Case {
         },
         .wire("a failed expectation is returned after one request") { _ in
             .status(417)
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request(
                 .post, headers: ["Expect": "100-continue"], body: .bytes(.megabyte), idleTimeout: 10)
             try Check.equal(try await stage.send(request).statusCode, 417, "the status")
         },
         .wire("a 304 has no body, whatever its Content-Length") { _ in
             .raw([.text("HTTP/1.1 304 Not Modified\r\nContent-Length: 1000000\r\n\r\n"), .close])
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request(delivery: .buffered(limit: 10))
             try await stage.expect(status: 304, body: Data(), of: request)
         },
         .wire("a header line that takes longer than the idle timeout arrives if bytes keep coming") { request in
             [2, 5, 8, 11, 14].reduce(.text("ok")) { $0.fault(.delay(request.gap), at: .head($1)) }
-        } play: { stage in
+        } verify: { stage in
             try await stage.expectSlowly("ok")
         },
         .wire("a body stream with a wrong length fails, and the next request is intact") { _ in
             .text("taken")
-        } play: { stage in
+        } verify: { stage in
             for length in [100, 1000] as [Int64] {
                 let stream = BodyStream(length: length) { ByteStream([.everyByte]) }
                 let request = try stage.request(.put, body: .stream(stream))
@@ -174,11 +174,11 @@ extension TransportConformance.Case {
                 }
                 try Check.equal(try await stage.get().text, "taken", "the next response")
             }
-            try Check.equal(Set(stage.requests.map(\.method)), [.get], "the methods that came")
+            try Check.equal(Set(stage.requests.map(\.method)), [.get], "the received methods")
         },
         .wire("a body stream that fails fails the request with its error") { _ in
             .text("taken")
-        } play: { stage in
+        } verify: { stage in
             for length in [512, nil] as [Int64?] {
                 let request = try stage.request(.put, body: .stream(.of(.everyByte, length: length) { throw Broken() }))
                 let error = try await stage.failure(of: request)
@@ -188,7 +188,7 @@ extension TransportConformance.Case {
         },
         .wire("a body stream without a length that fails or is cancelled is not a complete request") { _ in
             .text("taken")
-        } play: { stage in
+        } verify: { stage in
             // More than local buffers hold, so that a part has been sent.
             let parts = Data.megabyte + Data.megabyte
             let failing = try stage.request(.post, body: .stream(.of(parts, length: nil) { throw Broken() }))
@@ -208,7 +208,7 @@ extension TransportConformance.Case {
             task.cancel()
             try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             try await stage.requestsSent(atLeast: 2)
-            try Check.equal(stage.requests.count, 0, "the number of requests that came whole")
+            try Check.equal(stage.requests.count, 0, "the number of complete requests")
         },
     ]
 }

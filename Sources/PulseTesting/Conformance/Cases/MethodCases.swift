@@ -8,7 +8,7 @@ extension TransportConformance.Case {
         .map { method in
             .semantics("\(method) is sent unchanged and gets its response") { request in
                 .text("answer to \(request.method)", headers: ["X-Method": request.method.rawValue])
-            } play: { stage in
+            } verify: { stage in
                 let response = try await stage.send(stage.request(method, "/a/b?c=d"))
                 let request = try stage.onlyRequest()
                 try Check.equal(request.method, method, "the method that arrived")

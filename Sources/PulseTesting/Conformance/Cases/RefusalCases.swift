@@ -7,7 +7,7 @@ extension TransportConformance.Case {
     static let largeHeads: [Self] = [
         .semantics("a request line and header fields of the maximum size arrive") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             let request = try stage.request(ofHeadSize: TransportRequest.maximumHeadSize)
             _ = try await stage.send(request)
             let value = request.urlRequest.value(forHTTPHeaderField: "X-Long")
@@ -15,7 +15,7 @@ extension TransportConformance.Case {
         },
         .semantics("a request line and header fields that are too large are refused unsent") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             let long = "/?" + String(repeating: "a", count: TransportRequest.maximumHeadSize)
             let many = Dictionary(uniqueKeysWithValues: (0..<1800).map { ("X-\($0)", "1") })
             for request in [
@@ -25,7 +25,7 @@ extension TransportConformance.Case {
             ] {
                 try await stage.expect(.kind(.invalidRequest), of: request)
             }
-            try Check.equal(stage.requests.count, 0, "the number of requests that came")
+            try Check.equal(stage.requests.count, 0, "the number of received requests")
         },
     ]
 
@@ -57,9 +57,9 @@ extension TransportConformance.Case {
         ]
 
     private static func refusal(
-        _ name: String, _ play: @escaping @Sendable (ConformanceStage) async throws -> Void
+        _ name: String, _ verify: @escaping @Sendable (ConformanceStage) async throws -> Void
     ) -> Self {
-        .wire(name, respond: { _ in .text("warm") }, play: play)
+        .wire(name, respond: { _ in .text("warm") }, verify: verify)
     }
 }
 

@@ -21,14 +21,14 @@ extension TransportConformance.Case {
             Dictionary(uniqueKeysWithValues: (0..<200).map { ("X-Field-\($0)", "value \($0)") })),
         .semantics("the request target keeps its encoding") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             let target = "/a%2Fb/%E4%B8%96/c+d/e;f=g/?q=%26%3D%20+&empty=&flag&q=2"
             _ = try await stage.get(target + "#fragment")
             try Check.equal(stage.onlyRequest().target, target, "the target that arrived")
         },
         .semantics("no header field is added that the client decides about") { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             _ = try await stage.get()
             let headers = try stage.onlyRequest().headers
             for name in [
@@ -43,7 +43,7 @@ extension TransportConformance.Case {
     private static func arriving(_ name: String, _ headers: [String: String]) -> Self {
         .semantics(name) { _ in
             .status(200)
-        } play: { stage in
+        } verify: { stage in
             _ = try await stage.send(stage.request(headers: headers))
             let arrived = try stage.onlyRequest().headers
             for (name, value) in headers {

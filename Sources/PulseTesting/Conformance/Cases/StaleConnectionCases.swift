@@ -12,17 +12,17 @@ extension TransportConformance.Case {
             arrival(of: .post, "a POST with an idempotency key", ends: .reset),
             .wire("a request that needs a new connection gets one") { request in
                 .text("\(request.connection)")
-            } play: { stage in
+            } verify: { stage in
                 let first = try await stage.get()
                 try Check.equal(try await stage.get().text, first.text, "the connection of the second request")
                 var request = try stage.request()
                 request.needsNewConnection = true
                 let third = try await stage.send(request)
-                try Check.that(third.text != first.text, "the third request came over the first one's connection")
+                try Check.that(third.text != first.text, "the third request used the first one's connection")
             },
             .wire("an idle connection near its timeout carries no request that must not be resent") { _ in
                 .text("answer", headers: ["Keep-Alive": "timeout=1, max=100"])
-            } play: { stage in
+            } verify: { stage in
                 _ = try await stage.get()
                 _ = try await stage.send(stage.request(.post))
                 try Check.equal(Set(stage.requests.map(\.connection)).count, 2, "the number of connections")
@@ -39,7 +39,7 @@ extension TransportConformance.Case {
         return .wire(name) { request in
             guard request.path == "/once" else { return .text("warm") }
             return end == .closed ? .unanswered : .raw([.reset])
-        } play: { stage in
+        } verify: { stage in
             _ = try await stage.get("/warm")
             let request = try stage.request(
                 method, "/once", headers: method == .post ? ["Idempotency-Key": "key"] : [:],
@@ -51,7 +51,7 @@ extension TransportConformance.Case {
             _ = try await stage.get("/warm")
             let arrived = stage.requests.filter { $0.path == "/once" }
             try Check.equal(arrived.count, 1, "the number of times that it arrived")
-            try Check.that(arrived[0].indexOnConnection > 0, "it came over a connection of its own")
+            try Check.that(arrived[0].indexOnConnection > 0, "it used a separate connection")
         }
     }
 }

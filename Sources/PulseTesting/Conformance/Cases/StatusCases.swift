@@ -7,7 +7,7 @@ extension TransportConformance.Case {
         everyStatus + bodilessStatuses + [
             .semantics("a status from 301 to 308 without a Location keeps its body") { request in
                 .text("body", status: Int(request.path.dropFirst()) ?? 500)
-            } play: { stage in
+            } verify: { stage in
                 for status in [301, 302, 303, 305, 306, 307, 308] {
                     try await stage.expect(
                         status: status, body: Data("body".utf8), of: stage.request(.get, "/\(status)"))
@@ -15,13 +15,13 @@ extension TransportConformance.Case {
             },
             .semantics("425, 429 and 503 with Retry-After are returned after one request") { request in
                 .text("later", status: Int(request.path.dropFirst()) ?? 500, headers: ["Retry-After": "0"])
-            } play: { stage in
+            } verify: { stage in
                 for status in [425, 429, 503] {
                     let request = try stage.request(.get, "/\(status)")
                     let response = try await stage.expect(status: status, body: Data("later".utf8), of: request)
                     try Check.equal(response.headers["Retry-After"], "0", "Retry-After")
                 }
-                try Check.equal(stage.requests.count, 3, "the number of requests that came")
+                try Check.equal(stage.requests.count, 3, "the number of received requests")
             },
             challenge(401, #"Basic realm="a""#), challenge(401, "Bearer"),
             challenge(401, #"Digest realm="a", nonce="b""#),
@@ -32,7 +32,7 @@ extension TransportConformance.Case {
         .semantics("every status from \(range.lowerBound) to \(range.upperBound - 1) is returned") { request in
             let status = Int(request.path.dropFirst()) ?? 500
             return hasBody(status) ? .text("body of \(status)", status: status) : .status(status)
-        } play: { stage in
+        } verify: { stage in
             for status in range {
                 let body = hasBody(status) ? Data("body of \(status)".utf8) : Data()
                 try await stage.expect(status: status, body: body, of: stage.request(.get, "/\(status)"))
@@ -43,7 +43,7 @@ extension TransportConformance.Case {
     private static let bodilessStatuses: [Self] = bodiless.map { status in
         .semantics("\(status) ends after its header fields, and the next response is separate") { request in
             request.path == "/next" ? .text("next") : .status(status, headers: ["ETag": #""1""#])
-        } play: { stage in
+        } verify: { stage in
             for _ in 0..<2 {
                 let response = try await stage.expect(status: status, body: Data(), of: stage.request())
                 try Check.equal(response.headers["ETag"], #""1""#, "ETag")
@@ -57,7 +57,7 @@ extension TransportConformance.Case {
         .semantics("\(status) with the challenge \(challenge) is returned after one request") { _ in
             let name = status == 401 ? "WWW-Authenticate" : "Proxy-Authenticate"
             return .text("who are you?", status: status, headers: [name: challenge])
-        } play: { stage in
+        } verify: { stage in
             let response = try await stage.expect(
                 status: status, body: Data("who are you?".utf8), of: stage.request(.post, body: .bytes(.everyByte)))
             let name = status == 401 ? "WWW-Authenticate" : "Proxy-Authenticate"
@@ -69,7 +69,7 @@ extension TransportConformance.Case {
     static let userInfo: [Self] = [
         .wire("user info in the URL is sent once as Basic credentials, unless there are others") { _ in
             .text("who are you?", status: 401, headers: ["WWW-Authenticate": #"Basic realm="a""#])
-        } play: { stage in
+        } verify: { stage in
             let address = stage.baseURL.absoluteString.replacingOccurrences(of: "://", with: "://ada:a%3Ab@") + "/"
             for headers in [[:], ["Authorization": "Bearer c"]] {
                 try await stage.expect(
@@ -90,7 +90,7 @@ extension TransportConformance.Case {
         [HTTPMethod.get, .post].map { method in
             .semantics("\(status) to \(method) is returned with body and Location, and not followed") { request in
                 request.path == "/" ? .text("moved", status: status, headers: ["Location": "/new"]) : .text("new")
-            } play: { stage in
+            } verify: { stage in
                 let body: TransportRequest.Body = method == .post ? .bytes(.everyByte) : .none
                 let request = try stage.request(method, body: body)
                 let response = try await stage.expect(status: status, body: Data("moved".utf8), of: request)

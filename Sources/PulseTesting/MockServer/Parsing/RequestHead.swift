@@ -64,7 +64,7 @@ private struct RequestLine {
             throw .badRequest("the request line is not a method, a target and a version with one space between")
         }
         guard let method = HTTPMethod(rawValue: String(decoding: parts[0], as: UTF8.self)) else {
-            throw .badRequest("the method is no token")
+            throw .badRequest("the method is not a token")
         }
         guard !parts[1].isEmpty, parts[1].allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .badRequest("the target holds bytes that belong percent-encoded")
@@ -106,7 +106,7 @@ extension RequestHead.BodyFraming {
                 throw .badRequest("Content-Lengths that differ")
             }
             guard let first = lengths.first, first.utf8.allSatisfy(\.isASCIIDigit), let length = Int64(first) else {
-                throw .badRequest("Content-Length is no number")
+                throw .badRequest("Content-Length is not a number")
             }
             self = length == 0 ? .none : .length(Int(clamping: length))
         } else {
@@ -125,7 +125,7 @@ extension HTTPHeaders {
             }
             let name = String(decoding: line[..<colon], as: UTF8.self)
             // Also refuses a space before the colon and a folded line.
-            guard name.isHTTPToken else { throw .badRequest("a header name that is no token") }
+            guard name.isHTTPToken else { throw .badRequest("a header name that is not a token") }
             let value = line[(colon + 1)...].trimmingHTTPSpace()
             guard !value.contains(where: { $0 == 0 || $0 == 0x0D }) else {
                 throw .badRequest("CR or NUL in the value of \(name)")

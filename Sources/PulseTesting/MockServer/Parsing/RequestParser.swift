@@ -176,13 +176,13 @@ package struct RequestParser: Sendable {
     private static func chunkSize(_ line: ArraySlice<UInt8>) throws(ParseFailure) -> Int {
         let digits = line.prefix { $0 != UInt8(ascii: ";") }.trimmingHTTPSpace()
         guard (1...15).contains(digits.count), line.first?.hexDigitValue != nil else {
-            throw .badRequest("a chunk size that is no hexadecimal number")
+            throw .badRequest("a chunk size that is not a hexadecimal number")
         }
         // Fifteen digits are 60 bits.
         var size: Int64 = 0
         for digit in digits {
             guard let value = digit.hexDigitValue else {
-                throw .badRequest("a chunk size that is no hexadecimal number")
+                throw .badRequest("a chunk size that is not a hexadecimal number")
             }
             size = size << 4 | Int64(value)
         }

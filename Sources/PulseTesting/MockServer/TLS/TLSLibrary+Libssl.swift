@@ -9,7 +9,7 @@ extension TLSLibrary {
         guard pulse_tls_can_generate() else { throw unsupported }
         var identity = pulse_tls_identity()
         guard pulse_tls_identity_generate(names, start, end, clientPassword, &identity) else {
-            throw PulseError.invalidRequest(reason: "libcrypto makes no certificate for \(names)")
+            throw PulseError.invalidRequest(reason: "libcrypto cannot make a certificate for \(names)")
         }
         return GeneratedIdentity(
             authority: take(identity.authority), certificate: take(identity.certificate), key: take(identity.key),

@@ -17,7 +17,7 @@ enum TLSLibrary {
     static let clientPassword = "PulseTesting"
 
     static let unsupported = PulseError.unsupported(
-        "TLS in MockServer: it needs the system's libssl, which is there on Linux only")
+        "TLS in MockServer: it needs the system's libssl, which is available on Linux only")
 }
 
 /// The client's input after decryption.
