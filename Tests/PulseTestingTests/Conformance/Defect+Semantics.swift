@@ -6,7 +6,7 @@ extension Defect {
     /// Defects of a transport without a socket.
     static let ofSemantics: [Defect] = [
         Defect(
-            "makes a GET of everything", noticedBy: "PURGE is sent unchanged and gets its response",
+            "sends every request as a GET", noticedBy: "PURGE is sent unchanged and gets its response",
             "HEAD is sent unchanged and gets its response", "PROPFIND sends a body of bytes",
             sending: { $0.httpMethod = "GET" }),
         Defect(
@@ -17,22 +17,22 @@ extension Defect {
             "loses the body", noticedBy: "DELETE sends a body of bytes", "a body of 1 MB arrives whole",
             sending: { $0.httpBody = nil }),
         Defect(
-            "cuts long bodies", noticedBy: "a body of 1 MB arrives whole",
+            "truncates long bodies", noticedBy: "a body of 1 MB arrives whole",
             sending: { $0.httpBody = $0.httpBody?.prefix(1 << 16) }),
         Defect(
             "drops a header", noticedBy: "header values arrive unchanged",
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Signs") }),
         Defect(
-            "says it is somebody else", noticedBy: "header values arrive unchanged",
+            "replaces the User-Agent", noticedBy: "header values arrive unchanged",
             sending: { $0.setValue("Other/1.0", forHTTPHeaderField: "User-Agent") }),
         Defect(
             "drops long headers", noticedBy: "a header value of 32 KB arrives whole",
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Long") }),
         Defect(
-            "cuts a long URL", noticedBy: "a request line and header fields that are too large are refused unsent",
+            "truncates a long URL", noticedBy: "a request line and header fields that are too large are refused unsent",
             sending: { $0.url = $0.url.flatMap { URL(string: String($0.absoluteString.prefix(8192))) } }),
         Defect(
-            "takes less than others", noticedBy: "a request line and header fields of the maximum size arrive",
+            "refuses header fields below the maximum size", noticedBy: "a request line and header fields of the maximum size arrive",
             fault: { base, request in
                 let length = request.urlRequest.value(forHTTPHeaderField: "X-Long")?.count ?? 0
                 guard length < 60_000 else { throw PulseError.invalidRequest(reason: "too long") }
@@ -42,7 +42,7 @@ extension Defect {
             "drops empty headers", noticedBy: "an empty header value arrives empty",
             sending: { $0.setValue(nil, forHTTPHeaderField: "X-Empty") }),
         Defect(
-            "invents a type for bodies",
+            "adds a Content-Type to bodies",
             noticedBy: "a body is sent without a Content-Type or Expect that the caller did not set",
             sending: { request in
                 guard request.httpBody != nil, request.value(forHTTPHeaderField: "Content-Type") == nil else { return }
@@ -66,19 +66,19 @@ extension Defect {
                 response.headers["X-Multi"] = response.headers.values(for: "X-Multi").last
             }),
         Defect(
-            "has a length for HEAD that is the body's",
+            "sets the Content-Length of a HEAD response to its body's",
             noticedBy: "a response to HEAD has header fields and no body",
             returning: { $0.headers["Content-Length"] = String($0.data.count) }),
         Defect(
             "decodes text", noticedBy: "a response body arrives byte for byte",
             returning: { $0.data = Data(String(decoding: $0.data, as: UTF8.self).utf8) }),
         Defect(
-            "makes one status of all that are fine",
+            "maps all success statuses to one",
             noticedBy: "every status from 200 to 299 is returned",
             "204 ends after its header fields, and the next response is separate",
             returning: { if $0.statusCode < 300 { $0.statusCode = 200 } }),
         Defect(
-            "takes errors for failures", noticedBy: "every status from 400 to 499 is returned",
+            "throws for error statuses", noticedBy: "every status from 400 to 499 is returned",
             "401 with the challenge Bearer is returned after one request",
             fault: { base, request in
                 let response = try await base.send(request)
@@ -86,7 +86,7 @@ extension Defect {
                 return response
             }),
         Defect(
-            "retries when it is told to wait",
+            "retries after a Retry-After",
             noticedBy: "425, 429 and 503 with Retry-After are returned after one request",
             fault: { base, request in
                 let response = try await base.send(request)
@@ -124,7 +124,7 @@ extension Defect {
                 return response
             }),
         Defect(
-            "buffers what was to be streamed", noticedBy: "a streamed delivery arrives whole or is refused unsent",
+            "buffers a streamed delivery", noticedBy: "a streamed delivery arrives whole or is refused unsent",
             "a delivery to a file arrives whole or is refused unsent",
             fault: { base, request in
                 var request = request

@@ -6,7 +6,7 @@ extension Defect {
     /// Defects of a transport on a socket, as a wrapper around one with sockets.
     static let ofTheWire: [Defect] = [
         Defect(
-            "sends again when the connection is lost",
+            "resends after a lost connection",
             noticedBy: "a server that closes the connection after reading a POST gets it once",
             "a server that resets the connection after reading a POST gets it once",
             "GET on a kept-alive connection that is closed is sent once and fails as stale",
@@ -19,11 +19,11 @@ extension Defect {
                 }
             }),
         Defect(
-            "does not tell a stale connection from another failure",
+            "does not report stale connections",
             noticedBy: "GET on a kept-alive connection that is closed is sent once and fails as stale",
             fault: telling(.maybeSent)),
         Defect(
-            "takes any idle connection", noticedBy: "a request that needs a new connection gets one",
+            "reuses any idle connection", noticedBy: "a request that needs a new connection gets one",
             "an idle connection near its timeout carries no request that must not be resent",
             fault: { base, request in
                 var request = request
@@ -31,7 +31,7 @@ extension Defect {
                 return try await base.send(request)
             }),
         Defect(
-            "takes what is broken for an empty response",
+            "treats a broken response as an empty one",
             noticedBy: "a body truncated by the end of the connection is an error",
             "a chunked body truncated between chunks is an error", "garbage in place of a status line is an error",
             "two different Content-Lengths are an error",
@@ -43,15 +43,15 @@ extension Defect {
                 }
             }),
         Defect(
-            "tells every failure as unsent", noticedBy: "a connection closed before the response to POST is an error",
+            "reports every failure as unsent", noticedBy: "a connection closed before the response to POST is an error",
             "a connection reset within the body is an error", "a body stream with a wrong length fails",
             fault: telling(.beforeSend)),
         Defect(
-            "tells every failure as sent",
+            "reports every failure as sent",
             noticedBy: "a refused connection is an error before anything is sent", "a name that does not resolve",
             fault: telling(.maybeSent)),
         Defect(
-            "tells no failure from another", noticedBy: "another protocol in place of HTTP is an error",
+            "reports all failures alike", noticedBy: "another protocol in place of HTTP is an error",
             "a body that does not match its coding is an error",
             fault: { base, request in
                 do {
@@ -68,7 +68,7 @@ extension Defect {
                 return try await base.send(request)
             }),
         Defect(
-            "leaves the headers that tell about the coding",
+            "keeps the header fields of the coding",
             noticedBy: "gzip is decoded, and its header fields are removed",
             fault: { base, request in
                 var response = try await base.send(request)
@@ -76,7 +76,7 @@ extension Defect {
                 return response
             }),
         Defect(
-            "bounds the whole response by the idle timeout",
+            "applies the idle timeout to the whole response",
             noticedBy: "a response that takes longer than the idle timeout arrives",
             "a wait for a connection is not idle time",
             fault: { base, request in
@@ -92,7 +92,7 @@ extension Defect {
                 }
             }),
         Defect(
-            "loses what comes before it has sent all",
+            "loses a response that arrives during the upload",
             noticedBy: "a 413 before the body is read is the response",
             "a 401 before the body is read is the response, also on a reused connection",
             "a refusal that ends the connection is the response",
@@ -114,7 +114,7 @@ extension Defect {
                 throw TransportFailure(code: .timedOut, phase: .maybeSent)
             }),
         Defect(
-            "waits for ever", noticedBy: "a server that never responds causes a timeout",
+            "never times out", noticedBy: "a server that never responds causes a timeout",
             fault: { base, request in
                 var request = request
                 request.idleTimeout = 1000
@@ -129,7 +129,7 @@ extension Defect {
                 return try await base.send(request)
             }),
         Defect(
-            "hangs on to the wire of a cancelled request",
+            "keeps the connection of a cancelled request",
             noticedBy: "a cancellation within the body ends the wait and the connection",
             fault: { base, request in
                 let responses = AsyncThrowingStream<PulseResponse, any Error> { continuation in

@@ -7,8 +7,8 @@ extension TransportConformance {
     package static let mockTransport = TransportConformance(
         simulated: "MockTransport",
         exclusions: [
-            "a file is sent as the body": besideTheRequest,
-            "a streamed body arrives whole or is refused unsent": besideTheRequest,
+            "a file is sent as the body": hasNoBody,
+            "a streamed body arrives whole or is refused unsent": hasNoBody,
             "a shutdown ends all requests in progress":
                 "its responses are made in the caller's task, which the transport cannot cancel; later requests are refused",
         ], timeLimit: 60
@@ -16,6 +16,6 @@ extension TransportConformance {
         MockTransport(respond)
     }
 
-    private static let besideTheRequest =
+    private static let hasNoBody =
         "its closure gets a `URLRequest`, which has no file and stream bodies; `transportRequests` has them"
 }

@@ -30,13 +30,13 @@ extension TransportConformance {
     ]
 
     #if canImport(FoundationNetworking)
-    private static let collectsHeaders = "Foundation collects status line and header fields in memory without a limit"
-    private static let sendsAgain =
+    private static let collectsHeaderFields = "Foundation collects status line and header fields in memory without a limit"
+    private static let resends =
         "libcurl resends it by itself, up to five times, invisible to the client; Foundation cannot stop it"
-    private static let undoesCodings =
+    private static let limitsCodings =
         "Foundation leaves codings to libcurl, which supports one gzip member without padding and refuses unknown codings"
-    private static let cutsPass = "libcurl treats the end of the body as the end of its coding"
-    private static let ownHeads =
+    private static let acceptsTruncation = "libcurl treats the end of the body as the end of its coding"
+    private static let parsesLeniently =
         "libcurl and Foundation's parser parse these fields differently and refuse few ambiguous ones"
     private static let endsTheProcess = "**ends the process** (NativeProtocol.swift:240, no response)"
 
@@ -54,28 +54,28 @@ extension TransportConformance {
         "a response with a header value that is Latin-1 and not UTF-8 is read whole":
             "Foundation's parser requires UTF-8: `badServerResponse`",
         "a Content-Length delimits the body": "Foundation's parser requires a space there: `badServerResponse`",
-        "chunked framing delimits the body, and ambiguous framing closes the connection": ownHeads,
-        "undefined framing or a malformed header line is an error": ownHeads,
-        "a lone CR in a header value is read as a space, and one at its end is removed": ownHeads,
-        "an unrequested protocol switch is an error at once": ownHeads,
-        "gzip of several members is decoded, and its header fields are removed": undoesCodings,
-        "gzip with padding behind it is decoded, and its header fields are removed": undoesCodings,
-        "a coded stream or download is decoded": undoesCodings,
-        "an unknown coding leaves status, header fields and body unchanged": undoesCodings,
-        "a part of a coded body is returned undecoded": undoesCodings,
-        "a truncated coded body is an error at every length": cutsPass,
-        "a truncated coded stream is an error after the decoded bytes": cutsPass,
-        "an endless coded body that decodes to nothing is stopped at the limit": undoesCodings,
+        "chunked framing delimits the body, and ambiguous framing closes the connection": parsesLeniently,
+        "undefined framing or a malformed header line is an error": parsesLeniently,
+        "a lone CR in a header value is read as a space, and one at its end is removed": parsesLeniently,
+        "an unrequested protocol switch is an error at once": parsesLeniently,
+        "gzip of several members is decoded, and its header fields are removed": limitsCodings,
+        "gzip with padding behind it is decoded, and its header fields are removed": limitsCodings,
+        "a coded stream or download is decoded": limitsCodings,
+        "an unknown coding leaves status, header fields and body unchanged": limitsCodings,
+        "a part of a coded body is returned undecoded": limitsCodings,
+        "a truncated coded body is an error at every length": acceptsTruncation,
+        "a truncated coded stream is an error after the decoded bytes": acceptsTruncation,
+        "an endless coded body that decodes to nothing is stopped at the limit": limitsCodings,
         "bytes beyond the Content-Length are not part of a response":
             "libcurl leaves them in the connection and reads them as the next response: `badServerResponse`",
         "unsolicited bytes from a server are no response to a request":
             "libcurl does not check a reused connection: the next request gets the bytes as its response",
-        "GET on a kept-alive connection that is closed is sent once and fails as stale": sendsAgain,
-        "GET on a kept-alive connection that is reset is sent once and fails as stale": sendsAgain,
+        "GET on a kept-alive connection that is closed is sent once and fails as stale": resends,
+        "GET on a kept-alive connection that is reset is sent once and fails as stale": resends,
         "a POST with an idempotency key on a kept-alive connection that is closed is sent once and fails as stale":
-            sendsAgain,
+            resends,
         "a POST with an idempotency key on a kept-alive connection that is reset is sent once and fails as stale":
-            sendsAgain,
+            resends,
         "an endless body with the greatest length of 64 bits is stopped at the limit":
             "**ends the process**: Foundation stores the length as a Double, which is then too large for an Int64",
         "a server that sends without end blocks no other request":
@@ -86,10 +86,10 @@ extension TransportConformance {
             "Foundation closes connections late: for a moment more than allowed are open",
         "a header line that takes longer than the idle timeout arrives if bytes keep coming":
             "Foundation counts header lines, not their bytes",
-        "an endless status line is an error": collectsHeaders,
-        "endless header fields are an error": collectsHeaders,
-        "an endless header field is an error": collectsHeaders,
-        "endless interim responses are an error": collectsHeaders,
+        "an endless status line is an error": collectsHeaderFields,
+        "endless header fields are an error": collectsHeaderFields,
+        "an endless header field is an error": collectsHeaderFields,
+        "endless interim responses are an error": collectsHeaderFields,
         "a response truncated within a header line is an error": endsTheProcess,
         "a response truncated after its status line is an error": endsTheProcess,
     ]
