@@ -32,7 +32,8 @@ extension Defect {
             "truncates a long URL", noticedBy: "a request line and header fields that are too large are refused unsent",
             sending: { $0.url = $0.url.flatMap { URL(string: String($0.absoluteString.prefix(8192))) } }),
         Defect(
-            "refuses header fields below the maximum size", noticedBy: "a request line and header fields of the maximum size arrive",
+            "refuses header fields below the maximum size",
+            noticedBy: "a request line and header fields of the maximum size arrive",
             fault: { base, request in
                 let length = request.urlRequest.value(forHTTPHeaderField: "X-Long")?.count ?? 0
                 guard length < 60_000 else { throw PulseError.invalidRequest(reason: "too long") }

@@ -104,7 +104,7 @@ extension Defect {
                 return response
             }),
         Defect(
-            "ends with its body", noticedBy: "a refusal arrives while the body waits for more bytes",
+            "waits for the end of its body", noticedBy: "a refusal arrives while the body waits for more bytes",
             "a refusal that ends the connection arrives while the body waits for more bytes",
             fault: { base, request in
                 // The source never ends.

@@ -30,7 +30,8 @@ extension TransportConformance {
     ]
 
     #if canImport(FoundationNetworking)
-    private static let collectsHeaderFields = "Foundation collects status line and header fields in memory without a limit"
+    private static let collectsHeaderFields =
+        "Foundation collects status line and header fields in memory without a limit"
     private static let resends =
         "libcurl resends it by itself, up to five times, invisible to the client; Foundation cannot stop it"
     private static let limitsCodings =
