@@ -3,7 +3,7 @@
 import PulseKit
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransports
 
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct TLSTests {
