@@ -54,7 +54,7 @@ enum {
 
 struct pulse_tls_notes {
     atomic_int holders;
-    // The loop alone, one thread at a time, writes and reads them.
+    // Only the loop, one thread at a time, reads and writes them.
     bool lack_certificate, is_closed;
     int alert;
 };
@@ -63,7 +63,7 @@ static bool is_loaded;
 static int place;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// When a context goes, so does its hold on the notes.
+// A freed context releases its reference to the notes.
 static void give_up(void *context, void *notes, void *data, int index, long number, void *pointer) {
     (void)context, (void)data, (void)index, (void)number, (void)pointer;
     if (notes != NULL) pulse_tls_notes_release(notes);
@@ -88,7 +88,7 @@ static struct pulse_tls_notes *notes_of_session(const void *session) {
     return ssl.SSL_CTX_get_ex_data(ssl.SSL_get_SSL_CTX(session), place);
 }
 
-// Called when the server asks and libcurl has been given none: there is none here either.
+// Called when the server requests a certificate and libcurl has none: this callback has none either.
 static int note_request(void *session, void **certificate, void **key) {
     (void)certificate, (void)key;
     struct pulse_tls_notes *notes = notes_of_session(session);
@@ -137,10 +137,10 @@ int pulse_tls_notes_alert(const struct pulse_tls_notes *notes) { return notes->a
 
 bool pulse_tls_notes_are_closed(const struct pulse_tls_notes *notes) { return notes->is_closed; }
 
-// The reason of the error that is first in this thread's queue.
+// The reason of the first error in this thread's queue.
 static const char *reason(void) {
     unsigned long code = ssl.ERR_peek_error();
-    // ERR_GET_REASON, whose mask each version has of its own; this is below both.
+    // ERR_GET_REASON, whose mask differs between versions; this mask is part of both.
     if ((code & 0xfff) == PULSE_PKCS12_R_MAC_VERIFY_FAILURE) return "the password is wrong";
     const char *text = code == 0 ? NULL : ssl.ERR_reason_error_string(code);
     return text == NULL ? "unknown error" : text;
@@ -160,7 +160,7 @@ const char *pulse_tls_certificate_problem(const void *bytes, size_t count, const
     } else if (key == NULL || certificate == NULL) {
         problem = "it holds no certificate with a key";
     }
-    // What failed would be told of by the next function on this thread.
+    // Otherwise the next function on this thread would report this error.
     ssl.ERR_clear_error();
     if (bundle != NULL) ssl.PKCS12_free(bundle);
     if (key != NULL) ssl.EVP_PKEY_free(key);

@@ -18,7 +18,7 @@ static bool is_loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool fill(void) {
-    // dlsym gives an object pointer, which POSIX says is a function's address all the same.
+    // dlsym returns an object pointer; POSIX guarantees that it converts to a function pointer.
 #define PULSE_CURL_RESOLVE(result, name, parameters) \
     *(void **)&pulse_curl.name = dlsym(library, #name); \
     if (pulse_curl.name == NULL) return false;

@@ -27,17 +27,17 @@
 #include "curl_table.h"
 #include "curl_tls.h"
 
-// How often to read at one event: libcurl reads from a connection once each time it is called, and only a small piece
-// of an answer whose coding it undoes. Few, since the other connections wait.
+// The number of reads per event: libcurl reads from a connection once per call, and only a small piece of a response
+// that it decodes. Few, since the other connections wait.
 enum { READS_PER_EVENT = 8 };
 
-// In the mark of a socket that is not libcurl's, beside its number; the generations of libcurl's stay below.
+// Marks a socket that is not libcurl's, beside its number; the generations of libcurl's sockets stay below.
 static const uint64_t PLAIN = UINT64_C(1) << 63;
 
 struct group {
     struct pulse_loop *loop;
     PulseCURLM *multi;
-    // In seconds of the monotonic clock; below 0 there is no timer.
+    // In seconds of the monotonic clock; negative without a timer.
     double timer;
 };
 
@@ -46,37 +46,37 @@ struct pulse_loop {
     int wakeups;
     double now;
     struct group groups[PULSE_LOOP_GROUPS];
-    // What the last wait has found.
+    // The events of the last wait.
     struct epoll_event ready[PULSE_LOOP_TURN];
     int ready_count;
-    // Whether sockets to be read are left to the starters of their transfers; and the last such socket, or -1.
+    // Whether readable sockets are left to the starters of their transfers; and the last such socket, or -1.
     bool leaves_reading;
     int left_socket;
-    // By descriptor. A socket opened here stays in epoll between two transfers; its generation tells which socket it
-    // is.
+    // Indexed by descriptor. A socket opened here stays in epoll between two transfers; its generation identifies the
+    // socket.
     struct watch {
         bool is_ours;
         uint32_t generation;
-        // What epoll watches it for, unless its starter looks at it.
+        // The events that epoll watches for, unless the starter polls the socket.
         uint32_t events;
         bool is_left;
         // The group of the transfer that waits for it, from 1; 0 for none.
         int group;
         const PulseCURL *easy;
         double last_activity;
-        // The last time that there was something to read, or that transfers began to wait for that.
+        // When the socket was last readable, or when transfers began to wait for that.
         double silent_since;
-        // For how many seconds the server keeps the connection open while it is idle, if it has said so.
+        // Whether the server has declared for how many seconds it keeps an idle connection open, and the limit.
         bool has_idle_limit;
         double idle_limit;
-        // Which connection it is; the ports are 0 until a second transfer has taken it up.
+        // The identity of the connection; the ports are 0 until a second transfer reuses it.
         int local_port;
         int remote_port;
         char remote[INET6_ADDRSTRLEN];
     } *watches;
     int watch_count;
-    // By local port: where the connection of a reusing transfer was found last, plus 1; 0 for nowhere. libcurl does not
-    // tell a transfer's socket while the transfer runs.
+    // Indexed by local port: the last known socket of a reused connection, plus 1; 0 if unknown. libcurl does not
+    // report a transfer's socket while the transfer runs.
     int sockets[UINT16_MAX + 1];
 };
 
@@ -97,18 +97,18 @@ double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *
     return latest;
 }
 
-// linux/sched.h: SCHED_BATCH, which sched.h has for GNU sources only.
+// linux/sched.h: SCHED_BATCH, which sched.h declares only for GNU sources.
 enum { BATCH = 3 };
 
 void pulse_loop_begin_thread(void) {
-    // libcurl leaves this to its caller, since it was told to use no signals; before 7.87 its TLS writes without
+    // libcurl leaves this to its caller, because it may not use signals. Before 7.87 its TLS writes without
     // MSG_NOSIGNAL.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    // Woken by an answer it would else take the processor from the very thread that is to go on with that answer. It
-    // has its share all the same. Where the system refuses, nothing is lost.
+    // Otherwise this thread, woken by a response, would preempt the thread that continues with that response. Its share
+    // of the processor stays the same. A refusal by the system is harmless.
     struct sched_param parameters = {0};
     if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, BATCH, &parameters);
 }
@@ -127,7 +127,7 @@ static bool make_room(struct pulse_loop *loop, int socket) {
 
 static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
     struct watch *watch = &loop->watches[socket];
-    // A connection that was used before: epoll knows it.
+    // A reused connection is already known to epoll.
     bool is_left = loop->leaves_reading && watch->is_ours && watch->events == EPOLLIN && events == EPOLLIN;
     if (is_left) loop->left_socket = socket;
     if (watch->is_ours && watch->events == events && watch->is_left == is_left) return true;
@@ -135,7 +135,7 @@ static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
         .events = is_left ? 0 : events, .data.u64 = (uint64_t)watch->generation << 32 | (uint32_t)socket,
     };
     int operation = watch->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    // epoll does not know a descriptor that libcurl has closed and opened again, such as a resolver's.
+    // epoll does not know a descriptor that libcurl has closed and reopened, such as a resolver's.
     if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) {
         operation = errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
         if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) return false;
@@ -146,13 +146,13 @@ static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
 }
 
 static void stop_watching(struct pulse_loop *loop, int socket) {
-    // It may be closed already, which has removed it.
+    // A closed socket has left epoll already.
     epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
     loop->watches[socket].events = 0;
     loop->watches[socket].is_left = false;
 }
 
-// libcurl's wish to watch a socket: curl_socket_callback.
+// Called by libcurl to watch a socket: curl_socket_callback.
 static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, void *context, void *unused) {
     (void)unused;
     struct group *group = context;
@@ -161,7 +161,7 @@ static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, voi
     struct watch *watch = &loop->watches[socket];
     if (what == PULSE_CURL_POLL_REMOVE) {
         watch->group = 0;
-        // It can always be written to, which does not matter before the next transfer.
+        // An idle socket is always writable, which does not matter before the next transfer.
         if (!watch->is_ours || watch->events != EPOLLIN) stop_watching(loop, socket);
         return 0;
     }
@@ -199,7 +199,7 @@ int pulse_loop_close_socket(void *context, pulse_curl_socket socket) {
     return close(socket);
 }
 
-// libcurl's wish to be called after some time: curl_multi_timer_callback.
+// Called by libcurl to set a timer: curl_multi_timer_callback.
 static int set_timer(PulseCURLM *multi, long milliseconds, void *context) {
     (void)multi;
     struct group *group = context;
@@ -227,10 +227,10 @@ struct pulse_loop *pulse_loop_create(long connections) {
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERFUNCTION, set_timer);
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERDATA, group);
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, connections);
-        // As many streams as the server allows; libcurl's own limit is 100.
+        // As many streams as the server allows; libcurl's default limit is 100.
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, 1000L);
     }
-    // Edge-triggered, so that nobody has to read it; its generation is never a socket's.
+    // Edge-triggered, so that no read is needed. Its generation never equals a socket's.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = (uint32_t)loop->wakeups};
     if (is_complete && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wakeups, &event) == 0) return loop;
     pulse_loop_close(loop);
@@ -254,7 +254,7 @@ void pulse_loop_destroy(struct pulse_loop *loop) {
 
 void pulse_loop_wake(struct pulse_loop *loop) {
     uint64_t one = 1;
-    // The counter would be full after some hundred years.
+    // The counter would overflow after some hundred years.
     ssize_t written = write(loop->wakeups, &one, sizeof one);
     (void)written;
 }
@@ -277,7 +277,7 @@ void pulse_loop_wait(struct pulse_loop *loop, double until) {
     int timeout = -1;
     if (until < INFINITY) {
         double left = (until - pulse_monotonic_now()) * 1e3;
-        // Rounded up: rounded down, the last millisecond would be a busy loop.
+        // Rounds up: rounding down would make the last millisecond a busy loop.
         timeout = left <= 0 ? 0 : left > 1e9 ? 1000000000 : (int)left + 1;
     }
     loop->ready_count = epoll_wait(loop->epoll, loop->ready, PULSE_LOOP_TURN, timeout);
@@ -303,7 +303,7 @@ static bool watch_plain(const struct pulse_loop *loop, int socket, uint32_t even
 }
 
 bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number) {
-    // Once each time that it is asked for: what comes while nobody waits wakes no thread.
+    // One event per request: bytes that arrive without a waiter wake no thread.
     return watch_plain(loop, socket, EPOLLONESHOT | EPOLLIN | (or_writing ? EPOLLOUT : 0), number);
 }
 
@@ -312,7 +312,7 @@ bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t
 }
 
 void pulse_loop_ignore(const struct pulse_loop *loop, int socket, uint64_t number) {
-    // Its failure, which epoll tells of in any case, only once.
+    // epoll always reports a failure; this limits it to one event.
     watch_plain(loop, socket, EPOLLONESHOT, number);
 }
 
@@ -325,7 +325,7 @@ int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
     return fcntl(socket, F_DUPFD_CLOEXEC, 0);
 }
 
-// Whether there is more to be read from a socket that was just acted on, which may have been closed by that.
+// Whether a socket still has bytes to read after libcurl acted on it. That call may have closed it.
 static bool has_more(const struct pulse_loop *loop, int descriptor, uint32_t generation) {
     const struct watch *watch = &loop->watches[descriptor];
     if (watch->generation != generation || watch->group == 0 || !(watch->events & EPOLLIN)) return false;
@@ -340,11 +340,10 @@ void pulse_loop_act(struct pulse_loop *loop) {
         int descriptor = (int)(uint32_t)event->data.u64;
         if (event->data.u64 & PLAIN || descriptor == loop->wakeups) continue;
         struct watch *watch = &loop->watches[descriptor];
-        // It has been closed since; another socket may have its descriptor.
+        // The socket was closed; another one may have its descriptor.
         if (watch->generation != (uint32_t)(event->data.u64 >> 32)) continue;
         if (watch->group == 0) {
-            // Closed by the peer, or with bytes that nobody has asked for: the next transfer that takes it up looks at
-            // it.
+            // Closed by the peer, or with unsolicited bytes: the next transfer that reuses the connection checks it.
             stop_watching(loop, descriptor);
             continue;
         }
@@ -386,7 +385,7 @@ bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_socket *left) {
     return true;
 }
 
-// The watch of a socket that is still left to its starter, or NULL: anybody may have acted on it since.
+// The watch of a socket that is still left to its starter; NULL if the loop has acted on it since.
 static struct watch *left_watch(const struct pulse_loop *loop, struct pulse_socket left) {
     struct watch *watch = &loop->watches[left.descriptor];
     return watch->generation == left.generation && watch->is_left && watch->group != 0 ? watch : NULL;
@@ -416,7 +415,7 @@ void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy) {
     pulse_curl.curl_multi_remove_handle(loop->groups[group].multi, easy);
 }
 
-// Which connection a socket is, asked once: another socket under its descriptor makes `watch` begin anew.
+// Records the identity of a connection once: a new socket with its descriptor resets `watch`.
 static void learn_addresses(struct watch *watch, pulse_curl_socket socket) {
     union address {
         struct sockaddr any;
@@ -424,7 +423,7 @@ static void learn_addresses(struct watch *watch, pulse_curl_socket socket) {
         struct sockaddr_in6 v6;
     } local, peer;
     socklen_t local_length = sizeof local, peer_length = sizeof peer;
-    // It may not be connected yet.
+    // The socket may not be connected yet.
     if (getpeername(socket, &peer.any, &peer_length) != 0) return;
     if (getsockname(socket, &local.any, &local_length) != 0) return;
     bool is_v6 = peer.any.sa_family == AF_INET6;
@@ -435,7 +434,7 @@ static void learn_addresses(struct watch *watch, pulse_curl_socket socket) {
     watch->local_port = ntohs(is_v6 ? local.v6.sin6_port : local.v4.sin_port);
 }
 
-// Two connections may have the same local port if they lead to different hosts.
+// Two connections to different hosts may have the same local port.
 static bool is_connection(const struct watch *watch, const char *remote, int remote_port, int local_port) {
     return watch->local_port == local_port && watch->remote_port == remote_port && strcmp(watch->remote, remote) == 0;
 }
@@ -462,7 +461,7 @@ static bool is_idle(pulse_curl_socket socket) {
     return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-// A socket in the file system has no port to know it by: whether all of them have nothing to read.
+// Unix domain sockets have no port to identify them: checks that none of them has anything to read.
 static bool are_local_sockets_idle(const struct pulse_loop *loop) {
     for (int socket = 0; socket < loop->watch_count; socket++) {
         struct sockaddr_storage address;
@@ -511,7 +510,7 @@ double pulse_loop_silence(const struct pulse_loop *loop, struct pulse_socket soc
 }
 
 bool pulse_loop_is_unreachable(const struct pulse_loop *loop, struct pulse_socket socket, double seconds) {
-    // One lost segment is no sign: a connection that was at rest has had no acknowledgement for long, too.
+    // One lost segment proves nothing: a connection that was idle has had no acknowledgement for long either.
     enum { SENT_AGAIN = 3 };
     struct tcp_info info = {0};
     socklen_t length = sizeof info;

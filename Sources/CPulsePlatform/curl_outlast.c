@@ -97,7 +97,7 @@ void pulse_tls_outlast_writing(PulseCURL *easy) {
     void *filter = writer == NULL ? NULL : bio.BIO_new(method);
     if (filter == NULL) return;
     bio.BIO_set_init(filter, 1);
-    // The session gives up its own reference.
+    // The session releases its own reference.
     bio.BIO_up_ref(writer);
     bio.SSL_set0_wbio(session, bio.BIO_push(filter, writer));
 }

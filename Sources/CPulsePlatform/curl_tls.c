@@ -81,7 +81,7 @@ enum pulse_tls_state pulse_tls_state(PulseCURL *easy) {
 int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity) {
     const void *session = pulse_tls_session(easy);
     if (session == NULL || tls.SSL_get_verify_result(session) != VERIFIED) return 0;
-    // Never the chain as the peer sent it: to that anybody can append the pinned certificate.
+    // Never uses the chain as sent by the peer: anybody can append the pinned certificate to that.
     const void *chain = tls.SSL_get0_verified_chain(session);
     if (chain == NULL) return 0;
     int count = tls.OPENSSL_sk_num(chain);

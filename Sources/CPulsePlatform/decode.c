@@ -46,7 +46,7 @@ struct pulse_decoder {
     };
 };
 
-// Eight MiB, which no coded content may exceed (RFC 9659, section 3): a frame could ask for much more.
+// Eight MiB, the maximum for coded content (RFC 9659, section 3): a frame could request much more.
 enum { LARGEST_WINDOW = 23 };
 
 static bool begin(struct pulse_decoder *decoder) {
@@ -126,7 +126,7 @@ void pulse_decoder_free(struct pulse_decoder *decoder) {
         library.ZSTD_freeDCtx(decoder->state);
         break;
     default:
-        // A stream that was never begun is none to zlib, which says so.
+        // zlib rejects a stream that was never initialized.
         pulse_zlib.inflateEnd(&decoder->zlib);
     }
     free(decoder);

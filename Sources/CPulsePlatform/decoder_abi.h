@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What PulseKit uses of brotli's and zstd's binary interfaces, as in their own headers; `Scripts/check-abi` compares.
+// The parts of brotli's and zstd's binary interfaces that PulseKit uses; `Scripts/check-abi` compares them with the
+// headers.
 
 #ifndef PULSE_DECODER_ABI_H
 #define PULSE_DECODER_ABI_H

@@ -34,7 +34,7 @@ struct pulse_deflate {
     struct pulse_zlib_stream zlib;
 };
 
-// The library's own.
+// zlib's default.
 enum { MEMORY_LEVEL = 8 };
 
 struct pulse_deflate *pulse_deflate_new(void) {
@@ -63,7 +63,7 @@ enum pulse_deflate_result pulse_zlib_run(
     *input_count = given - stream->avail_in;
     *output_count = room - stream->avail_out;
     if (result == PULSE_Z_STREAM_END) return PULSE_DEFLATE_ENDED;
-    // No progress was possible, which the counts tell as well.
+    // PULSE_Z_BUF_ERROR means no progress, which the counts also show.
     if (result != PULSE_Z_OK && result != PULSE_Z_BUF_ERROR) return PULSE_DEFLATE_FAILED;
     return stream->avail_out == 0 || !is_all ? PULSE_DEFLATE_FULL : PULSE_DEFLATE_HUNGRY;
 }

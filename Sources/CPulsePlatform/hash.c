@@ -53,7 +53,7 @@ static void load(void) {
     PULSE_HASH_FUNCTIONS(PULSE_HASH_REQUIRE)
 #undef PULSE_HASH_RESOLVE
 #undef PULSE_HASH_REQUIRE
-    // OpenSSL 3 looks the name up again at each use of what EVP_sha256 gives, which takes longer than a short hash.
+    // OpenSSL 3 repeats the lookup at each use of the result of EVP_sha256, which takes longer than a short hash.
     if (crypto.EVP_MD_fetch != NULL) sha256 = crypto.EVP_MD_fetch(NULL, "SHA256", NULL);
     if (sha256 == NULL) sha256 = crypto.EVP_sha256();
     is_loaded = sha256 != NULL;
@@ -85,7 +85,7 @@ bool pulse_sha256_final(struct pulse_sha256 *hasher, uint8_t hash[PULSE_HASH_LEN
 
 void pulse_sha256_free(struct pulse_sha256 *hasher) { crypto.EVP_MD_CTX_free(hasher); }
 
-// A context that nobody uses at the moment: making one takes as long as a short message.
+// A cached idle context: creating one takes as long as hashing a short message.
 static _Atomic(struct pulse_sha256 *) spare;
 
 bool pulse_sha256(const void *bytes, size_t count, uint8_t hash[PULSE_HASH_LENGTH]) {
@@ -111,7 +111,7 @@ bool pulse_md5(const void *bytes, size_t count, uint8_t hash[PULSE_MD5_LENGTH]) 
     return is_done;
 }
 
-// HMAC_CTXs, keyed: one that is only copied, and one that nobody uses at the moment.
+// Keyed HMAC_CTXs: one that is only copied, and a cached idle one.
 struct pulse_hmac_key {
     void *original;
     _Atomic(void *) spare;
@@ -122,7 +122,7 @@ struct pulse_hmac_key *pulse_hmac_key_new(const void *secret, size_t count) {
     struct pulse_hmac_key *key = calloc(1, sizeof *key);
     if (key == NULL) return NULL;
     key->original = crypto.HMAC_CTX_new();
-    // NULL would mean the secret of before.
+    // NULL would reuse the previous secret.
     if (key->original == NULL
         || crypto.HMAC_Init_ex(key->original, secret == NULL ? "" : secret, (int)count, sha256, NULL) != 1) {
         pulse_hmac_key_free(key);

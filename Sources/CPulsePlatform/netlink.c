@@ -27,7 +27,7 @@ int pulse_netlink_open(void) {
 
 void pulse_netlink_drain(int descriptor) {
     char buffer[8192];
-    // An overflow is an error of one call; what comes after it is read like the rest.
+    // An overflow fails one call; the messages after it are read normally.
     for (int i = 0; i < 1000; i++) {
         if (recv(descriptor, buffer, sizeof buffer, MSG_DONTWAIT) < 0) return;
     }

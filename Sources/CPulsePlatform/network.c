@@ -57,11 +57,11 @@ bool pulse_interface_runs(const char *name) {
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return true;
-    // A pulled cable leaves its routes in place.
-    bool answer = ioctl(descriptor, SIOCGIFFLAGS, &request) != 0
+    // An unplugged cable leaves its routes in place.
+    bool is_running = ioctl(descriptor, SIOCGIFFLAGS, &request) != 0
         || (request.ifr_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
     close(descriptor);
-    return answer;
+    return is_running;
 }
 
 static void note(const char *interface, void *found) {
@@ -69,7 +69,7 @@ static void note(const char *interface, void *found) {
 }
 
 bool pulse_lacks_descriptors(void) {
-    // A socket, the two ends by which libcurl's resolver wakes its thread, and a file: what has failed has closed them.
+    // A socket, the two ends that wake the thread of libcurl's resolver, and a file: a failed attempt has closed them.
     int descriptors[4], count = 0;
     while (count < 4 && (descriptors[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
     bool lacks = count < 4 && (errno == EMFILE || errno == ENFILE);

@@ -126,7 +126,7 @@ static bool name_subject(void *certificate, const char *name) {
                crypto.X509_get_subject_name(certificate), "CN", PULSE_MBSTRING_UTF8, bytes, -1, -1, 0) == 1;
 }
 
-// Makes the key, and the certificate but for its extensions and signature.
+// Creates the key, and the certificate without its extensions and signature.
 static bool begin(
     struct credential *credential, const char *name, const struct credential *issuer, long start, long end) {
     uint32_t serial = 0;
@@ -149,7 +149,7 @@ static bool sign(const struct credential *credential, const struct credential *i
 }
 
 static bool make_authority(struct credential *authority, long start, long end) {
-    // No two authorities have one name: with a foreign one the issuer is then unknown, not the signature wrong.
+    // Each authority has a unique name: then a foreign authority is an unknown issuer, not an invalid signature.
     uint64_t number = 0;
     char name[64];
     if (crypto.RAND_bytes((unsigned char *)&number, sizeof number) != 1) return false;
@@ -176,7 +176,7 @@ static bool make_client(struct credential *client, const struct credential *auth
         && extend(client->certificate, PULSE_NID_ext_key_usage, "clientAuth") && sign(client, authority);
 }
 
-// Takes all bytes out of a BIO, if it was filled, and frees it.
+// Moves all bytes out of a BIO, if it was filled, and frees it.
 static bool drain(void *bio, bool is_filled, struct pulse_tls_text *text) {
     size_t count = crypto.BIO_ctrl_pending(bio);
     char *bytes = is_filled ? malloc(count + 1) : NULL;
@@ -225,7 +225,7 @@ bool pulse_tls_identity_generate(
     credential_free(&server);
     credential_free(&client);
     if (!is_done) {
-        // What failed would be told of by the next function on this thread.
+        // Otherwise the next function on this thread would report this error.
         crypto.ERR_clear_error();
         free(identity->authority.bytes);
         free(identity->certificate.bytes);

@@ -100,7 +100,7 @@ struct pulse_tls_server {
     void *context;
 };
 
-// In place of OpenSSL's own, which asks at the terminal.
+// Replaces OpenSSL's default, which prompts at the terminal.
 static int no_password(char *buffer, int size, int is_written, void *context) {
     (void)buffer, (void)size, (void)is_written, (void)context;
     return 0;
@@ -108,8 +108,7 @@ static int no_password(char *buffer, int size, int is_written, void *context) {
 
 typedef bool (*certificate_taker)(void *context, void *certificate, int index);
 
-// Hands each certificate of the text to `take`, which owns it afterwards. Gives how many there were; -1 if one was
-// refused.
+// Passes each certificate of the text to `take`, which then owns it. Returns their count; -1 if one was refused.
 static int each_certificate(const char *text, certificate_taker take, void *context) {
     void *bio = ssl.BIO_new_mem_buf(text, -1);
     if (bio == NULL) return -1;
@@ -159,7 +158,7 @@ static bool ask_clients(void *context, const struct pulse_tls_server_settings *s
     int mode = PULSE_SSL_VERIFY_PEER;
     if (settings->clients == PULSE_TLS_CLIENTS_REQUIRED) mode |= PULSE_SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     ssl.SSL_CTX_set_verify(context, mode, NULL);
-    // Without it sessions of clients that were asked are not resumed, and an attempt fails.
+    // Otherwise sessions of clients that were asked are not resumed, and the attempt fails.
     return ssl.SSL_CTX_set_session_id_context(context, name, sizeof name - 1) == 1
         && each_certificate(settings->client_authorities, trust, context) > 0;
 }
@@ -182,7 +181,7 @@ struct pulse_tls_server *pulse_tls_server_new(const struct pulse_tls_server_sett
     struct pulse_tls_server *server = calloc(1, sizeof *server);
     void *context = server == NULL ? NULL : ssl.SSL_CTX_new(ssl.TLS_server_method());
     *problem = context == NULL ? "memory" : set_up(context, settings);
-    // The end of each text is an error as well, and would be told of by the next function on this thread.
+    // The end of each text is also an error, which the next function on this thread would report.
     ssl.ERR_clear_error();
     if (*problem == NULL) {
         server->context = context;
@@ -240,14 +239,14 @@ size_t pulse_tls_stream_take(struct pulse_tls_stream *stream, void *bytes, size_
     return count > 0 ? (size_t)count : 0;
 }
 
-// Keeps the reason of a failure, and leaves nothing to be told of by the next function on this thread.
-// Gives whether that is an alert of the client.
+// Stores the reason of a failure, and clears the queue for the next function on this thread. Returns whether the reason
+// is an alert of the client.
 static bool note_problem(struct pulse_tls_stream *stream) {
     unsigned long code = ssl.ERR_peek_error();
     const char *reason = code == 0 ? NULL : ssl.ERR_reason_error_string(code);
     if (stream->problem == NULL) stream->problem = reason != NULL ? reason : "unknown error";
     ssl.ERR_clear_error();
-    // ERR_GET_REASON, whose mask each version has of its own; these are below both.
+    // ERR_GET_REASON, whose mask differs between versions; these bits are part of both.
     int number = (int)(code & 0xfff);
     return number >= PULSE_SSL_AD_REASON_OFFSET && number < PULSE_SSL_AD_REASON_OFFSET + 256;
 }
@@ -273,7 +272,7 @@ bool pulse_tls_stream_is_established(struct pulse_tls_stream *stream) {
 
 bool pulse_tls_stream_write(struct pulse_tls_stream *stream, const void *bytes, size_t count) {
     ssl.ERR_clear_error();
-    // Memory takes all at once.
+    // A memory BIO accepts everything at once.
     if (count <= INT_MAX && ssl.SSL_write(stream->session, bytes, (int)count) == (int)count) return true;
     note_problem(stream);
     return false;

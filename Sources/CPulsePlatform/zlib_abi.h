@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What PulseKit uses of zlib's binary interface, as in its own header; `Scripts/check-abi` compares.
+// The parts of zlib's binary interface that PulseKit uses; `Scripts/check-abi` compares them with the header.
 
 #ifndef PULSE_ZLIB_ABI_H
 #define PULSE_ZLIB_ABI_H

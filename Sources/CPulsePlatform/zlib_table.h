@@ -16,10 +16,10 @@ struct pulse_zlib_table {
 
 extern struct pulse_zlib_table pulse_zlib;
 
-// Window bits, 15 as is the library's own: negative ones mean no frame, 16 more gzip's.
+// Window bits; 15 is the library's default. Negative values mean no wrapper, 16 more means gzip's.
 enum { PULSE_ZLIB_RAW = -15, PULSE_ZLIB_FRAMED = 15, PULSE_ZLIB_GZIP = 15 + 16 };
 
-/// Runs `deflate` or `inflate`; the counts as in `pulse_deflate_run`.
+/// Runs `deflate` or `inflate`; the counts are as in `pulse_deflate_run`.
 enum pulse_deflate_result pulse_zlib_run(
     int (*function)(void *, int), struct pulse_zlib_stream *stream, const uint8_t *input, size_t *input_count,
     uint8_t *output, size_t *output_count, bool is_last);

@@ -2,15 +2,15 @@
 
 import PulseCore
 
-/// A bounded pipe for bytes between a thread that must not wait and a task that may, in either direction.
+/// A bounded pipe for bytes between a thread that must not block and a task that may suspend, in either direction.
 ///
-/// The thread offers and takes without waiting. When it was turned away (``offer(_:resume:)`` gave false,
-/// ``take(into:resume:)`` gave ``Portion/nothingYet``), `wake` is called once, as soon as another try is worth it. One
-/// task reads or writes.
+/// The thread offers and takes without blocking. After a rejected attempt (``offer(_:resume:)`` returned false, or
+/// ``take(into:resume:)`` returned ``Portion/nothingYet``), the pipe calls `wake` once, as soon as a retry can succeed.
+/// One task reads or writes.
 final class BytePipe: Sendable {
-    /// A wait that is over, for a thread that holds a lock and must go on with it later.
+    /// A deferred resumption of a waiting task, for a thread that holds a lock and must perform it later.
     enum Resumption: Sendable {
-        /// The reader of this pipe: it gets all that has come by the time it is resumed.
+        /// The reader of this pipe. When it resumes, it gets everything received until then.
         case reader(BytePipe)
         case writer(CheckedContinuation<Void, any Error>)
 
@@ -22,7 +22,7 @@ final class BytePipe: Sendable {
         }
     }
 
-    /// What ``take(into:resume:)`` found.
+    /// The result of ``take(into:resume:)``.
     enum Portion {
         case bytes(Int)
         case nothingYet
@@ -32,17 +32,17 @@ final class BytePipe: Sendable {
 
     private struct State {
         var chunks: [Data] = []
-        /// The first chunk not read yet, and how much of it a thread has taken.
+        /// The index of the first unread chunk; `offset` counts its bytes that a thread has taken.
         var head = 0
         var offset = 0
-        /// What was offered behind the chunks.
+        /// The bytes offered after the chunks.
         var block: ByteBlocks.Block?
         var count = 0
         var end: Result<Void, any Error>?
-        var isTurnedAway = false
+        var isThreadBlocked = false
         var reader: CheckedContinuation<Data?, any Error>?
-        /// Whether somebody is about to resume the reader.
-        var isReaderCalled = false
+        /// Whether a resumption of the reader is pending.
+        var isReaderResuming = false
         var writer: CheckedContinuation<Void, any Error>?
 
         mutating func append(_ bytes: UnsafeRawBufferPointer, _ blocks: ByteBlocks) {
@@ -74,17 +74,17 @@ final class BytePipe: Sendable {
                 chunks.removeAll(keepingCapacity: true)
                 head = 0
             } else if head > 1024, head > chunks.count / 2 {
-                // A pipe that is never quite empty would keep the places of all chunks.
+                // Bounds the array of a pipe that never becomes quite empty.
                 chunks.removeFirst(head)
                 head = 0
             }
             return chunk
         }
 
-        /// Whether a thread that was turned away is to try again, now that something was read.
-        mutating func takesTurnBack(_ capacity: Int) -> Bool {
-            guard isTurnedAway, count < capacity / 2 else { return false }
-            isTurnedAway = false
+        /// Whether to wake a rejected thread, now that the reader has made room.
+        mutating func wakesThread(_ capacity: Int) -> Bool {
+            guard isThreadBlocked, count < capacity / 2 else { return false }
+            isThreadBlocked = false
             return true
         }
     }
@@ -99,8 +99,8 @@ final class BytePipe: Sendable {
         self.wake = wake
     }
 
-    /// Ends the pipe: all bytes are there, or no more are wanted or can be had. The first end counts. Bytes that came
-    /// before an error are read before it; before a cancellation they are dropped.
+    /// Ends the pipe: it is complete, failed or cancelled. Only the first end counts. The reader gets bytes received
+    /// before an error first; a cancellation drops them.
     func finish(_ error: (any Error)? = nil) {
         let waiters = state.withLock { state -> Waiters? in
             guard state.end == nil else { return nil }
@@ -109,10 +109,10 @@ final class BytePipe: Sendable {
                 (state.chunks, state.block) = ([], nil)
                 (state.head, state.offset, state.count) = (0, 0, 0)
             }
-            defer { (state.reader, state.writer, state.isTurnedAway) = (nil, nil, false) }
-            // A reader that is about to be resumed gets what it was called for first.
+            defer { (state.reader, state.writer, state.isThreadBlocked) = (nil, nil, false) }
+            // A reader with a pending resumption first gets the bytes that triggered it.
             let last = state.reader == nil ? nil : state.popFirst(blocks)
-            return Waiters(reader: state.reader, last: last, writer: state.writer, mustWake: state.isTurnedAway)
+            return Waiters(reader: state.reader, last: last, writer: state.writer, mustWake: state.isThreadBlocked)
         }
         guard let waiters else { return }
         if let error, waiters.last == nil {
@@ -131,21 +131,21 @@ final class BytePipe: Sendable {
         let mustWake: Bool
     }
 
-    // MARK: The thread's side
+    // MARK: Thread side
 
-    /// Appends bytes for the reader; false, with nothing taken, if the pipe is full. After its end bytes are dropped.
+    /// Appends bytes for the reader. Returns false, with nothing taken, if the pipe is full. Drops bytes after the end.
     ///
-    /// - Parameter resume: gets the reader, if it waits; what is offered until it is resumed goes to it in one piece.
+    /// - Parameter resume: gets the waiting reader, if any. Bytes offered until it resumes are delivered in one piece.
     func offer(_ bytes: UnsafeRawBufferPointer, resume: (Resumption) -> Void = { $0.perform() }) -> Bool {
         let (isTaken, mustCall) = state.withLock { state -> (Bool, Bool) in
             guard state.end == nil else { return (true, false) }
             guard state.count < capacity else {
-                state.isTurnedAway = true
+                state.isThreadBlocked = true
                 return (false, false)
             }
             state.append(bytes, blocks)
-            guard state.reader != nil, !state.isReaderCalled else { return (true, false) }
-            state.isReaderCalled = true
+            guard state.reader != nil, !state.isReaderResuming else { return (true, false) }
+            state.isReaderResuming = true
             return (true, true)
         }
         if mustCall { resume(.reader(self)) }
@@ -154,22 +154,22 @@ final class BytePipe: Sendable {
 
     private func resumeReader() {
         let (reader, chunk, mustWake) = state.withLock { state in
-            state.isReaderCalled = false
+            state.isReaderResuming = false
             guard let reader = state.reader, let chunk = state.popFirst(blocks) else {
-                return (nil, nil, false) as Called
+                return (nil, nil, false) as ResumedReader
             }
             state.reader = nil
-            return (reader, chunk, state.takesTurnBack(capacity))
+            return (reader, chunk, state.wakesThread(capacity))
         }
         reader?.resume(returning: chunk)
         if mustWake { wake() }
     }
 
-    private typealias Called = (CheckedContinuation<Data?, any Error>?, Data?, Bool)
+    private typealias ResumedReader = (CheckedContinuation<Data?, any Error>?, Data?, Bool)
 
     /// Moves the next written bytes into a buffer.
     ///
-    /// - Parameter resume: gets the writer, if it waited and there is room again.
+    /// - Parameter resume: gets the waiting writer, if there is room again.
     func take(
         into buffer: UnsafeMutableRawBufferPointer, resume: (Resumption) -> Void = { $0.perform() }
     ) -> Portion {
@@ -185,13 +185,13 @@ final class BytePipe: Sendable {
                 taken += length
                 state.offset += length
                 guard state.offset == chunk.count else { break }
-                // Whole chunks are counted off when they go.
+                // Counts chunks only as they are removed.
                 _ = state.popFirst(blocks)
                 state.offset = 0
             }
             if taken == 0 {
                 if state.end != nil { return (.end, nil) }
-                state.isTurnedAway = true
+                state.isThreadBlocked = true
             }
             guard state.count < capacity else { return (.bytes(taken), nil) }
             defer { state.writer = nil }
@@ -201,24 +201,24 @@ final class BytePipe: Sendable {
         return portion
     }
 
-    // MARK: The task's side
+    // MARK: Task side
 
-    /// The next bytes, nil after the last.
+    /// The next bytes; nil after the last.
     func read() async throws -> Data? {
         try await withCheckedThrowingContinuation { continuation in
             let (ready, mustWake) = state.withLock { state -> (Result<Data?, any Error>?, Bool) in
-                if let chunk = state.popFirst(blocks) { return (.success(chunk), state.takesTurnBack(capacity)) }
+                if let chunk = state.popFirst(blocks) { return (.success(chunk), state.wakesThread(capacity)) }
                 if let end = state.end { return (end.map { nil }, false) }
                 state.reader = continuation
-                defer { state.isTurnedAway = false }
-                return (nil, state.isTurnedAway)
+                defer { state.isThreadBlocked = false }
+                return (nil, state.isThreadBlocked)
             }
             if let ready { continuation.resume(with: ready) }
             if mustWake { wake() }
         }
     }
 
-    /// Hands bytes to the thread and waits until there is room for more. Throws when the pipe has ended.
+    /// Passes bytes to the thread and waits until there is room for more. Throws when the pipe has ended.
     func write(_ data: Data) async throws {
         guard !data.isEmpty else { return }
         try await withCheckedThrowingContinuation { continuation in
@@ -226,10 +226,10 @@ final class BytePipe: Sendable {
                 if let end = state.end { return (end.flatMap { .failure(CancellationError()) }, false) }
                 state.chunks.append(data)
                 state.count += data.count
-                defer { state.isTurnedAway = false }
-                guard state.count >= capacity else { return (.success(()), state.isTurnedAway) }
+                defer { state.isThreadBlocked = false }
+                guard state.count >= capacity else { return (.success(()), state.isThreadBlocked) }
                 state.writer = continuation
-                return (nil, state.isTurnedAway)
+                return (nil, state.isThreadBlocked)
             }
             if let ready { continuation.resume(with: ready) }
             if mustWake { wake() }
@@ -237,14 +237,14 @@ final class BytePipe: Sendable {
     }
 }
 
-/// Memory for what is offered to a pipe. A block comes back when the owner of its bytes lets go of them: fresh pages
+/// Memory for the bytes offered to a pipe. A block is reused once the owner of its bytes releases them: fresh pages
 /// would cost more than the copy into them.
 private final class ByteBlocks: Sendable {
-    /// One piece of memory with bytes; it belongs to the pipe, under its lock, until they are handed out.
+    /// One block of memory. It belongs to the pipe, under its lock, until its bytes are handed out.
     final class Block: @unchecked Sendable {
-        // Unchecked: it belongs to one of them at a time, as above.
+        // Unchecked: it has one owner at a time, as described above.
 
-        /// Small pieces are put together up to this many bytes: each chunk costs the reader a switch of threads.
+        /// Small pieces are merged up to this size: each chunk costs the reader a thread switch.
         static let size = 256 << 10
 
         let start = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
@@ -256,7 +256,7 @@ private final class ByteBlocks: Sendable {
 
         var isFull: Bool { count == Self.size }
 
-        /// Takes what there is room for, and tells how much that was.
+        /// Appends as many bytes as fit and returns their count.
         func append(_ bytes: UnsafeRawBufferPointer) -> Int {
             let length = min(bytes.count, Self.size - count)
             guard length > 0, let source = bytes.baseAddress else { return 0 }
@@ -265,7 +265,7 @@ private final class ByteBlocks: Sendable {
             return length
         }
 
-        /// A copy of the bytes if they are few: a reader that keeps many short chunks must not keep a block for each.
+        /// A copy of the bytes if they are few: a reader that keeps many short chunks must not retain a block for each.
         func takeCopy() -> Data? {
             guard count <= Self.size / 4 else { return nil }
             defer { count = 0 }
@@ -277,7 +277,7 @@ private final class ByteBlocks: Sendable {
         }
     }
 
-    /// How many idle blocks are kept; more are given back to the system.
+    /// The number of idle blocks kept for reuse; more are freed.
     private static let idleLimit = 4
 
     private let idle = Locked<[Block]>([])
@@ -286,14 +286,14 @@ private final class ByteBlocks: Sendable {
         idle.withLock { $0.popLast() } ?? Block()
     }
 
-    /// The block's bytes, in place.
+    /// The block's bytes, without a copy.
     func data(of block: Block) -> Data {
         Data(
             bytesNoCopy: block.start, count: block.count,
-            deallocator: .custom { [self] _, _ in giveBack(block) })
+            deallocator: .custom { [self] _, _ in recycle(block) })
     }
 
-    private func giveBack(_ block: Block) {
+    private func recycle(_ block: Block) {
         block.clear()
         idle.withLock { if $0.count < Self.idleLimit { $0.append(block) } }
     }

@@ -2,18 +2,18 @@
 
 import PulseCore
 
-/// The values of `Content-Length` in a head (RFC 9112, section 6.3).
+/// The values of `Content-Length` in a response head (RFC 9112, section 6.3).
 struct ContentLengths {
-    /// The length that was told, if there was one.
+    /// The declared length, if there is one.
     private(set) var value: Int64?
-    /// Whether there was a length, though perhaps no valid one.
+    /// Whether a length is present, valid or not.
     private(set) var hasLength = false
     private var isContradictory = false
 
-    /// False for a length that is not a number, or several that differ: then the end of the body cannot be told.
+    /// False for a length that is not a number, or for several that differ: then the end of the body is unknown.
     var isValid: Bool { !isContradictory }
 
-    /// Reads a value: one number, or several in a list, which must be the same.
+    /// Reads a value: one number, or a list of equal numbers.
     mutating func read(_ text: UnsafeRawBufferPointer) {
         hasLength = true
         var start = text.startIndex

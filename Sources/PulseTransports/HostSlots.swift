@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// Limits how many requests to one origin are under way at a time. The rest wait in their order, urgent ones first.
+/// Limits the number of concurrent requests to one origin. The others wait in order, urgent ones first.
 ///
-/// Waiting here and not inside `URLSession` keeps it out of the idle timeout, which `URLSession` counts from the moment
-/// a task is resumed.
+/// Waiting here and not inside `URLSession` keeps the wait out of the idle timeout, which `URLSession` counts from the
+/// moment a task is resumed.
 struct HostSlots: Sendable {
     private let permits: KeyedSemaphore<Origin>
 
@@ -15,8 +15,8 @@ struct HostSlots: Sendable {
 
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile; then it holds none.
     ///
-    /// - Parameter context: whose request has not left while it waits, though it was noted so.
-    // Inlined into the one function that calls it: an asynchronous function less to enter and leave.
+    /// - Parameter context: the call's context, which records the waiting request as unsent.
+    // Inlined into its only caller, to save the cost of an asynchronous call.
     @inline(__always)
     func acquire(
         _ origin: Origin, priority: RequestPriority = .normal,
@@ -29,12 +29,12 @@ struct HostSlots: Sendable {
         }
     }
 
-    /// Cancels those who wait, and from now on everybody who would have to wait.
+    /// Cancels all waiters, and from now on every request that would have to wait.
     func shutdown() {
         permits.shutdown()
     }
 
-    /// A slot that is given back when it is dropped.
+    /// A slot that is released when it is deallocated.
     func slot(_ origin: Origin, for request: TransportRequest) async throws -> Slot {
         try await acquire(origin, priority: request.priority, request.context)
         return Slot(self, origin)
@@ -54,17 +54,17 @@ struct HostSlots: Sendable {
         }
     }
 
-    /// How many requests wait for a slot now.
+    /// The number of requests that wait for a slot.
     func waiterCount(_ origin: Origin) -> Int {
         permits.waiterCount(origin)
     }
 
-    /// How many places the line takes in memory: those of the waiters, and of some that have left.
+    /// The number of queue positions in memory: those of the waiters, and of some that have left.
     func placeCount(_ origin: Origin) -> Int {
         permits.placeCount(origin)
     }
 
-    /// Gives the slot to the first that waits.
+    /// Passes the slot to the first waiter.
     func release(_ origin: Origin) {
         permits.release(origin)
     }

@@ -5,15 +5,15 @@ import PulseCore
 
 /// How long a server keeps an idle connection open, by its `Keep-Alive: timeout=n` (RFC 2068, section 19.7.1.1).
 enum KeepAliveTimeout {
-    /// By how many seconds the server may have begun to count earlier: its response was on the way, and so is the
-    /// request.
+    /// A safety margin in seconds: the server started counting when it sent its response, and the next request takes
+    /// time to arrive.
     static let margin: TimeInterval = 1
 
-    /// The seconds that a field line tells, with or without its end; nil for another field or one without them.
+    /// The seconds in a field line, with or without its line end; nil for another field or a line without a timeout.
     static func seconds(in line: UnsafeRawBufferPointer) -> TimeInterval? {
-        // Most lines are told apart by their first letter.
+        // The first letter rules out most lines.
         guard let first = line.first, first.asciiLowercased == UInt8(ascii: "k"),
-            let colon = line.place(of: UInt8(ascii: ":"))
+            let colon = line.offset(of: UInt8(ascii: ":"))
         else { return nil }
         let text = String(decoding: line, as: UTF8.self).asciiLowercased
         guard text.utf8.prefix(colon).elementsEqual("keep-alive".utf8) else { return nil }
@@ -24,7 +24,7 @@ enum KeepAliveTimeout {
             else { continue }
             let digits = String(parts[1])?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
             guard !digits.isEmpty, digits.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
-            // More than anybody waits, and no trap.
+            // Caps the value without overflow; no wait lasts longer.
             return TimeInterval(digits.utf8.count > 9 ? 999_999_999 : Int(digits) ?? 0)
         }
         return nil

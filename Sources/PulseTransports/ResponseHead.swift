@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// The status line and the fields of an answer, as they came over the wire (RFC 9112, sections 4 and 5).
+/// The status line and the header fields of a response, as received (RFC 9112, sections 4 and 5).
 struct ResponseHead: Sendable {
     let statusCode: Int
     private var fields: [HTTPHeaders.Field] = []
 
     var headers: HTTPHeaders { HTTPHeaders(fields) }
 
-    /// Nil if the first line is not a status line. Lines end with LF, before which a CR may stand.
+    /// Nil if the first line is not a status line. Lines end with LF, optionally preceded by CR.
     init?(_ bytes: [UInt8]) {
         let head = bytes.withUnsafeBytes { bytes -> ResponseHead? in
             var head: ResponseHead?
             var start = 0
             while start < bytes.count {
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
-                let end = rest.place(of: UInt8(ascii: "\n")) ?? rest.count
+                let end = rest.offset(of: UInt8(ascii: "\n")) ?? rest.count
                 start += end + 1
                 let line = rest.line(endingAt: end)
                 if head == nil {
@@ -41,14 +41,14 @@ struct ResponseHead: Sendable {
         fields.reserveCapacity(16)
     }
 
-    /// Adds a line, without its end. What is no field is passed over.
+    /// Adds a line, without its line end. Ignores lines that are not header fields.
     mutating func add(_ line: UnsafeRawBufferPointer) {
         guard let first = line.first else { return }
         if first.isBlank {
-            // A folded line continues the value before it, as if after a space (RFC 9112, section 5.2).
+            // A folded line continues the previous value, as if after a space (RFC 9112, section 5.2).
             guard let last = fields.indices.last else { return }
             line.trimmed.withoutReturns { fields[last].append(line: $0) }
-        } else if let colon = line.place(of: UInt8(ascii: ":")) {
+        } else if let colon = line.offset(of: UInt8(ascii: ":")) {
             let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
             let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
             value.trimmed.withoutReturns { octets in
@@ -59,13 +59,13 @@ struct ResponseHead: Sendable {
 }
 
 extension UInt8 {
-    /// Whether it is a space or a tab (RFC 9110, section 5.6.3).
+    /// Whether the byte is a space or a tab (RFC 9110, section 5.6.3).
     var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Where the byte stands first.
-    func place(of byte: UInt8) -> Int? {
+    /// The first index of the byte.
+    func offset(of byte: UInt8) -> Int? {
         guard let base = baseAddress, let found = memchr(base, Int32(byte), count) else { return nil }
         return UnsafeRawPointer(found) - base
     }
@@ -80,7 +80,7 @@ extension UnsafeRawBufferPointer {
         count >= text.utf8CodeUnitCount && memcmp(baseAddress!, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// The same without the blanks around it. A CR counts as one: it is read as if it were a space.
+    /// The bytes without surrounding blanks. A CR counts as one, as if it were a space.
     var trimmed: UnsafeRawBufferPointer {
         var (start, end) = (0, count)
         while start < end, self[start].isBlank || self[start] == UInt8(ascii: "\r") { start += 1 }
@@ -88,16 +88,16 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
-    /// Calls `body` with the bytes, where each CR has become a space (RFC 9112, section 2.2): others may take one for
-    /// the end of the line.
+    /// Calls `body` with the bytes, with each CR replaced by a space (RFC 9112, section 2.2): other parsers may take a
+    /// CR for a line end.
     fileprivate func withoutReturns(_ body: (UnsafeRawBufferPointer) -> Void) {
-        guard place(of: UInt8(ascii: "\r")) != nil else { return body(self) }
+        guard offset(of: UInt8(ascii: "\r")) != nil else { return body(self) }
         map { $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }.withUnsafeBytes(body)
     }
 
-    /// The text in UTF-8, or else in Latin-1, in which every byte is a character, so that no value is lost.
+    /// The text in UTF-8, or else in Latin-1, which maps every byte to a character and loses nothing.
     fileprivate var text: String {
-        // Every byte is looked at, whatever the first ones were: then many are at once.
+        // Tests all bytes without an early exit, which the compiler vectorizes.
         guard reduce(0, |) >= 0x80 else { return String(decoding: self, as: UTF8.self) }
         if let text = String(bytes: self, encoding: .utf8) { return text }
         return String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))

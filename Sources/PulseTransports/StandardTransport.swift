@@ -2,15 +2,15 @@
 
 import PulseCore
 
-/// The transport of a client that was given none: `CurlTransport` where there is a libcurl for it, else
+/// The default transport of a client: `CurlTransport` where a usable libcurl is present, otherwise
 /// `URLSessionTransport`.
 package struct StandardTransport {
     package let transport: any Transport
-    /// What a developer should know about the choice; it is the same for every client of a process.
+    /// A warning for developers about the choice; the same for every client of a process.
     let warning: String?
 
-    /// Whether the warning was told in this process.
-    private static let isTold = Locked(false)
+    /// Whether the warning was emitted in this process.
+    private static let isReported = Locked(false)
 
     package init(_ configuration: PulseConfiguration) {
         #if canImport(CPulsePlatform)
@@ -21,17 +21,17 @@ package struct StandardTransport {
         #endif
     }
 
-    /// Tells the warning, if there is one, to the first sink in the process that listens.
+    /// Emits the warning, if any, to the first listening sink in the process.
     package func warn(_ sink: any EventSink) {
-        warn(sink, isTold: Self.isTold)
+        warn(sink, isReported: Self.isReported)
     }
 
-    /// - Parameter isTold: those that share it are told once.
-    func warn(_ sink: any EventSink, isTold: Locked<Bool>) {
+    /// - Parameter isReported: shared by all sinks that together get one warning.
+    func warn(_ sink: any EventSink, isReported: Locked<Bool>) {
         guard let warning, sink.isActive else { return }
-        let isFirst = isTold.withLock { isTold in
-            defer { isTold = true }
-            return !isTold
+        let isFirst = isReported.withLock { isReported in
+            defer { isReported = true }
+            return !isReported
         }
         if isFirst { sink.emit(.warning(warning)) }
     }
@@ -39,7 +39,7 @@ package struct StandardTransport {
 
 #if canImport(CPulsePlatform)
 extension StandardTransport {
-    /// - Parameter library: nil for a system without one that can be used.
+    /// - Parameter library: nil for a system without a usable one.
     init(_ configuration: PulseConfiguration, library: CurlLibrary?) {
         let connections = configuration.maximumConnectionsPerHost
         if library != nil {

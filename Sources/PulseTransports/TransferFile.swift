@@ -3,12 +3,12 @@
 import PulseCore
 import PulsePlatform
 
-/// A file whose content is sent.
+/// A file to upload.
 struct FileSource: Sendable {
     let length: Int64
     private let handle: FileHandle
 
-    /// Opens the file, so that a missing one fails before anything is sent. Throws ``TransportFailure``.
+    /// Opens the file, so that a missing file fails before anything is sent. Throws ``TransportFailure``.
     init(_ url: URL) throws {
         do {
             handle = try FileHandle(forReadingFrom: url)
@@ -23,7 +23,7 @@ struct FileSource: Sendable {
         }
     }
 
-    /// Whether the process or the system can open no more files.
+    /// Whether the process or the system cannot open more files.
     static func lacksDescriptors(_ error: any Error) -> Bool {
         let error = error as NSError
         if error.domain == NSPOSIXErrorDomain { return [Int(EMFILE), Int(ENFILE)].contains(error.code) }
@@ -39,16 +39,16 @@ struct FileSource: Sendable {
     }
 }
 
-/// A file that takes an answer's body. No thread of Swift's pool waits for its disk.
+/// A file that receives a response's body. Its disk writes never block a thread of Swift's pool.
 struct FileSink {
-    /// Smaller pieces are written together, since each write costs two switches of threads.
+    /// Smaller pieces are merged, since each write costs two thread switches.
     private static let pieceSize = 256 << 10
 
     private let handle: FileHandle
     private let offset: Int64
 
-    /// Opens the file, or makes it readable for its user alone, and cuts it at the offset. Throws ``TransportFailure``,
-    /// also if the file ends before the offset: the bytes between would never be fetched.
+    /// Creates the file, or makes it readable for its user only, and truncates it at the offset. Throws
+    /// ``TransportFailure``, also if the file ends before the offset: the bytes in between would never be fetched.
     init(_ url: URL, offset: Int64) async throws {
         self.offset = offset
         do {
@@ -68,7 +68,7 @@ struct FileSink {
         return handle
     }
 
-    /// Writes the whole stream. What has come before an error stays in the file.
+    /// Writes the whole stream. The bytes received before an error stay in the file.
     func take(
         _ stream: ByteStream, total: Int64?, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws {
@@ -112,8 +112,8 @@ struct FileSink {
 }
 
 extension TransferProgress {
-    /// The progress of a body that follows bytes that were there before. A total beyond 64 bits, as a server may claim,
-    /// counts as unknown.
+    /// The progress of a body that continues existing bytes. A total beyond 64 bits, which a server may declare, counts
+    /// as unknown.
     init(completed: Int64, total: Int64?, behind offset: Int64) {
         let (sum, isBeyond) = offset.addingReportingOverflow(completed)
         let whole = total.map { offset.addingReportingOverflow($0) }
@@ -123,12 +123,12 @@ extension TransferProgress {
     }
 }
 
-// Beside the member of that name.
+// Avoids the member of the same name.
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 
 extension PulseResponse {
-    /// Where the body belongs in a file: a part at the offset that was asked for, a whole body at the start (RFC 9110,
-    /// section 14.4).
+    /// The file offset of the body: a partial response goes to the requested offset, a complete one to the start (RFC
+    /// 9110, section 14.4).
     func fileOffset(asked offset: Int64) throws -> Int64 {
         guard statusCode == 206 else { return 0 }
         let range = headers["Content-Range"]?.asciiLowercased.split(separator: " ").last ?? ""

@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// A body that a task feeds into a pipe while it is sent: a file, a stream, or bytes with a progress closure.
+/// A body that a task feeds into a pipe during the upload: a file, a stream, or bytes with a progress closure.
 struct Upload: Sendable {
     private static let chunkSize = 256 << 10
 
     let pipe: BytePipe
-    /// Nil if it is not known.
+    /// Nil if unknown.
     let length: Int64?
     private let makeStream: @Sendable () async throws -> ByteStream
     private let progress: (@Sendable (TransferProgress) -> Void)?
 
-    /// Nil for a body that needs no task. Throws ``TransportFailure`` for a file that cannot be read.
+    /// Nil for a body that needs no task. Throws ``TransportFailure`` for an unreadable file.
     init?(
         _ body: TransportRequest.Body, progress: (@Sendable (TransferProgress) -> Void)?,
         wake: @escaping @Sendable () -> Void
@@ -41,14 +41,14 @@ struct Upload: Sendable {
         fileprivate let task: Task<Void, Never>
         fileprivate let pipe: BytePipe
 
-        /// Stops feeding. The pipe is ended too, since a task that waits for room in it would otherwise wait for ever.
+        /// Stops feeding. It also ends the pipe, because a task that waits for room would otherwise wait forever.
         func end() {
             task.cancel()
             pipe.finish(CancellationError())
         }
     }
 
-    /// Feeds the pipe until all is in it, or until it ends.
+    /// Feeds the pipe until the body is complete, or until the pipe ends.
     func start() -> Feeding {
         let task = Task {
             do {
@@ -61,8 +61,8 @@ struct Upload: Sendable {
         return Feeding(task: task, pipe: pipe)
     }
 
-    /// The error of a body's source, without its claim about sending: it knows nothing of the request, of which a part
-    /// may have left. What was wrong stays as the cause.
+    /// The error of a body's source, without its own claim about what was sent: a part of the request may have been
+    /// sent. The underlying error stays as the cause.
     private static func failure(of error: any Error) -> any Error {
         guard PulseError(wrapping: error).phase == .beforeSend else { return error }
         return TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
@@ -74,20 +74,20 @@ struct Upload: Sendable {
         defer { stream.cancel() }
         for try await chunk in stream {
             completed += Int64(chunk.count)
-            // Bytes beyond the told length would be taken for the next request on the connection.
+            // Bytes beyond the declared length would pass for the next request on the connection.
             if let length, completed > length { throw Self.wrongLength }
-            // No progress is told after the result.
+            // Reports no progress after the result.
             try Task.checkCancellation()
-            // Told before writing, so that the last step comes before the server's answer; the pipe is short.
+            // Reports before writing, so that the last step comes before the server's response. The pipe is short.
             progress?(TransferProgress(completed: completed, total: length))
             try await pipe.write(chunk)
         }
         if let length, completed < length { throw Self.wrongLength }
     }
 
-    // Not a constant: the leak check takes the box of an indirect enumeration for lost, whose pointer is tagged.
+    // Not a constant: the leak checker reports the box of an indirect enum, because its pointer is tagged.
     private static var wrongLength: PulseError {
-        .invalidRequest(reason: "the body has another length than was told")
+        .invalidRequest(reason: "the body's length differs from the declared one")
     }
 }
 

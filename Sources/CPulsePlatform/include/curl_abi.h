@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What PulseKit uses of libcurl's binary interface, which is stable: names, values and types as in libcurl's own
-// headers, with a prefix, so that nothing has to be installed to build this. `Scripts/check-abi` compares all of it
-// with the real headers.
+// The parts of libcurl's stable binary interface that PulseKit uses: names, values and types as in libcurl's headers,
+// with a prefix. So building this requires no installed libcurl. `Scripts/check-abi` compares everything with the real
+// headers.
 
 #ifndef PULSE_CURL_ABI_H
 #define PULSE_CURL_ABI_H

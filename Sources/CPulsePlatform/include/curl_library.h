@@ -9,13 +9,13 @@
 
 #include "curl_abi.h"
 
-/// Loads and initializes libcurl, once a process; tells whether all that is used is there.
+/// Loads and initializes libcurl, once per process. Returns whether all used functions are present.
 bool pulse_curl_load(void);
 
-/// libcurl's version and features. To be called, like everything below, only after `pulse_curl_load` has given true.
+/// libcurl's version and features. Call this, and everything below, only after `pulse_curl_load` has returned true.
 const struct pulse_curl_version *pulse_curl_version(void);
 
-/// The address of a function in one of the libraries that libcurl has brought along, or NULL.
+/// The address of a function in one of the libraries that libcurl has loaded, or NULL.
 void *pulse_curl_dependency(const char *name);
 
 PulseCURL *pulse_curl_easy_init(void);
@@ -24,7 +24,7 @@ void pulse_curl_easy_reset(PulseCURL *easy);
 int pulse_curl_easy_pause(PulseCURL *easy, int mask);
 const char *pulse_curl_easy_strerror(int code);
 
-// One for each type of value, since Swift does not call functions with variable arguments.
+// One for each type of value, since Swift cannot call variadic functions.
 int pulse_curl_set_long(PulseCURL *easy, int option, long value);
 int pulse_curl_set_offset(PulseCURL *easy, int option, int64_t value);
 int pulse_curl_set_pointer(PulseCURL *easy, int option, const void *value);
@@ -42,8 +42,7 @@ PulseCURLSH *pulse_curl_share_sessions(void);
 /// Frees the store, after the last transfer that uses it.
 void pulse_curl_share_free(PulseCURLSH *share);
 
-/// A list of the lines in `text`, each of which ends with a NUL. It is one piece of memory, for `free`. NULL without
-/// memory or lines.
+/// A list of the NUL-terminated lines in `text`, in one allocation, for `free`. NULL without memory or lines.
 struct pulse_curl_slist *pulse_curl_lines(const char *text, size_t length);
 
 typedef size_t (*pulse_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);

@@ -12,39 +12,39 @@
 /// Whether libcurl's TLS is an OpenSSL whose verified chain can be read.
 bool pulse_tls_can_pin(void);
 
-/// What the TLS of a transfer's connection tells about bytes that nobody has read.
+/// The state of unread bytes in the TLS of a transfer's connection.
 enum pulse_tls_state {
     /// No bytes in the TLS; there may be some in the socket.
     PULSE_TLS_NOTHING_PENDING,
-    /// Bytes are decrypted and not read.
+    /// Bytes are decrypted and unread.
     PULSE_TLS_PENDING,
-    /// HTTP/2, where the server may send frames at any time, which are not taken for an answer.
+    /// HTTP/2, where the server may send frames at any time, which do not pass for a response.
     PULSE_TLS_MULTIPLEXED,
 };
 
 enum pulse_tls_state pulse_tls_state(PulseCURL *easy);
 
-/// The `SSL *` of the transfer's connection; NULL without TLS, or with another library's.
+/// The `SSL *` of the transfer's connection; NULL without TLS, or with another TLS library.
 void *pulse_tls_session(PulseCURL *easy);
 
-/// Has the transfer's connection outlast a failure to write: from then on what is written is discarded, and reading
-/// goes on. A server that refuses a request closes the connection with the rest of it unread, which fails the next write
-/// although its response is there to be read (RFC 9112, section 9.5). Does nothing without OpenSSL.
+/// Makes the transfer's connection survive a failed write: later writes are discarded, and reads continue. A server
+/// that refuses a request closes the connection with unread bytes. That fails the next write although the response is
+/// readable (RFC 9112, section 9.5). No effect without OpenSSL.
 void pulse_tls_outlast_writing(PulseCURL *easy);
 
-/// Whether a write has failed on the transfer's connection, and its bytes are discarded.
+/// Whether a write has failed on the transfer's connection, so that its bytes are discarded.
 bool pulse_tls_has_outlasted_writing(PulseCURL *easy);
 
 enum { PULSE_KEY_HASH_LENGTH = 32 };
 
-/// The SHA-256 of the SubjectPublicKeyInfo of each certificate in the chain that was verified for this transfer's
-/// connection, leaf first.
+/// The SHA-256 of the SubjectPublicKeyInfo of each certificate in the verified chain of this transfer's connection,
+/// leaf first.
 ///
-/// Gives how many there are; 0 if the peer was not verified, or in a resumed session, which has no such chain. At most
-/// `capacity` are written.
+/// Returns the number of hashes; 0 if the peer was not verified, or in a resumed session, which has no such chain. At
+/// most `capacity` are written.
 int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity);
 
-/// The same hash of one certificate in DER; false if it is not one.
+/// The same hash of one certificate in DER; false for other data.
 bool pulse_tls_key_hash(const uint8_t *certificate, size_t length, uint8_t hash[PULSE_KEY_HASH_LENGTH]);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Content codings undone by the zlib, brotli and zstd that libcurl has loaded. Thread-safe, as long as only one thread at
-// a time uses a `pulse_decoder`.
+// Decoders of content codings, by the zlib, brotli and zstd that libcurl has loaded. Thread-safe, as long as only one
+// thread at a time uses a `pulse_decoder`.
 
 #ifndef PULSE_DECODE_H
 #define PULSE_DECODE_H
@@ -17,7 +17,7 @@ enum pulse_coding {
     PULSE_CODING_GZIP,
     /// RFC 1950.
     PULSE_CODING_ZLIB,
-    /// DEFLATE without a frame (RFC 1951).
+    /// DEFLATE without a wrapper (RFC 1951).
     PULSE_CODING_RAW,
     /// RFC 7932.
     PULSE_CODING_BROTLI,
@@ -25,7 +25,7 @@ enum pulse_coding {
     PULSE_CODING_ZSTD,
 };
 
-/// Whether the coding's library is there.
+/// Whether the coding's library is present.
 bool pulse_decoder_load(enum pulse_coding coding);
 
 struct pulse_decoder;
@@ -33,8 +33,8 @@ struct pulse_decoder;
 /// A new decoder; NULL without memory or the library.
 struct pulse_decoder *pulse_decoder_new(enum pulse_coding coding);
 
-/// Takes bytes from the front of the input and puts some into the output, like `pulse_deflate_run`; some may be put
-/// before a failure, too. After the end it begins with the next frame.
+/// Consumes bytes from the front of the input and produces output, like `pulse_deflate_run`. It may produce bytes
+/// before a failure, too. After the end it starts with the next frame.
 enum pulse_deflate_result pulse_decoder_run(
     struct pulse_decoder *decoder, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count);
 

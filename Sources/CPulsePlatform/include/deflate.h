@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Whether all functions that are used are there. The functions below may be called only after it has given true.
+/// Whether all used functions are present. Call the functions below only after it has returned true.
 bool pulse_deflate_load(void);
 
-/// A raw DEFLATE stream (RFC 1951), at the library's own middle level.
+/// A raw DEFLATE stream (RFC 1951), at the library's default level.
 struct pulse_deflate;
 
 enum pulse_deflate_result {
-    /// All input is taken; more may follow.
+    /// All input is consumed; more may follow.
     PULSE_DEFLATE_HUNGRY,
-    /// The output is full: call again with room.
+    /// The output buffer is full: call again with an empty one.
     PULSE_DEFLATE_FULL,
-    /// All output is out.
+    /// The output is complete.
     PULSE_DEFLATE_ENDED,
     PULSE_DEFLATE_FAILED,
 };
@@ -29,8 +29,8 @@ enum pulse_deflate_result {
 /// A new stream; NULL without memory.
 struct pulse_deflate *pulse_deflate_new(void);
 
-/// Takes bytes from the front of the input and puts some into the output. The counts give how many there are, and
-/// return how many were taken and put.
+/// Consumes bytes from the front of the input and produces output. The counts pass the sizes in, and return how many
+/// bytes were consumed and produced.
 enum pulse_deflate_result pulse_deflate_run(
     struct pulse_deflate *stream, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count,
     bool is_last);

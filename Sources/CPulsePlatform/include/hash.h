@@ -12,26 +12,26 @@
 
 enum { PULSE_HASH_LENGTH = 32, PULSE_MD5_LENGTH = 16 };
 
-/// Whether all functions that are used are there. The functions below may be called only after it has given true.
+/// Whether all used functions are present. Call the functions below only after it has returned true.
 bool pulse_hash_load(void);
 
-/// SHA-256 (FIPS 180-4) in one go; false without memory.
+/// One-shot SHA-256 (FIPS 180-4); false without memory.
 bool pulse_sha256(const void *bytes, size_t count, uint8_t hash[PULSE_HASH_LENGTH]);
 
-/// MD5 (RFC 1321) in one go; false without memory, or where the library does not do it any more.
+/// One-shot MD5 (RFC 1321); false without memory, or if the library no longer supports it.
 bool pulse_md5(const void *bytes, size_t count, uint8_t hash[PULSE_MD5_LENGTH]);
 
-/// SHA-256 piece by piece.
+/// Incremental SHA-256.
 struct pulse_sha256;
 
 /// NULL without memory.
 struct pulse_sha256 *pulse_sha256_new(void);
 bool pulse_sha256_update(struct pulse_sha256 *hasher, const void *bytes, size_t count);
-/// The hash of all bytes so far; afterwards it begins anew.
+/// The hash of all bytes so far; resets the state afterwards.
 bool pulse_sha256_final(struct pulse_sha256 *hasher, uint8_t hash[PULSE_HASH_LENGTH]);
 void pulse_sha256_free(struct pulse_sha256 *hasher);
 
-/// A secret that HMAC-SHA256 (RFC 2104) has taken in.
+/// The prepared key of an HMAC-SHA256 (RFC 2104).
 struct pulse_hmac_key;
 
 /// NULL without memory, or if the library refuses the secret.
@@ -39,7 +39,7 @@ struct pulse_hmac_key *pulse_hmac_key_new(const void *secret, size_t count);
 bool pulse_hmac(struct pulse_hmac_key *key, const void *bytes, size_t count, uint8_t code[PULSE_HASH_LENGTH]);
 void pulse_hmac_key_free(struct pulse_hmac_key *key);
 
-/// Whether both are equal, in a time that does not depend on where they differ.
+/// Constant-time comparison.
 bool pulse_hash_equal(const uint8_t left[PULSE_HASH_LENGTH], const uint8_t right[PULSE_HASH_LENGTH]);
 
 #endif

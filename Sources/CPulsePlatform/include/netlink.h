@@ -6,7 +6,7 @@
 /// A socket that becomes readable when a link, an address or a route changes; -1 if it cannot be opened.
 int pulse_netlink_open(void);
 
-/// Reads and drops all messages that have come.
+/// Reads and discards all pending messages.
 void pulse_netlink_drain(int descriptor);
 
 void pulse_netlink_close(int descriptor);
@@ -17,7 +17,7 @@ void pulse_netlink_close(int descriptor);
 #define PULSE_ROUTE_CELLULAR 4
 #define PULSE_ROUTE_OTHER 8
 
-/// The kinds of the running interfaces that default routes lead over; PULSE_ROUTE_OTHER where the system does not tell.
+/// The kinds of the running interfaces with default routes; PULSE_ROUTE_OTHER where the system gives no information.
 int pulse_default_routes(void);
 
 #endif

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Why a text is not a URL.
+/// The reason that a text is not a URL.
 struct URLFault: Error {
     let reason: String
 
@@ -11,7 +11,7 @@ struct URLFault: Error {
     }
 }
 
-/// A path and a query as an endpoint writes them, made legal (RFC 3986, sections 3.3 and 3.4).
+/// The path and query of an endpoint, percent-encoded where needed (RFC 3986, sections 3.3 and 3.4).
 struct PathAndQuery: Sendable {
     let path: String
     let query: String
@@ -20,7 +20,7 @@ struct PathAndQuery: Sendable {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw URLFault("a fragment is not sent to a server") }
         let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         path = PercentEncoding.path(String(text[..<end]))
-        // By bytes: a combining mark behind the sign makes one character of both.
+        // Compares bytes: a combining mark after the `?` would make one Character of both.
         query = PercentEncoding.queryText(String(Substring(text.utf8[end...].dropFirst())))
         guard !PercentEncoding.containsDotSegment(path) else { throw URLFault("a dot segment") }
     }
@@ -28,12 +28,12 @@ struct PathAndQuery: Sendable {
 
 /// An `http` or `https` URL in parts, each in legal text.
 struct AbsoluteURL: Sendable {
-    /// Scheme, authority, and the path without its trailing slashes: a path that begins with a slash is added to it.
+    /// Scheme, authority, and the path without its trailing slashes. A path that begins with a slash can be appended.
     let stem: String
     let query: String
     private let whole: String
 
-    /// Whether a text names a scheme and an authority, so that no base applies (RFC 3986, section 3.1).
+    /// Whether a text has a scheme and an authority, so that no base URL applies (RFC 3986, section 3.1).
     static func hasScheme(_ text: String) -> Bool {
         scheme(of: text) != nil
     }
@@ -55,7 +55,7 @@ struct AbsoluteURL: Sendable {
         stem = root + reference.path.dropLast(trailing)
     }
 
-    /// This URL's path and another with one slash between. An empty path adds nothing, not even the slash.
+    /// Joins this URL's path and another with one slash. An empty path adds nothing, not even the slash.
     func joined(to path: String) -> String {
         path.isEmpty ? whole : stem + "/" + path.drop { $0 == "/" }
     }
@@ -72,8 +72,8 @@ struct AbsoluteURL: Sendable {
 }
 
 extension AbsoluteURL {
-    /// Checks `user:password@host:port` (RFC 3986, section 3.2). A text in which parsers disagree on the host, as with
-    /// a second `@`, is refused.
+    /// Validates `user:password@host:port` (RFC 3986, section 3.2). Rejects texts whose host parsers disagree on, such
+    /// as those with a second `@`.
     private static func authority(_ text: Substring) throws(URLFault) -> String {
         var address = text
         var userInfo = ""
@@ -94,14 +94,14 @@ extension AbsoluteURL {
             guard isIPv6Literal(text) else { throw URLFault("malformed host") }
             return String(text)
         }
-        // Escapes in a host are decoded here, since not every layer below does it.
+        // Decodes escapes in the host, since not every layer below does.
         guard let host = PercentEncoding.decode(text),
             host.utf8.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }), host.hasLabel
         else { throw URLFault("malformed host") }
         return host
     }
 
-    /// `[…]` with hexadecimal digits, colons and dots, and a zone after `%25` (RFC 6874).
+    /// `[…]` with hexadecimal digits, colons and dots, and an optional zone after `%25` (RFC 6874).
     private static func isIPv6Literal(_ text: Substring) -> Bool {
         guard text.utf8.count > 3, text.utf8.last == UInt8(ascii: "]") else { return false }
         let content = text.utf8.dropFirst().dropLast()
@@ -114,7 +114,7 @@ extension AbsoluteURL {
                     && zone.dropFirst(3).allSatisfy(ASCIISet.unreserved.contains))
     }
 
-    /// The port with its colon; an empty text without one.
+    /// The port with its colon, or an empty text without a port.
     private static func port(_ digits: Substring) throws(URLFault) -> String {
         guard !digits.isEmpty else { return "" }
         guard digits.utf8.allSatisfy(\.isASCIIDigit), let port = UInt16(digits) else {
@@ -123,12 +123,12 @@ extension AbsoluteURL {
         return ":\(port)"
     }
 
-    /// The root with its host in Punycode (RFC 5891), which Foundation computes.
+    /// The root with its host in Punycode (RFC 5891), as computed by Foundation.
     private static func internationalized(_ root: String) throws(URLFault) -> String {
         guard let text = URL(string: root)?.absoluteString, text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw URLFault("malformed host")
         }
-        // The full-width form of a percent sign becomes one.
+        // Foundation turns a full-width percent sign into an ASCII one.
         guard let url = URL(string: text), url.withPlainHost == url else { throw URLFault("malformed host") }
         return text
     }

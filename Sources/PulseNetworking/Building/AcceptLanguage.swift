@@ -4,8 +4,8 @@ import PulseCore
 
 /// The default `Accept-Language`: the user's languages on Apple platforms, none elsewhere.
 ///
-/// `URLSession` adds one to each request without, but below the cache: an answer in the language of yesterday would
-/// pass for one to today's request.
+/// Without it `URLSession` adds its own value, but below the cache. A cached response in a previous language would then
+/// match a new request.
 enum AcceptLanguage {
     static var standard: String? {
         #if canImport(Darwin)
@@ -15,7 +15,7 @@ enum AcceptLanguage {
         #endif
     }
 
-    /// The languages, the first of which counts most (RFC 9110, section 12.5.4); nil without any.
+    /// A header value for the languages in order of preference (RFC 9110, section 12.5.4); nil for an empty list.
     static func text(of languages: [String]) -> String? {
         let fields = languages.prefix(6).enumerated().map { index, language in
             index == 0 ? language : "\(language);q=0.\(10 - index)"

@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// Turns a body into bytes, or into a file or stream that is read while it is sent.
+/// Encodes a body to bytes, or to a file or stream that is read during the upload.
 struct BodyEncoder: Sendable {
     struct Encoded {
         var source = BodySource.inRequest
         var bytes: Data?
         var contentType: String?
-        /// Whether the type names a boundary, which has to be the one in the body.
+        /// Whether the content type names a boundary, which must be the one in the body.
         var isForm = false
     }
 
@@ -17,7 +17,8 @@ struct BodyEncoder: Sendable {
     /// Encodes a body. Throws ``PulseError/encodingFailed(underlying:)`` before anything is sent, also for a missing
     /// file.
     ///
-    /// - Parameter declared: the request's own `Content-Type`. It stands, except that one for a form gets its boundary.
+    /// - Parameter declared: the request's own `Content-Type`. It takes precedence; one for a form gets the form's
+    ///   boundary.
     func encode(
         _ body: RequestBody, using encoder: any RequestEncoder, declaredAs declared: String? = nil
     ) throws -> Encoded {
@@ -47,8 +48,8 @@ struct BodyEncoder: Sendable {
         }
     }
 
-    /// Encodes a form: parts that are all data become bytes; with a file among them the body is a stream, made anew for
-    /// each attempt. The boundary is that of the type which the request declares, or is added to it.
+    /// Encodes a form. Parts that are all data become bytes. A form with a file becomes a stream, opened again for each
+    /// attempt. The boundary comes from the declared content type, or is added to it.
     private func encode(_ form: MultipartFormData, declaredAs declared: String?) throws -> Encoded {
         let isMultipart = declared?.asciiLowercased.hasPrefix("multipart/") == true
         let own = isMultipart ? declared.flatMap { MultipartFormData.boundary(in: $0) } : nil
@@ -69,8 +70,8 @@ struct BodyEncoder: Sendable {
 }
 
 extension ByteStream {
-    /// Reads the segments one after the other, files in chunks. A file whose length has changed since it was measured
-    /// fails the stream: the server was already told the length.
+    /// Reads the segments in order, files in chunks. The stream fails if a file's length has changed since it was
+    /// measured, because the request has already declared the length.
     fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
         let reader = Locked(SegmentReader(rest: segments[...]))
         self.init(next: {
@@ -96,7 +97,7 @@ private struct SegmentReader {
     mutating func next() throws -> Data? {
         while true {
             if let (handle, missing) = open {
-                // A byte more than there is to be tells whether the file has grown.
+                // Reads one byte past the end to detect a file that has grown.
                 let count = missing == 0 ? 1 : Int(min(missing, Int64(Self.chunkSize)))
                 let chunk = try handle.read(upToCount: count) ?? Data()
                 guard chunk.isEmpty == (missing == 0) else { throw CocoaError(.fileReadCorruptFile) }

@@ -2,22 +2,22 @@
 
 import PulseCore
 
-/// The header fields that a client puts under those of each endpoint, with an `Accept` among them.
+/// The default header fields of a client, including `Accept`. The fields of an endpoint take precedence.
 ///
-/// The two usual dictionaries are made once: a request that adds nothing to them costs no dictionary of its own.
+/// The two common dictionaries are built once: a request that adds no field allocates no dictionary.
 struct DefaultHeaders: Sendable {
     private let fields: [String: String]
     private let decoded: (accept: String, fields: [String: String])
     private let anything: [String: String]
 
-    /// - Parameter decoder: the client's, whose type most answers have.
+    /// - Parameter decoder: the client's decoder, whose content type most requests accept.
     init(_ fields: [String: String], decoder: any ResponseDecoder) {
         self.fields = fields
-        decoded = (decoder.contentType, fields.accepting(decoder.contentType).withRoom)
-        anything = fields.accepting("*/*").withRoom
+        decoded = (decoder.contentType, fields.accepting(decoder.contentType).withSpareCapacity)
+        anything = fields.accepting("*/*").withSpareCapacity
     }
 
-    /// The fields with that `Accept`, unless the client is configured with one.
+    /// The fields with this `Accept`, unless the configuration sets one.
     func fields(accept type: String) -> [String: String] {
         switch type {
         case decoded.accept: decoded.fields
@@ -28,7 +28,7 @@ struct DefaultHeaders: Sendable {
 }
 
 extension PulseConfiguration {
-    /// What every request has that does not set it itself, `Accept` apart.
+    /// The default fields of every request, except `Accept`.
     var headersOfEveryRequest: [String: String] {
         var fields = ["User-Agent": UserAgent.standard]
         fields["Accept-Language"] = AcceptLanguage.standard
@@ -37,13 +37,13 @@ extension PulseConfiguration {
 }
 
 extension [String: String] {
-    /// The fields with that `Accept`, unless they have one.
+    /// The fields with this `Accept`, unless they already have one.
     func accepting(_ type: String) -> [String: String] {
         header("Accept") == nil ? merging(["Accept": type]) { own, _ in own } : self
     }
 
-    /// The same with room for what plugins write: growing would hash all names again, in each request.
-    fileprivate var withRoom: Self {
+    /// A copy with spare capacity for plugins: growing would rehash all names in each request.
+    fileprivate var withSpareCapacity: Self {
         var copy = self
         copy.reserveCapacity(count + 8)
         return copy

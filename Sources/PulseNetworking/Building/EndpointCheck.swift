@@ -3,8 +3,8 @@
 import PulseCore
 
 #if DEBUG
-/// Tells of stored properties that look like requirements and are none, in debug builds: once for each client and type
-/// as an event, and once for each type on standard error.
+/// Warns in debug builds of stored properties that look like requirements but are none. It emits one event per client
+/// and type, and one line per type on standard error.
 struct EndpointCheck: Sendable {
     private struct Findings {
         var ofTypes: [ObjectIdentifier: [UnusedMember]] = [:]
@@ -39,7 +39,7 @@ struct EndpointCheck: Sendable {
         if let known = Self.findings.withLock({ $0.ofTypes[key] }) {
             members = known
         } else {
-            // Outside the lock: it reads the endpoint's properties.
+            // Runs outside the lock: it reads the endpoint's properties.
             members = find()
             let isFirst = Self.findings.withLock { findings in
                 defer { findings.ofTypes[key] = members }

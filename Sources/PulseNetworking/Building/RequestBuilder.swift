@@ -3,38 +3,38 @@
 import PulseCore
 import PulseStorage
 
-/// A request as the client builds it, before any plugin has seen it.
+/// A request as built by the client, before plugins see it.
 struct BuiltRequest: Sendable {
     var urlRequest: URLRequest
     /// The URL of `urlRequest`.
     var url: URL
     var body: BodySource
-    /// Where `url` leads.
+    /// The destination of `url`.
     var destination: Destination
-    /// The idempotency key that the endpoint wrote itself.
+    /// The idempotency key set by the endpoint itself.
     var ownKey: String?
 
     /// Whether credentials may go to `url`.
     var isHome: Bool { destination.isHome }
 }
 
-/// Makes a request of an endpoint: URL, merged headers, encoded body. Fails before anything is sent.
+/// Builds a request from an endpoint: URL, merged headers, encoded body. Fails before anything is sent.
 ///
-/// A class, since every call holds on to it: that is one reference then, not a copy of all these settings.
+/// A class, because every call holds it: one reference instead of a copy of all settings.
 final class RequestBuilder: Sendable {
     private let composer: URLComposer
     private let bodyEncoder: BodyEncoder
     private let environment: CallEnvironment
     private let encoder: any RequestEncoder
     private let decoder: any ResponseDecoder
-    /// The default fields for any origin. Those for home have the secret ones too.
+    /// The default fields for any origin. The home defaults also include the secret fields.
     private let publicDefaults: DefaultHeaders
     private let homeDefaults: DefaultHeaders
-    /// All default fields but `Accept`.
+    /// All default fields except `Accept`.
     private let defaults: [String: String]
-    /// Where requests by a path alone go.
+    /// The destination of requests with a relative path.
     private let base: Destination
-    /// A setting with which no request can be built; every call throws it.
+    /// A configuration error that prevents building any request; every call throws it.
     private let defect: PulseError?
 
     init(_ configuration: PulseConfiguration, environment: CallEnvironment) {
@@ -65,12 +65,12 @@ final class RequestBuilder: Sendable {
         }
     }
 
-    /// - Parameter path: the endpoint's.
+    /// - Parameter path: the endpoint's path.
     func build<E: Endpoint>(_ endpoint: E, path: String, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
         let url = try composer.url(path: path, query: Self.query(of: endpoint))
         var request = URLRequest(url: url)
-        // Setting the method that it already has costs as much as making the request.
+        // Setting the same method again costs as much as creating the request.
         let method = endpoint.method
         if method != .get { request.httpMethod = method.rawValue }
         let accept = E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*"
@@ -79,22 +79,22 @@ final class RequestBuilder: Sendable {
         return try finish(&request, url, destination, headers, endpoint.body, accept: accept, options)
     }
 
-    /// A ready request: its method, headers and body stand for the endpoint's.
+    /// Builds from a ready request, whose method, headers and body replace those of an endpoint.
     func build(_ ready: URLRequest, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
         let url = try ready.readyURL()
         var request = ready
         request.url = url
         var headers = (ready.allHTTPHeaderFields ?? [:]).overridden(by: options.headers ?? [:])
-        // The body has no type of its own that would come before a default.
+        // The body has no content type of its own that would take precedence over a default.
         if headers.header("Content-Type") == nil { headers["Content-Type"] = defaults.header("Content-Type") }
         let body = ready.httpBody.map { RequestBody.data($0) } ?? .none
         let destination = Destination(Origin(url), home: environment.home)
         return try finish(&request, url, destination, headers, body, accept: "*/*", options)
     }
 
-    /// A request out of the offline queue, as it was built, with the current values of the defaults that were not
-    /// stored, where they may go.
+    /// Rebuilds a request from the offline queue. Defaults that were not stored get their current values, where the
+    /// destination permits them.
     func rebuild(_ replay: Replay, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
         guard let url = replay.request.url, let origin = Origin(url) else {

@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// Joins a client's base URL, an endpoint's path and its query items to the URL of a request.
+/// Joins a client's base URL, an endpoint's path and its query items to the request's URL.
 ///
-/// The base is parsed once; the usual request costs one look at its path, one concatenation and one `URL`.
-/// `URL(string:)` gets strictly legal text (RFC 3986), since older systems repair nothing and give nil.
+/// The base is parsed once. A common request costs one scan of its path, one concatenation and one `URL`.
+/// `URL(string:)` gets strictly legal text (RFC 3986), because older systems repair nothing and return nil.
 struct URLComposer: Sendable {
     private enum Base: Sendable {
         case none
@@ -15,7 +15,7 @@ struct URLComposer: Sendable {
 
     private let base: Base
 
-    /// A base that cannot be used is remembered and reported by each ``url(path:query:)`` that would need it.
+    /// Stores the error of an unusable base; each ``url(path:query:)`` that needs the base throws it.
     init(baseURL: URL?) {
         guard let text = baseURL?.absoluteString else {
             base = .none
@@ -28,25 +28,25 @@ struct URLComposer: Sendable {
         }
     }
 
-    /// Why a base URL cannot be used; nil if there is none, or nothing wrong with it.
+    /// Why a base URL cannot be used; nil without a base URL or without a fault.
     static func fault(of baseURL: URL?) -> String? {
         guard case .unusable(let fault) = URLComposer(baseURL: baseURL).base else { return nil }
         return fault
     }
 
-    /// `localhost:8080` is a URL whose scheme is `localhost`: the usual mistake.
+    /// Explains a common mistake: `localhost:8080` is a URL whose scheme is `localhost`.
     private static func text(_ fault: URLFault, of base: String) -> String {
         let hint = AbsoluteURL.hasScheme(base) || base.isEmpty ? "" : "; it begins with http:// or https://"
         return "the base URL \(presentable(base)): \(fault.reason)\(hint)"
     }
 
-    /// The request's URL: base path and `path` with one slash between, then the queries of the base, of the path and of
-    /// the items. A `path` that begins with `http://` or `https://` stands alone.
+    /// The request's URL: base path and `path` joined by one slash, then the queries of the base, of the path and of
+    /// the items. A `path` that begins with `http://` or `https://` replaces the base.
     ///
-    /// `path` is percent-encoded text: valid escapes stay, other characters outside `pchar` and `/` are encoded, `?`
-    /// starts a query, which is kept as it is. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot segment (also as
-    /// `%2e`), another scheme, a missing host, and a relative path without a base. Its text shows no query and no user
-    /// info.
+    /// `path` is percent-encoded text. Valid escapes stay; other characters outside `pchar` and `/` are encoded. `?`
+    /// starts a query, which is kept unchanged. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot segment (also as
+    /// `%2e`), another scheme, a missing host, and a relative path without a base. The error's text shows no query and
+    /// no user info.
     func url(path: String, query items: [URLQueryItem]) throws -> URL {
         do throws(URLFault) {
             return try composed(path, items)
@@ -86,7 +86,7 @@ struct URLComposer: Sendable {
     }
 
     /// Whether a path is like `/users/42`: it starts with one slash, needs no encoding, and no segment starts with a
-    /// dot. A colon does not pass, as it may belong to a scheme, nor a percent sign, whose escapes must be checked.
+    /// dot. Excludes colons, which may end a scheme, and percent signs, whose escapes need validation.
     private static func isPlain(_ path: String) -> Bool {
         var previous: UInt8 = 0
         for byte in path.utf8 {
@@ -98,7 +98,7 @@ struct URLComposer: Sendable {
         return previous != 0
     }
 
-    /// A path for an error's text: without what may be secret, and without control characters.
+    /// A path for an error's text, without possible secrets and control characters.
     private static func presentable(_ path: String) -> String {
         var shown = PercentEncoding.path(String(path.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
         let start = shown.range(of: "://")?.upperBound ?? shown.startIndex

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The default `User-Agent`: `App/1.0 PulseKit/0.1.0 (iOS 17.4.0)`; on Linux the executable's name stands for the app.
+/// The default `User-Agent`: `App/1.0 PulseKit/0.1.0 (iOS 17.4.0)`. On Linux the executable's name replaces the app's.
 enum UserAgent {
     static let version = PulseVersion.current
 
@@ -28,7 +28,7 @@ enum UserAgent {
         #endif
     }
 
-    /// What a bundle was built for, as its Info.plist says; an executable without one runs on macOS.
+    /// The platform that a bundle was built for, from its Info.plist; macOS for an executable without one.
     static func name(ofSDKPlatform platform: String?) -> String {
         switch platform {
         case "iphoneos", "iphonesimulator": "iOS"

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The endpoint of one call by a verb method.
+/// The endpoint of a call through a verb method.
 struct Verb<Response: Decodable & Sendable>: Endpoint {
     let method: HTTPMethod
     let headers: [String: String]

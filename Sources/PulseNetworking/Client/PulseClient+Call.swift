@@ -3,12 +3,12 @@
 import PulseCore
 
 extension PulseClient {
-    /// A call, before its request is built.
+    /// Creates a call, before its request is built.
     ///
-    /// - Parameter path: as the endpoint gives it; empty if it throws. A part that may not be a path, such as the
-    ///   authority of a malformed URL, is not shown.
+    /// - Parameter path: the endpoint's path; empty if it throws. Parts that may not be a path, such as the authority
+    ///   of a malformed URL, are not shown.
     /// - Parameter routeType: names the route if the options do not.
-    /// - Parameter delivery: buffered unless given.
+    /// - Parameter delivery: buffered by default.
     func call(
         to path: String, _ routeType: Any.Type?, _ method: HTTPMethod, _ options: RequestOptions,
         _ delivery: TransportRequest.Delivery? = nil, isQueueable: Bool = false
@@ -29,8 +29,8 @@ extension PulseClient {
 }
 
 extension RequestOptions {
-    /// What is wrong with the options of a call; nil if nothing is. A timeout of zero could mean no time or no limit,
-    /// and an empty key would seem to protect.
+    /// What is wrong with the options of a call, or nil. A timeout of zero is ambiguous (no time or no limit), and an
+    /// empty idempotency key protects nothing.
     var fault: String? {
         if case .value(let key) = idempotencyKey, key.isEmpty || !key.isHTTPFieldValue {
             return "the idempotency key is empty, or no value of a header"
@@ -46,13 +46,13 @@ extension RequestOptions {
 }
 
 extension BuiltRequest {
-    /// Whether the request may be sent again from the first hop on.
+    /// Whether the request may be sent again, starting from the first hop.
     var mayStartAgain: Bool {
         body.isReplayable && urlRequest.isIdempotent
     }
 
     /// Writes the call's idempotency key into the request and the call, so that every attempt, hop and replay carries
-    /// the same one. A key that the endpoint wrote itself stays.
+    /// the same key. A key that the endpoint sets itself takes precedence.
     mutating func writeIdempotencyKey(of call: Call) {
         if let ownKey {
             call.idempotencyKey = ownKey
@@ -70,7 +70,7 @@ extension BuiltRequest {
 }
 
 extension PulseResponse.Origin {
-    /// Whether the body comes from a store and not from the server.
+    /// Whether the body comes from a cache or a similar store instead of the server.
     var isStored: Bool {
         switch self {
         case .cache, .stale, .revalidated: true

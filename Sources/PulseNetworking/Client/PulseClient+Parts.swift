@@ -2,19 +2,19 @@
 
 import PulseCore
 
-/// Options that name a part of the client: where that is missing, a call whose safety depends on it fails, and the
-/// client warns of all others, once for each option.
+/// Options that require a plugin or another part of the client. Without that part, a call whose safety depends on it
+/// fails. For all other options the client warns, once per option.
 extension PulseClient {
-    /// Warns of the options that have no effect in this call. Throws ``PulseError/invalidRequest(reason:)`` for one
-    /// that the caller relies on.
+    /// Warns of the options that have no effect in this call. Throws ``PulseError/invalidRequest(reason:)`` for an
+    /// option that the caller relies on.
     ///
-    /// - Parameter options: those of the call and its endpoint, without the configuration's.
-    /// - Parameter isQueueable: whether the call may go to the offline queue.
+    /// - Parameter options: the options of the call and its endpoint, without the configuration's.
+    /// - Parameter isQueueable: whether the offline queue may take the call.
     func checkParts(
         _ options: RequestOptions, _ method: HTTPMethod, isQueueable: Bool, _ pipeline: PluginPipeline
     ) throws {
         if options.queuesBehindPending == true, !isQueueable, offline != nil, !method.isSafe {
-            // It would overtake the calls that it is to follow.
+            // The call would overtake the calls that it has to follow.
             throw PulseError.invalidRequest(
                 reason: "queuesBehindPending needs an endpoint with isQueueableWhenOffline")
         }
@@ -51,7 +51,8 @@ extension PulseClient {
 }
 
 extension PluginPipeline {
-    /// Whether a plugin of that name is among them: the library's own, or one that takes its place under its name.
+    /// Whether a plugin with that identifier is installed: the library's own, or a replacement with the same
+    /// identifier.
     fileprivate func has(_ identifier: String) -> Bool {
         plugins.contains { $0.identifier == identifier }
     }

@@ -2,27 +2,27 @@
 
 public import PulseCore
 
-/// One cookie of a store (RFC 6265, section 5.3). Its texts never show the value.
+/// One stored cookie (RFC 6265, section 5.3). Its descriptions never show the value.
 public struct Cookie: Sendable, Hashable, Codable {
     /// The name, which is never empty.
     public let name: String
-    /// The value as the server wrote it, quotes included; for bytes that are not UTF-8 see ``CookieStore``.
+    /// The value as sent by the server, including quotes. For bytes that are not UTF-8 see ``CookieStore``.
     public let value: String
-    /// The domain it belongs to, in lower case and without a leading dot.
+    /// The domain that the cookie belongs to, in lower case and without a leading dot.
     public let domain: String
-    /// Whether it goes to that very host only, not to the hosts below it.
+    /// Whether the cookie is sent to exactly this host, and not to its subdomains.
     public let isHostOnly: Bool
-    /// The path at and below which it is sent (RFC 6265, section 5.1.4).
+    /// The cookie is sent to this path and to paths below it (RFC 6265, section 5.1.4).
     public let path: String
-    /// When it ends. Nil for a session cookie, which a persistent store forgets when it is closed.
+    /// The expiry date. Nil for a session cookie, which a persistent store drops when it is closed.
     public let expires: Date?
-    /// Whether it goes over https only.
+    /// Whether the cookie is sent over https only.
     public let isSecure: Bool
     /// When a cookie of this name, domain and path was first stored.
     public internal(set) var created: Date
 
-    /// What a cookie is known by: a new one replaces the old one with the same key. In bytes: two texts that Swift
-    /// calls equal may be two names.
+    /// The identity of a cookie: a new cookie replaces the old one with the same key. Uses bytes, because Swift
+    /// considers texts equal that are different names.
     struct Key: Hashable {
         let name, domain, path: [UInt8]
     }
@@ -33,13 +33,13 @@ public struct Cookie: Sendable, Hashable, Codable {
         expires.map { $0 <= now } ?? false
     }
 
-    func goes(to host: String, path: String, isSecure: Bool) -> Bool {
+    func matches(host: String, path: String, isSecure: Bool) -> Bool {
         (isHostOnly ? host == domain : CookieRules.domain(domain, matches: host))
             && CookieRules.path(self.path, matches: path) && (isSecure || !self.isSecure)
     }
 }
 
-// In bytes, as the key.
+// Compares bytes, as the key does.
 extension Cookie {
     public static func == (left: Cookie, right: Cookie) -> Bool {
         left.key == right.key && left.value.utf8.elementsEqual(right.value.utf8) && left.isHostOnly == right.isHostOnly
@@ -57,17 +57,17 @@ extension Cookie: CustomStringConvertible, CustomReflectable {
 }
 
 extension Cookie {
-    /// Longer ones are ignored, as browsers do.
+    /// Larger cookies are ignored, as in browsers.
     private static let sizeLimit = 4096
     private static let attributeLimit = 1024
-    /// No cookie lives longer (RFC 6265bis, section 5.5).
+    /// The longest lifetime of a cookie (RFC 6265bis, section 5.5).
     private static let longestLife: TimeInterval = 400 * 86_400
 
-    /// The cookie that a `Set-Cookie` line from that URL makes, or nil if it must be ignored (RFC 6265, sections 5.2
-    /// and 5.3; prefixes and the rules about `Secure` as in RFC 6265bis).
+    /// Parses a `Set-Cookie` line from this URL. Nil if the cookie must be ignored (RFC 6265, sections 5.2 and 5.3;
+    /// prefixes and the rules about `Secure` as in RFC 6265bis).
     init?(setCookie line: String, from url: CookieOrigin, now: Date) {
         guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
-        // By octets: with a combining mark behind it a sign is another Character.
+        // Splits octets: a separator followed by a combining mark is another Character.
         let parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         guard let pair = parts.first, let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
         name = pair[..<equals].trimmed
@@ -105,7 +105,7 @@ extension Cookie {
         private var expiresAt: Date?
         private var maxAge: Date?
 
-        /// Max-Age beats Expires.
+        /// Max-Age takes precedence over Expires.
         var expires: Date? { maxAge ?? expiresAt }
 
         mutating func read(_ text: Substring.UTF8View, now: Date, limit: Int) {
@@ -134,13 +134,13 @@ extension Cookie {
     }
 }
 
-/// Where an answer came from, as cookies see it.
+/// The origin of a response, as cookies see it.
 struct CookieOrigin {
     let host: String
     let path: String
     let isSecure: Bool
 
-    /// Nil unless it is an http or https URL.
+    /// Nil unless the URL is http or https.
     init?(_ url: URL) {
         guard let origin = Origin(url) else { return nil }
         host = origin.host
@@ -149,7 +149,7 @@ struct CookieOrigin {
         self.path = path.hasPrefix("/") ? path : "/"
     }
 
-    /// Everything before the last slash (RFC 6265, section 5.1.4).
+    /// The path up to its last slash, without the slash (RFC 6265, section 5.1.4).
     var defaultPath: String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
@@ -157,19 +157,19 @@ struct CookieOrigin {
 }
 
 enum CookieRules {
-    /// The host, and the domains that it is in. A name longer than any in DNS (RFC 1035, section 2.3.4) is in none.
+    /// The host and its parent domains. A name longer than DNS permits (RFC 1035, section 2.3.4) has none.
     static func domains(of host: String) -> [[UInt8]] {
         let bytes = Array(host.utf8)
         guard !isAddress(host), bytes.count <= 255 else { return [bytes] }
         return [bytes] + bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }.map { Array(bytes[($0 + 1)...]) }
     }
 
-    /// Whether a host is the domain or below it (RFC 6265, section 5.1.3).
+    /// Whether a host equals the domain or is a subdomain of it (RFC 6265, section 5.1.3).
     static func domain(_ domain: String, matches host: String) -> Bool {
         host == domain || host.hasSuffix("." + domain) && !isAddress(host)
     }
 
-    /// Whether a requested path is the cookie's path or below it (RFC 6265, section 5.1.4).
+    /// Whether a requested path equals the cookie's path or is below it (RFC 6265, section 5.1.4).
     static func path(_ path: String, matches requested: String) -> Bool {
         let (path, requested) = (path.utf8, requested.utf8)
         let slash = UInt8(ascii: "/")
@@ -177,14 +177,13 @@ enum CookieRules {
             && (requested.count == path.count || path.last == slash || requested.dropFirst(path.count).first == slash)
     }
 
-    /// Whether the host is an IP address, which has no hosts below it.
+    /// Whether the host is an IP address, which has no subdomains.
     static func isAddress(_ host: String) -> Bool {
         host.contains(":") || host.split(separator: ".").last.map { $0.utf8.allSatisfy(\.isASCIIDigit) } ?? false
     }
 
-    /// Whether many owners share a domain, so that a cookie for all of it would reach strangers. Without the public
-    /// suffix list this is a rule of thumb: a single label, or a second level under a country's domain that is usual
-    /// everywhere, or there.
+    /// Whether unrelated owners share a domain, so that a cookie for the domain would leak to strangers. Without the
+    /// public suffix list this is a heuristic: a single label, or a common second level below a country's domain.
     static func isShared(_ domain: String) -> Bool {
         let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count >= 2, !labels.contains("") else { return true }
@@ -194,7 +193,7 @@ enum CookieRules {
 
     private static let secondLevels: Set<Substring> = ["ac", "co", "com", "edu", "gov", "info", "mil", "net", "org"]
 
-    /// Of second levels that are usual in some countries alone, these. In others they are somebody's name.
+    /// Second levels that only some countries use. In other countries they are ordinary names.
     private static let countries: [Substring: [Substring]] = [
         "asn": "au lv", "ed": "ao ci cr jp pw", "firm": "co ht in nf ro ve", "gen": "in nz tr",
         "go": "ci cr id it jp ke kr pw th tj tz ug",
@@ -207,7 +206,7 @@ enum CookieRules {
     ].mapValues { (countries: Substring) in countries.split(separator: " ") }
 }
 
-/// The dates of cookies, in whatever order and form servers write them (RFC 6265, section 5.1.1).
+/// Parses the dates of cookies, in any order and form that servers write (RFC 6265, section 5.1.1).
 enum CookieDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
@@ -246,7 +245,7 @@ enum CookieDate {
         return numbers
     }
 
-    /// The number that the text begins with, if it has that many digits.
+    /// The number at the start of the text, if it has the allowed count of digits.
     private static func number(_ token: String, digits: ClosedRange<Int>) -> Int? {
         let found = token.utf8.prefix(while: \.isASCIIDigit)
         return digits.contains(found.count) ? Int(String(Substring(found))) : nil

@@ -3,26 +3,26 @@
 public import PulseCore
 import PulseStorage
 
-/// Cookies that survive the process, in a file that its user alone may read. Those without an expiry end with the
+/// Cookies that survive the process, in a file that only its user can read. Cookies without an expiry end with the
 /// process, as in a browser.
 ///
-/// What an answer changed is in the file before its call ends. The new file takes the place of the old one in one step,
-/// so that a crash leaves the one or the other. Use one store for each file: what another process writes meanwhile is
-/// overwritten. A file that cannot be read as cookies is moved aside, with `.damaged` at the end of its name, and the
-/// store begins empty. One that cannot be read at all, as while a device is locked, is left alone and tried again at
-/// each use.
+/// The changes of a response are in the file before its call ends. Each save replaces the file atomically, so that a
+/// crash leaves either the old or the new file. Use one store for each file: a save overwrites what another process has
+/// written meanwhile. A file that does not contain valid cookies is renamed with the suffix `.damaged`, and the store
+/// starts empty. A file that cannot be read, such as while a device is locked, stays untouched, and each use of the
+/// store tries to read it again.
 public actor FileCookieStore: CookieStore {
     private let file: URL
     private var jar: CookieJar?
-    /// What came while the file was there and could not be read: it goes over what the file holds. Nil otherwise.
+    /// The `Set-Cookie` lines received while the file exists but cannot be read. They are applied on top of the file's
+    /// cookies later. Nil otherwise.
     private var missed: [(lines: [String], url: URL, date: Date)]?
-    /// The latest win: a file that can never be read must not fill the memory.
+    /// Only the latest lines count: a file that stays unreadable must not fill the memory.
     private static let missedLimit = 1000
-    /// The error that kept the last change out of the file; nil if the file is up to date. The cookies are used either
-    /// way.
+    /// The error of the last save; nil if the file is up to date. The cookies in memory are used either way.
     public private(set) var failure: (any Error)?
 
-    /// A store over a file, which is read at the first use. Its directory is made if it is missing.
+    /// A store over a file, which is read on first use. A missing directory is created.
     public init(file: URL) {
         self.file = file
     }
@@ -34,7 +34,7 @@ public actor FileCookieStore: CookieStore {
 
     public func store(setCookie lines: [String], from url: URL, now: Date) {
         var jar = opened()
-        // Even those that change nothing here: the file may hold what they remove.
+        // Keeps lines that change nothing in memory too: the file may contain the cookies that they remove.
         missed?.append((lines, url, now))
         if let missed, missed.count > Self.missedLimit { self.missed = Array(missed.dropFirst()) }
         guard jar.store(lines, from: url, now: now) else { return }
@@ -42,23 +42,23 @@ public actor FileCookieStore: CookieStore {
         save(jar)
     }
 
-    /// The cookies that a request to that URL would carry at that time.
+    /// The cookies that a request to this URL would carry at this time.
     public func cookies(for url: URL, now: Date = SystemClock().now) -> [Cookie] {
         opened().cookies(for: url, now: now)
     }
 
-    /// Forgets all cookies, as at logout, in the file too, in one that was moved aside, and in what a crash has left:
-    /// that needs no space on the disk.
+    /// Removes all cookies, as at logout: from memory, from the file, from a `.damaged` file and from leftovers of a
+    /// crash. It needs no disk space.
     ///
-    /// ``failure`` is not nil afterwards if the file could neither be removed nor emptied; then another start finds
-    /// them again.
+    /// Afterwards ``failure`` is not nil if the file could neither be removed nor emptied; then the next start finds
+    /// the cookies again.
     public func removeAll() {
         jar = CookieJar()
         missed = nil
         save(CookieJar())
         do {
             try removeLeftovers()
-            // One whose name would be too long was never made.
+            // A `.damaged` file whose name would be too long was never created.
             guard unlink(damagedFile.path) == 0 || [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
                 throw Self.systemError
             }
@@ -71,7 +71,7 @@ public actor FileCookieStore: CookieStore {
     private var damagedFile: URL { file.appendingPathExtension("damaged") }
     private var temporaryPrefix: String { ".\(file.lastPathComponent)." }
 
-    /// Removes what a crash has left of files that had not their name yet.
+    /// Removes temporary files that a crash left before they were renamed.
     private func removeLeftovers() throws {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) else { return }
         for name in names where name.hasPrefix(temporaryPrefix) {
@@ -106,7 +106,7 @@ public actor FileCookieStore: CookieStore {
         return opened
     }
 
-    /// Throws for a file that is there and cannot be read now: it must not be overwritten with what came since.
+    /// Throws for a file that exists but cannot be read now: newer cookies must not overwrite it.
     private func read() throws -> [Cookie] {
         let data: Data
         do {
@@ -148,20 +148,20 @@ public actor FileCookieStore: CookieStore {
         }
     }
 
-    /// Where it cannot go, as in a folder that is not to be written to, nothing is left in it.
+    /// Empties the file if it cannot be removed, such as in a read-only directory.
     private func removeFile() throws {
         guard unlink(file.path) != 0, errno != ENOENT else { return }
         let error = Self.systemError
         guard truncate(file.path, 0) == 0 else { throw error }
     }
 
-    /// Into a new file, made with its permissions and not given them a moment later.
+    /// Writes a new file, created with its final permissions.
     private static func write(_ data: Data, to file: URL) throws {
         let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw systemError }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try handle.write(contentsOf: data)
-        // Else the new name might survive a loss of power, and its bytes not.
+        // Otherwise the rename might survive a power loss without the file's bytes.
         try handle.synchronize()
         try handle.close()
     }

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Cookies for as long as the process runs. Safe to use from any thread, and by several clients at once.
+/// Cookies that live as long as the process. Safe to use from any thread, and by several clients at once.
 public final class MemoryCookieStore: CookieStore {
     private let jar = Locked(CookieJar())
 
@@ -17,12 +17,12 @@ public final class MemoryCookieStore: CookieStore {
         jar.withLock { _ = $0.store(lines, from: url, now: now) }
     }
 
-    /// The cookies that a request to that URL would carry at that time.
+    /// The cookies that a request to this URL would carry at this time.
     public func cookies(for url: URL, now: Date = SystemClock().now) -> [Cookie] {
         jar.withLock { $0.cookies(for: url, now: now) }
     }
 
-    /// Forgets all cookies, as at logout.
+    /// Removes all cookies, as at logout.
     public func removeAll() {
         jar.withLock { $0.removeAll() }
     }

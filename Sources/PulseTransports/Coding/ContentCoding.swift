@@ -4,16 +4,16 @@
 import CPulsePlatform
 import PulseCore
 
-/// A content coding that can be undone (RFC 9110, section 8.4.1; RFC 7932; RFC 8878).
+/// A supported content coding (RFC 9110, section 8.4.1; RFC 7932; RFC 8878).
 enum ContentCoding: String, CaseIterable, Sendable {
     case gzip, deflate
     case brotli = "br"
     case zstd
 
-    /// The codings whose libraries are there: those that libcurl has brought along.
+    /// The codings whose libraries are present: those that libcurl has loaded.
     static let available: [ContentCoding] = allCases.filter { pulse_decoder_load($0.decoder) }
 
-    /// The coding for its decoder in C. `deflate` may also come without zlib's frame.
+    /// The coding for its decoder in C. `deflate` may also come without the zlib wrapper.
     var decoder: pulse_coding {
         switch self {
         case .gzip: PULSE_CODING_GZIP
@@ -23,24 +23,24 @@ enum ContentCoding: String, CaseIterable, Sendable {
         }
     }
 
-    /// The values of `Accept-Encoding`. In cleartext browsers ask for no more than gzip and deflate, since a proxy on
-    /// the way may not know the others.
+    /// The values of `Accept-Encoding`. Over cleartext, browsers accept only gzip and deflate, since a proxy may not
+    /// know the other codings.
     private static let acceptEncodings = (
         secure: available.map(\.rawValue).joined(separator: ", "),
         plain: available.filter { $0 == .gzip || $0 == .deflate }.map(\.rawValue).joined(separator: ", ")
     )
 
-    /// The value of `Accept-Encoding` for a request that has none. A part of a coded body could not be decoded, so that
-    /// a request for a range asks for no coding.
+    /// The `Accept-Encoding` of a request that sets none. A part of a coded body cannot be decoded, so a range request
+    /// accepts no coding.
     static func acceptEncoding(isSecure: Bool, hasRange: Bool) -> String {
         let codings = isSecure ? acceptEncodings.secure : acceptEncodings.plain
         return hasRange || codings.isEmpty ? "identity" : codings
     }
 
-    /// The codings to undo of a body with that `Content-Encoding`, the one applied last first.
+    /// The codings to decode for this `Content-Encoding`, the one applied last first.
     ///
-    /// Empty if there is none, and if one of them is unknown: browsers leave such a body as it is, too.
-    static func undone(_ field: String) -> [ContentCoding] {
+    /// Empty without a coding, and if any of them is unknown: like browsers, the client leaves such a body coded.
+    static func toDecode(_ field: String) -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for member in field.split(separator: ",") {
             let name = member.trimmingCharacters(in: .whitespaces).asciiLowercased

@@ -4,38 +4,38 @@
 import CPulsePlatform
 import PulseCore
 
-/// Undoes the content codings of one body, however many there are, in pieces of bounded size.
+/// Decodes all content codings of one body, in pieces of bounded size.
 ///
-/// Used by one task or thread at a time. An empty body is not coded at all.
+/// One task or thread uses it at a time. An empty body counts as not coded.
 final class ContentDecoder: @unchecked Sendable {
-    // Unchecked: it belongs to the one reader of one answer, which one task or thread has at a time.
+    // Unchecked: it belongs to the only reader of one response, on one task or thread at a time.
 
-    /// The error for a body that is not coded as its head says, or ends before its coding does.
+    /// The error for a body that is not coded as its header fields say, or that ends early.
     static let failure = TransportFailure(code: .cannotDecodeContentData, phase: .responseStarted)
-    /// More codings are no coding but an attack: each may multiply the body a thousandfold.
+    /// A longer list of codings is an attack: each coding may expand the body a thousandfold.
     private static let stageLimit = 5
 
     private let stages: [DecoderStage]
 
-    /// - Parameter codings: in the order in which they are undone.
+    /// - Parameter codings: in the order of decoding.
     init(_ codings: [ContentCoding]) {
         stages = codings.prefix(Self.stageLimit + 1).map { DecoderStage($0) }
     }
 
-    /// Whether what was decoded before a failure may be lost with it.
+    /// Whether a failure may lose bytes that were decoded before it.
     var losesOutputWithFailures: Bool {
         stages.contains { $0.coding == .brotli || $0.coding == .zstd }
     }
 
-    /// Decodes the next piece, which is valid until the next call; empty once all input is used up.
+    /// Decodes the next piece, which is valid until the next call; empty once all input is consumed.
     ///
-    /// - Parameter offset: how much of the input has been used.
+    /// - Parameter offset: how much of the input is consumed.
     func decode(_ input: UnsafeRawBufferPointer, from offset: inout Int) throws -> UnsafeRawBufferPointer {
         guard stages.count <= Self.stageLimit || input.isEmpty else { throw Self.failure }
         return try piece(of: stages.count - 1, input, &offset)
     }
 
-    /// Throws ``failure`` if a coding is not at its end.
+    /// Throws ``failure`` if a coding has not reached its end.
     func finish() throws {
         guard stages.allSatisfy(\.isAtEnd) else { throw Self.failure }
     }
@@ -59,17 +59,17 @@ final class ContentDecoder: @unchecked Sendable {
     }
 }
 
-/// Undoes one coding.
+/// The decoder of one coding.
 final class DecoderStage {
     let coding: ContentCoding
-    /// What is to be decoded next, in memory of the stage before.
+    /// The next input, in the memory of the previous stage.
     var input = UnsafeRawBufferPointer(start: nil, count: 0)
-    /// Whether there is more output than there was room for.
+    /// Whether there is more output than the buffer could hold.
     private(set) var isFull = false
     private var decoder: OpaquePointer?
-    /// The first byte of what may be zlib's frame: the second one tells.
+    /// The first byte of a possible zlib header; the second byte decides.
     private var first: UInt8?
-    /// Whether all bytes so far were whole frames.
+    /// Whether all bytes so far were complete frames.
     private var isBetweenFrames = true
     private var hasEnded = false
     private var isPadding = false
@@ -85,18 +85,18 @@ final class DecoderStage {
         room.deallocate()
     }
 
-    /// Whether nothing is missing.
+    /// Whether the coded data is complete.
     var isAtEnd: Bool { isBetweenFrames && !hasFailed }
 
-    /// Takes some of the input; gives what came of it.
+    /// Consumes some of the input and returns the output.
     func run() throws -> UnsafeRawBufferPointer {
         guard !hasFailed else { throw ContentDecoder.failure }
         if decoder == nil, try !begin() { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        if hasEnded, isBetweenFrames, try passesOver() { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        if hasEnded, isBetweenFrames, try skipsPadding() { return UnsafeRawBufferPointer(start: nil, count: 0) }
         return try decode()
     }
 
-    /// Makes the decoder. False while the bytes do not tell which.
+    /// Creates the decoder. Returns false while the bytes do not yet identify the format.
     private func begin() throws -> Bool {
         guard coding == .deflate else {
             decoder = try Self.decoder(coding.decoder)
@@ -108,7 +108,7 @@ final class DecoderStage {
             isBetweenFrames = false
             return false
         }
-        // The method DEFLATE, and a check of both bytes. Some servers send no frame.
+        // The method DEFLATE and a checksum of both bytes. Some servers send no zlib header.
         let isFramed = first & 0x0F == 8 && (UInt16(first) << 8 | UInt16(input[0])) % 31 == 0
         decoder = try Self.decoder(isFramed ? PULSE_CODING_ZLIB : PULSE_CODING_RAW)
         // One byte alone decodes to nothing.
@@ -125,8 +125,8 @@ final class DecoderStage {
         return decoder
     }
 
-    /// Judges what comes after a whole frame: true for padding, of which there is some after gzip members.
-    private func passesOver() throws -> Bool {
+    /// Handles bytes after a complete frame: true for padding, which may follow gzip members.
+    private func skipsPadding() throws -> Bool {
         switch coding {
         case .gzip: isPadding = isPadding || input.first != 0x1F
         case .zstd: break
@@ -140,7 +140,7 @@ final class DecoderStage {
         var (taken, made) = (input.count, room.count)
         let bytes = input.bindMemory(to: UInt8.self)
         let result = pulse_decoder_run(decoder, bytes.baseAddress, &taken, room.baseAddress, &made)
-        // Neither bytes in nor bytes out would go on for ever.
+        // Without progress in input and output, decoding would never end.
         hasFailed = result == PULSE_DEFLATE_FAILED || !isFull && taken == 0 && made == 0
         guard !hasFailed || made > 0 else { throw ContentDecoder.failure }
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(taken))

@@ -3,10 +3,10 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The reader of a streamed body that is coded. It decodes no more than its own reader asks for, so that what waits is
-/// what has come over the wire, however much that decodes to.
+/// The reader of a coded stream. It decodes only as much as its own reader requests. So buffered bytes are bytes from
+/// the wire, however large they are when decoded.
 final class DecodedStream: @unchecked Sendable {
-    // Unchecked: one reader at a time, as of every stream; the count is under a lock.
+    // Unchecked: every stream has one reader at a time; a lock protects the count.
 
     private let next: @Sendable () async throws -> Data?
     private let decoder: ContentDecoder
@@ -14,18 +14,18 @@ final class DecodedStream: @unchecked Sendable {
     private var offset = 0
     private let count = Locked<Int64>(0)
 
-    /// - Parameter codings: in the order in which they are undone.
-    /// - Parameter next: returns the next bytes of the wire, nil after the last.
+    /// - Parameter codings: in the order of decoding.
+    /// - Parameter next: returns the next bytes from the wire, nil after the last.
     init(_ codings: [ContentCoding], next: @escaping @Sendable () async throws -> Data?) {
         self.next = next
         decoder = ContentDecoder(codings)
     }
 
-    /// How many bytes were decoded so far.
+    /// The number of bytes decoded so far.
     var decodedCount: Int64 { count.withLock { $0 } }
 
-    /// The next decoded bytes, nil after the last. Throws ``TransportFailure`` if the body is not coded as its head
-    /// says.
+    /// The next decoded bytes; nil after the last. Throws ``TransportFailure`` if the body is not coded as its header
+    /// fields say.
     func read() async throws -> Data? {
         while true {
             let decoded = try piece.withUnsafeBytes { try Data(decoder.decode($0, from: &offset)) }

@@ -4,19 +4,18 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the loaded libcurl can do. Features of later versions are asked for here and nowhere else, so that tests can
-/// pretend an earlier one.
+/// The capabilities of the loaded libcurl. All version checks are here, so that tests can simulate an earlier version.
 struct CurlLibrary: Sendable {
     /// `0x075801` is 7.88.1.
     let version: UInt32
     let features: Int32
-    /// Whether the verified chain can be read, which takes OpenSSL.
+    /// Whether the verified chain can be read, which requires OpenSSL.
     let readsVerifiedChain: Bool
 
     /// 7.68.0, the oldest supported version.
     private static let floor: UInt32 = 0x074400
 
-    /// The system's libcurl; nil without one, or with one before 7.68.
+    /// The system's libcurl; nil if it is missing or older than 7.68.
     static let system: CurlLibrary? = {
         guard pulse_curl_load(), let version = pulse_curl_version() else { return nil }
         let library = CurlLibrary(
@@ -29,21 +28,21 @@ struct CurlLibrary: Sendable {
     var takesClientCertificates: Bool { version >= 0x074700 && has(PULSE_CURL_VERSION_SSL) }
     /// `CURLOPT_CAINFO_BLOB`, 7.77.
     var takesAuthorities: Bool { version >= 0x074D00 && has(PULSE_CURL_VERSION_SSL) }
-    /// `CURLOPT_PREREQFUNCTION`, 7.80: a look at the connection before anything of the request is sent.
+    /// `CURLOPT_PREREQFUNCTION`, 7.80: a callback on the connection before anything of the request is sent.
     var hasPrerequest: Bool { version >= 0x075000 }
-    /// `CURLOPT_QUICK_EXIT`, 7.87: ending a transfer does not wait for its name to be resolved.
+    /// `CURLOPT_QUICK_EXIT`, 7.87: ending a transfer does not wait for name resolution.
     var leavesResolverBehind: Bool { version >= 0x075700 }
 
-    /// 7.86: it closes a connection that it has only made, so that the other descriptor of it is the only one.
+    /// 7.86: libcurl closes its descriptor of a connect-only connection, so that the duplicate is the only one.
     var handsConnectionsOver: Bool { version >= 0x075600 }
 
-    /// 7.87: its TLS too writes with `MSG_NOSIGNAL`.
+    /// 7.87: its TLS writes also use `MSG_NOSIGNAL`.
     var writesWithoutSignal: Bool { version >= 0x075700 }
 
-    /// Whether a handle may carry a second request: not from 7.83 to 8.1.0, whatever the tests pretend.
+    /// Whether a handle may carry a second request: not from 7.83 to 8.1.0, even if tests simulate another version.
     ///
-    /// Its store of header fields keeps a pointer into those of the request before, which are freed by then, and a
-    /// server whose head begins with a folded line has libcurl use it (curl/curl #11101).
+    /// Its header store keeps a pointer into the previous request's fields, which are freed by then. A server whose
+    /// head begins with a folded line makes libcurl use that pointer (curl/curl #11101).
     static let reusesHandles: Bool = {
         guard pulse_curl_load(), let version = pulse_curl_version()?.pointee.version_num else { return false }
         return version < 0x075300 || version > 0x080100

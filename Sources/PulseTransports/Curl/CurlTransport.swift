@@ -6,9 +6,9 @@ public import PulseCore
 
 /// The transport over the system's libcurl: the default on Linux.
 ///
-/// One thread waits for all requests; connections, names and TLS sessions are shared between them. HTTP/2 is used where
-/// a server offers it over TLS. It does all bodies and all deliveries except `.upgrade`, and enforces TLS settings,
-/// proxies, and pins over the chain that was verified. libcurl 7.68 or later is loaded at run time; where it is missing
+/// One thread waits for all requests, which share connections, resolved names and TLS sessions. HTTP/2 is used where a
+/// server offers it over TLS. The transport supports all bodies and all deliveries except `.upgrade`. It enforces TLS
+/// settings, proxies, and pins over the verified chain. libcurl 7.68 or later is loaded at run time; without it
 /// ``isSupported`` is false, and every request fails with ``PulseError/unsupported(_:)``.
 public final class CurlTransport: Transport {
     /// Whether the system has a libcurl that this transport can use.
@@ -31,8 +31,8 @@ public final class CurlTransport: Transport {
 
     /// A transport over libcurl, whose thread starts with the first request and ends with ``shutdown()``.
     ///
-    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 64 by default on Linux. More wait in
-    ///   their order, which counts to no timeout but the deadline.
+    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 64 by default on Linux. More requests
+    ///   wait in order; the wait counts toward no timeout except the deadline.
     /// - Parameter unixSocketPath: all requests go to this socket, whatever host and port their URLs name. Nil by
     ///   default.
     public convenience init(
@@ -41,9 +41,9 @@ public final class CurlTransport: Transport {
         self.init(maximumConnectionsPerHost, unixSocketPath, library: .system)
     }
 
-    /// - Parameter library: what the loaded libcurl is taken to be able to do.
-    /// - Parameter leavesAllToCurl: for tests: whether libcurl speaks HTTP in the clear, too.
-    /// - Parameter few: for tests: up to how many requests in the clear are each sent by their own task.
+    /// - Parameter library: the assumed capabilities of the loaded libcurl.
+    /// - Parameter leavesAllToCurl: for tests: whether libcurl also handles cleartext HTTP.
+    /// - Parameter few: for tests: the number of cleartext requests up to which each task sends its own.
     init(
         _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
         spin: CurlSpinPolicy = CurlSpinPolicy(), leavesAllToCurl: Bool = false,
@@ -69,7 +69,7 @@ public final class CurlTransport: Transport {
         if case .upgrade = request.delivery { throw PulseError.unsupported("CurlTransport makes no upgrades") }
         let start = pulse_monotonic_now()
         let slot = try await slots.slot(origin, for: request)
-        let (loop, id) = try place(library)
+        let (loop, id) = try nextTransfer(library)
         if !leavesAllToCurl,
             let exchange = try HTTP1Exchange(request, url, origin, loop, startedAt: start)
         {
@@ -85,7 +85,7 @@ public final class CurlTransport: Transport {
         return response
     }
 
-    /// How many requests to the URL's origin wait for a slot now.
+    /// The number of requests to the URL's origin that wait for a slot.
     func waiterCount(_ url: URL) -> Int {
         Origin(url).map { slots.waiterCount($0) } ?? 0
     }
@@ -100,8 +100,8 @@ public final class CurlTransport: Transport {
         await loop?.shutdown()
     }
 
-    /// The loop, started at the first request, and a number for a transfer. Throws `CancellationError` after shutdown.
-    private func place(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
+    /// The loop, started by the first request, and a number for a transfer. Throws `CancellationError` after shutdown.
+    private func nextTransfer(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
             let loop = try state.loop ?? CurlLoop(library, connections: connections, few: few, spin: spin)

@@ -3,26 +3,26 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The body of a buffered answer as far as it has come, without its content codings and no longer than allowed.
+/// A partial buffered body, without its content codings and within the limit.
 struct BufferedBody {
-    /// How many bytes more than the limit may come over the wire: a coded body may be larger than what it decodes to,
-    /// and padding or empty blocks without end decode to nothing.
+    /// The maximum of bytes on the wire beyond the limit: a coded body may be larger than its decoded form, and endless
+    /// padding or empty blocks decode to nothing.
     private static let codingOverhead: Int64 = 64 << 10
-    /// How many bytes pass between two looks at the limit, counted from the body's start, where a failure takes along
-    /// what was decoded before it: so it is one of both errors however the bytes are split.
+    /// The byte interval between two checks of the limit, counted from the body's start. A decoding failure loses the
+    /// bytes decoded before it. The interval makes the resulting error independent of how the bytes are split.
     private static let stride: Int64 = 64
 
     private let limit: Int
     private let wireLimit: Int64
-    /// Whether a body beyond the limit is cut there, and counts.
+    /// Whether a body beyond the limit is truncated there and counts as a success.
     private let cuts: Bool
     private var decoder: ContentDecoder?
     private var losesOutput = false
-    /// How long the body will be, as far as the head says so and is believed.
+    /// The expected body length, as far as the head's declaration is trusted.
     private var expectedCount = 0
     private var isBeyondLimit = false
     private(set) var data = Data()
-    /// The bytes on the wire.
+    /// The number of bytes on the wire.
     private(set) var receivedCount: Int64 = 0
     private var takenCount = 0
 
@@ -34,17 +34,17 @@ struct BufferedBody {
 
     var decodedCount: Int64 { Int64(data.count + takenCount) }
 
-    /// Takes the body out, at its end.
+    /// Moves the body out, at its end.
     mutating func takeData() -> Data {
         defer { (data, takenCount) = (Data(), data.count) }
         return data
     }
 
-    /// Whether the body was cut at the limit, which ``take(_:)`` has thrown an error for.
+    /// Whether the body was truncated at the limit, for which ``take(_:)`` has thrown an error.
     var isTruncated: Bool { cuts && isBeyondLimit }
 
-    /// - Parameter codings: in the order in which they are undone.
-    /// - Parameter length: of the body on the wire, if it is known.
+    /// - Parameter codings: in the order of decoding.
+    /// - Parameter length: of the body on the wire, if known.
     mutating func begin(codings: [ContentCoding], length: Int64?) throws {
         if !codings.isEmpty {
             let decoder = ContentDecoder(codings)
@@ -52,13 +52,13 @@ struct BufferedBody {
             self.decoder = decoder
         } else if let length {
             guard cuts || length <= limit else { throw PulseError.responseTooLarge(limit: limit) }
-            // What a server claims is not believed beyond that.
+            // A declared length beyond this is not trusted for allocation.
             expectedCount = min(Int(clamping: length), limit, 1 << 20)
         }
     }
 
-    /// Takes bytes as they come. Throws ``PulseError/responseTooLarge(limit:)``, and ``TransportFailure`` for bytes
-    /// that are not coded as the head says.
+    /// Consumes received bytes. Throws ``PulseError/responseTooLarge(limit:)``, and ``TransportFailure`` for bytes that
+    /// are not coded as the header fields say.
     mutating func take(_ bytes: UnsafeRawBufferPointer) throws {
         guard !bytes.isEmpty else { return }
         guard let decoder else {
@@ -81,7 +81,7 @@ struct BufferedBody {
         }
     }
 
-    /// Throws as ``take(_:)`` does, if the codings are not at their end.
+    /// Throws as ``take(_:)`` does, if the coded data is incomplete.
     mutating func finish() throws {
         try checkLimit()
         try decoder?.finish()
@@ -107,7 +107,7 @@ struct BufferedBody {
         isBeyondLimit = bytes.count > limit - data.count
         guard !isBeyondLimit || cuts else { return }
         if data.isEmpty {
-            // As most come: in one piece, which needs no room of its own before.
+            // The common case: a body in one piece needs no reserved capacity.
             if bytes.count == expectedCount {
                 data = Data(bytes)
                 return

@@ -4,18 +4,18 @@
 import CPulsePlatform
 import PulseCore
 
-/// A connection in the clear, which carries one exchange at a time. It is closed when it is dropped.
+/// A cleartext connection, which carries one exchange at a time. It closes when it is released.
 final class HTTP1Connection: Sendable {
-    /// Why a wait ended before there was something to do.
+    /// Why a wait ended without data.
     enum End: Error {
         case cancelled, timedOut
-        /// Its connection was closed at rest, or has something to be read, and its request has not left.
+        /// The idle connection was closed or has unexpected bytes, and the request was not sent.
         case stale
         /// The system has no memory to watch another socket.
         case unwatched
     }
 
-    /// What was sent of a request.
+    /// The result of sending a request or a part of it.
     struct SendResult {
         /// Bytes; 0 if none can be sent now.
         var sentCount = 0
@@ -31,32 +31,32 @@ final class HTTP1Connection: Sendable {
         case broken(Broken)
     }
 
-    /// What happened while an exchange waited.
-    struct News {
-        /// Why it must end. Its request may have left before that.
+    /// The events that occurred while an exchange waited.
+    struct Events {
+        /// Why the exchange must end. Its request may have been sent before.
         var end: End?
-        /// Nil if the loop has not come to sending.
+        /// Nil if the loop has not tried to send.
         var sent: SendResult?
-        /// What the loop has read.
+        /// The bytes that the loop has read.
         var arrival: Arrival?
     }
 
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State {
-        /// Which exchange has it, so that a late end of the one before does not hit it.
-        var turn = 0
+        /// The number of the current exchange. It prevents a late end of the previous exchange from hitting this one.
+        var exchangeID = 0
         /// Why the exchange must end.
         var end: End?
         var waiter: Waiter?
         var deadline = TimeInterval.infinity
-        /// What the loop is to send for the one that waits.
+        /// The bytes that the loop sends for the waiting exchange.
         var outgoing: [UInt8]?
         var sent: SendResult?
         var arrival: Arrival?
-        /// Whether the loop is told each time that something comes.
+        /// Whether the loop gets an event for every arrival.
         var isWatched = false
-        /// For how many seconds the server keeps it while it is idle, as far as it has said so.
+        /// For how many seconds the server keeps an idle connection, if it has said so.
         var idleLimit = TimeInterval.infinity
 
         mutating func takeWaiter() -> Waiter? {
@@ -65,7 +65,7 @@ final class HTTP1Connection: Sendable {
         }
     }
 
-    /// Its place among the ``HTTP1ConnectionPool``, by which the loop knows it.
+    /// The index in the ``HTTP1ConnectionPool``, by which the loop finds the connection.
     let id: UInt64
     let origin: Origin
     let remoteAddress: String?
@@ -83,44 +83,44 @@ final class HTTP1Connection: Sendable {
         close(descriptor)
     }
 
-    // MARK: Its exchange
+    // MARK: Exchange
 
-    /// Begins an exchange; gives its number for ``end(_:turn:)``.
+    /// Begins an exchange and returns its number for ``end(_:exchangeID:)``.
     ///
-    /// - Parameter poller: of the loop, if this is not to be told of the answer: its sender looks for it.
+    /// - Parameter poller: the loop's, if the sender itself polls for the response and the loop must not report it.
     func begin(unseenBy poller: OpaquePointer? = nil) -> Int {
         state.withLock { state in
-            state.turn += 1
+            state.exchangeID += 1
             if let poller, state.isWatched {
                 pulse_loop_ignore(poller, descriptor, id)
                 state.isWatched = false
             }
-            return state.turn
+            return state.exchangeID
         }
     }
 
-    /// Ends the exchange, whose late cancel does not hit the next one; false if something else has ended it before.
+    /// Ends the exchange, so that a late cancellation cannot hit the next one. False if it has already ended.
     ///
     /// - Parameter idleLimit: for how many seconds the server keeps the connection from now on, if it has said so.
     func finish(idleLimit: TimeInterval? = nil) -> Bool {
         state.withLock { state in
-            state.turn += 1
+            state.exchangeID += 1
             if let idleLimit { state.idleLimit = idleLimit }
             return state.end == nil
         }
     }
 
-    /// For how many seconds the server keeps it while it is idle; infinity if it has not said.
+    /// For how many seconds the server keeps an idle connection; infinity if it does not say.
     var idleLimit: TimeInterval { state.withLock { $0.idleLimit } }
 
-    /// Whether it is open and has nothing to be read: what comes unasked answers no request.
+    /// Whether the connection is open with nothing to read: unsolicited bytes belong to no request.
     var isQuiet: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
         return count < 0 && Self.isBlocked(errno)
     }
 
-    /// Sends what can be sent now.
+    /// Sends as many bytes as possible without blocking.
     func send(_ bytes: ArraySlice<UInt8>) -> SendResult {
         let count = bytes.withUnsafeBytes { bytes in
             pulse_socket_send(descriptor, bytes.baseAddress, bytes.count)
@@ -145,9 +145,9 @@ final class HTTP1Connection: Sendable {
         return .nothingYet
     }
 
-    /// The connection has failed, or ended before its time.
+    /// The connection has failed or ended early.
     struct Broken: Error {
-        /// The system's; 0 for an end.
+        /// The errno; 0 for an end of the stream.
         let number: Int32
     }
 
@@ -160,14 +160,14 @@ final class HTTP1Connection: Sendable {
         if let end = state.withLock({ $0.end }) { throw end }
     }
 
-    /// Waits until something is there for the exchange.
+    /// Waits for the next event of the exchange.
     ///
     /// - Parameter deadline: in seconds of the monotonic clock.
-    /// - Parameter outgoing: what the loop is to send before that.
-    /// - Parameter begin: has the loop send, or watch; false if it has no memory to do so.
+    /// - Parameter outgoing: the bytes that the loop sends first.
+    /// - Parameter begin: makes the loop send or watch; false if it has no memory.
     func wait(
         until deadline: TimeInterval, sending outgoing: [UInt8]? = nil, begin: (HTTP1Connection) -> Bool
-    ) async -> News {
+    ) async -> Events {
         await withCheckedContinuation { waiter in
             let isOver = state.withLock { state in
                 guard state.end == nil else { return true }
@@ -179,14 +179,13 @@ final class HTTP1Connection: Sendable {
         }
         return state.withLock { state in
             defer { (state.sent, state.arrival) = (nil, nil) }
-            return News(end: state.end, sent: state.sent, arrival: state.arrival)
+            return Events(end: state.end, sent: state.sent, arrival: state.arrival)
         }
     }
 
-    // MARK: The loop
+    // MARK: Loop side
 
-    /// Has the loop watch, once, for something to be read, or if so asked for room to write; false if it has no memory
-    /// for that.
+    /// Makes the loop watch once for readability or, if requested, for writability. False if it has no memory.
     func watch(_ poller: OpaquePointer, orWriting: Bool) -> Bool {
         state.withLock { state in
             state.isWatched = false
@@ -194,13 +193,13 @@ final class HTTP1Connection: Sendable {
         }
     }
 
-    /// Sends for the exchange that waits, and has its answer watched for.
+    /// Sends for the waiting exchange, and watches for its response.
     func sendOutgoing(_ poller: OpaquePointer) {
-        // Under the lock, so that an exchange which is ended knows whether its request has left.
+        // Holds the lock, so that an ended exchange knows whether its request was sent.
         let waiter = state.withLock { state -> Waiter? in
             guard let outgoing = state.outgoing else { return nil }
             state.outgoing = nil
-            guard state.turn <= 1 || isQuiet else {
+            guard state.exchangeID <= 1 || isQuiet else {
                 state.end = .stale
                 return state.takeWaiter()
             }
@@ -220,8 +219,8 @@ final class HTTP1Connection: Sendable {
         waiter?.resume()
     }
 
-    /// Reads for the exchange that waits, as there may be something for it; gives what lets it go on. What the loop is
-    /// told of before it has sent the request is not for it.
+    /// Reads for the waiting exchange and returns its waiter. Events from before the loop has sent the request are
+    /// ignored.
     ///
     /// - Parameter buffer: of the loop's thread.
     func receive(with buffer: UnsafeMutableRawBufferPointer) -> Waiter? {
@@ -240,27 +239,27 @@ final class HTTP1Connection: Sendable {
         }
     }
 
-    // MARK: From outside
+    // MARK: External events
 
-    /// Ends the exchange of that turn, or whichever has the connection.
-    func end(_ end: End, turn: Int? = nil) {
+    /// Ends the exchange with that number, or the current one.
+    func end(_ end: End, exchangeID: Int? = nil) {
         let waiter = state.withLock { state -> Waiter? in
-            guard turn == nil || turn == state.turn, state.end == nil else { return nil }
+            guard exchangeID == nil || exchangeID == state.exchangeID, state.end == nil else { return nil }
             state.end = end
             return state.takeWaiter()
         }
         waiter?.resume()
     }
 
-    /// Ends a wait that has lasted too long, unless its answer is there; gives when the next look is due.
+    /// Ends a wait that has timed out, unless its response has arrived. Returns the time of the next check.
     func checkTimeout(now: TimeInterval) -> TimeInterval {
-        let mayHaveAnswer = state.withLock { $0.waiter != nil && $0.deadline <= now && $0.outgoing == nil }
-        // The process may have been stopped for so long, and the answer waits to be read.
-        let hasAnswer = mayHaveAnswer && !isQuiet
+        let mayHaveResponse = state.withLock { $0.waiter != nil && $0.deadline <= now && $0.outgoing == nil }
+        // After a suspension of the process, the response may be waiting to be read.
+        let hasResponse = mayHaveResponse && !isQuiet
         let (waiter, next) = state.withLock { state -> (Waiter?, TimeInterval) in
             guard state.waiter != nil else { return (nil, .infinity) }
             guard state.deadline <= now else { return (nil, state.deadline) }
-            if !hasAnswer { state.end = .timedOut }
+            if !hasResponse { state.end = .timedOut }
             return (state.takeWaiter(), .infinity)
         }
         waiter?.resume()

@@ -4,8 +4,8 @@
 import CPulsePlatform
 import PulseCore
 
-/// One request over a connection in the clear, from its sender's task: it writes and reads there and then, and the loop
-/// tells it when there is something to do. In a crowd the loop does the first of both.
+/// One request over a cleartext connection, on its sender's task. The task writes and reads without blocking, and the
+/// loop signals when more is possible. With many exchanges under way the loop does the first write and read.
 struct HTTP1Exchange: Sendable {
     private let request: TransportRequest
     private let outgoing: HTTP1Request
@@ -14,7 +14,7 @@ struct HTTP1Exchange: Sendable {
     private let loop: CurlLoop
     private let startedAt: TimeInterval
 
-    /// Nil for a request that is libcurl's.
+    /// Nil for a request that libcurl must handle.
     init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, _ loop: CurlLoop, startedAt: TimeInterval) throws {
         guard case .buffered(let limit) = request.delivery,
             let outgoing = try HTTP1Request(request, url, origin, hasNoProxyAround: loop.hasNoProxyAround)
@@ -24,7 +24,7 @@ struct HTTP1Exchange: Sendable {
         (self.loop, self.startedAt) = (loop, startedAt)
     }
 
-    /// - Parameter id: for the transfer of libcurl that makes a connection.
+    /// - Parameter id: for the libcurl transfer that opens a connection.
     func run(id: UInt64) async throws -> PulseResponse {
         var timings = TransferTimings()
         let queuedAt = pulse_monotonic_now()
@@ -34,13 +34,13 @@ struct HTTP1Exchange: Sendable {
         while !request.needsNewConnection,
             let connection = try loop.plain.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
         {
-            // The loop looks itself, before it sends.
+            // In the crowded manner the loop checks the connection before it sends.
             guard manner == .crowded || connection.isQuiet else {
-                loop.plain.giveBack(connection, mayRest: false, now: queuedAt)
+                loop.plain.release(connection, isReusable: false, now: queuedAt)
                 continue
             }
             timings.isConnectionReused = true
-            // Nothing has left of a request whose connection was found dead: then it goes over another one.
+            // Nothing was sent on the stale connection, so the request can use another one.
             if let response = try await exchange(over: connection, &timings, manner, isReused: true) { return response }
         }
         let made = try await loop.connect(
@@ -55,50 +55,50 @@ struct HTTP1Exchange: Sendable {
         return response
     }
 
-    /// Nil if a connection that was used before turned out to be dead before a byte of the request has left.
+    /// Nil if a reused connection turned out stale before a byte of the request was sent.
     private func exchange(
         over connection: HTTP1Connection, _ timings: inout TransferTimings, _ manner: HTTP1ConnectionPool.Manner,
         isReused: Bool
     ) async throws -> PulseResponse? {
-        var course = Course(isReused: isReused, reader: HTTP1ResponseParser(isHead: outgoing.isHead, limit: limit))
-        let turn = loop.begin(over: connection, looksItself: manner == .hasty)
+        var progress = Progress(isReused: isReused, parser: HTTP1ResponseParser(isHead: outgoing.isHead, limit: limit))
+        let exchangeID = loop.begin(over: connection, looksItself: manner == .hasty)
         let outcome: Result<Void, any Error>
         do {
             try await withTaskCancellationHandler {
-                try await converse(over: connection, &course, manner)
+                try await transfer(over: connection, &progress, manner)
             } onCancel: {
-                connection.end(.cancelled, turn: turn)
+                connection.end(.cancelled, exchangeID: exchangeID)
             }
             outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
         let now = pulse_monotonic_now()
-        let isUnharmed = connection.finish(idleLimit: course.reader.idleLimit)
-        let mayRest = isUnharmed && course.isWhole && course.reader.keepsConnection
-        loop.plain.giveBack(connection, mayRest: mayRest, now: now)
+        let isUsable = connection.finish(idleLimit: progress.parser.idleLimit)
+        let isReusable = isUsable && progress.isComplete && progress.parser.keepsConnection
+        loop.plain.release(connection, isReusable: isReusable, now: now)
         switch outcome {
-        case .success: return try response(course, &timings, connection, now: now)
+        case .success: return try response(progress, &timings, connection, now: now)
         case .failure(let error):
-            if let failure = failure(error, course) { throw failure }
+            if let failure = failure(error, progress) { throw failure }
             return nil
         }
     }
 
-    /// How far an exchange has got.
-    private struct Course {
+    /// The progress of an exchange.
+    private struct Progress {
         let isReused: Bool
-        var reader: HTTP1ResponseParser
-        /// What the loop has read, and the reader has not.
+        var parser: HTTP1ResponseParser
+        /// The bytes that the loop has read and the parser has not.
         var arrival: HTTP1Connection.Arrival?
         var sentCount = 0
         var sentAt: TimeInterval?
         var firstByteAt: TimeInterval?
         var lastActivity: TimeInterval = 0
-        /// Why no more of the request can be sent. An answer may have come before that.
+        /// Why no more of the request can be sent. A response may have come before that.
         var sendFailure: HTTP1Connection.Broken?
-        /// Whether all of the request has left and all of the answer has come.
-        var isWhole = false
+        /// Whether the request is completely sent and the response completely received.
+        var isComplete = false
 
         var isSending: Bool { sentAt == nil && sendFailure == nil }
 
@@ -111,49 +111,49 @@ struct HTTP1Exchange: Sendable {
         }
     }
 
-    /// Writes and reads until the answer is whole, which it may be before the request is.
-    private func converse(
-        over connection: HTTP1Connection, _ course: inout Course, _ manner: HTTP1ConnectionPool.Manner
+    /// Writes and reads until the response is complete, possibly before the request is.
+    private func transfer(
+        over connection: HTTP1Connection, _ progress: inout Progress, _ manner: HTTP1ConnectionPool.Manner
     ) async throws {
         try connection.check()
-        course.lastActivity = pulse_monotonic_now()
-        var lookLimit = manner == .hasty ? course.lastActivity + CurlSpinPolicy.patience : -.infinity
-        // At first reading would be in vain: a server takes its time.
+        progress.lastActivity = pulse_monotonic_now()
+        var lookLimit = manner == .hasty ? progress.lastActivity + CurlSpinPolicy.patience : -.infinity
+        // The first read would find nothing: a server needs some time.
         var mayRead = manner == .hasty
         var leavesSending = manner == .crowded
         var readCount = 0
-        while !course.reader.isComplete {
-            if course.isSending, !leavesSending { send(over: connection, &course) }
-            if mayRead || course.sendFailure != nil, try read(connection, &course) {
+        while !progress.parser.isComplete {
+            if progress.isSending, !leavesSending { send(over: connection, &progress) }
+            if mayRead || progress.sendFailure != nil, try read(connection, &progress) {
                 try connection.check()
                 readCount += 1
-                // The thread is one of few.
+                // The cooperative pool has few threads.
                 if readCount % 64 == 0 { await Task.yield() }
-            } else if let failure = course.sendFailure {
+            } else if let failure = progress.sendFailure {
                 throw failure
             } else if mayLook(until: &lookLimit) {
-                // The server may wait for this very processor.
+                // The server may be waiting for this processor.
                 sched_yield()
             } else {
-                let deadline = course.lastActivity + request.idleTimeout
-                let (sends, isSending) = (leavesSending, course.isSending)
-                let news = await connection.wait(until: deadline, sending: sends ? outgoing.bytes : nil) {
+                let deadline = progress.lastActivity + request.idleTimeout
+                let (sends, isSending) = (leavesSending, progress.isSending)
+                let events = await connection.wait(until: deadline, sending: sends ? outgoing.bytes : nil) {
                     loop.attend(to: $0, until: deadline, sends: sends, orWriting: isSending)
                 }
-                if let sent = news.sent { course.note(sent, of: outgoing.bytes.count) }
-                if let end = news.end { throw end }
-                course.arrival = news.arrival
+                if let sent = events.sent { progress.note(sent, of: outgoing.bytes.count) }
+                if let end = events.end { throw end }
+                progress.arrival = events.arrival
                 (leavesSending, mayRead) = (false, true)
             }
         }
-        course.isWhole = course.sentAt != nil
+        progress.isComplete = progress.sentAt != nil
     }
 
-    private func send(over connection: HTTP1Connection, _ course: inout Course) {
-        course.note(connection.send(outgoing.bytes[course.sentCount...]), of: outgoing.bytes.count)
+    private func send(over connection: HTTP1Connection, _ progress: inout Progress) {
+        progress.note(connection.send(outgoing.bytes[progress.sentCount...]), of: outgoing.bytes.count)
     }
 
-    /// Whether the sender goes on looking for the answer itself: for a moment, while no other request is under way.
+    /// Whether the sender keeps polling for the response: briefly, while no other request is under way.
     private func mayLook(until limit: inout TimeInterval) -> Bool {
         guard limit > -.infinity else { return false }
         let isInTime = pulse_monotonic_now() < limit
@@ -164,16 +164,16 @@ struct HTTP1Exchange: Sendable {
     }
 
     /// False if there is nothing to read yet.
-    private func read(_ connection: HTTP1Connection, _ course: inout Course) throws -> Bool {
-        switch course.arrival.take() {
-        case .bytes(let bytes): try bytes.withUnsafeBytes { try read($0, &course) }
-        case .end: try readEnd(&course)
+    private func read(_ connection: HTTP1Connection, _ progress: inout Progress) throws -> Bool {
+        switch progress.arrival.take() {
+        case .bytes(let bytes): try bytes.withUnsafeBytes { try read($0, &progress) }
+        case .end: try readEnd(&progress)
         case .broken(let failure): throw failure
         case nil:
             return try withUnsafeTemporaryAllocation(byteCount: 32 << 10, alignment: 16) { buffer in
                 switch try connection.receive(buffer) {
-                case .bytes(let count): try read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &course)
-                case .end: try readEnd(&course)
+                case .bytes(let count): try read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &progress)
+                case .end: try readEnd(&progress)
                 case .nothingYet: return false
                 }
                 return true
@@ -182,43 +182,42 @@ struct HTTP1Exchange: Sendable {
         return true
     }
 
-    private func read(_ bytes: UnsafeRawBufferPointer, _ course: inout Course) throws {
-        course.lastActivity = pulse_monotonic_now()
-        if course.firstByteAt == nil { course.firstByteAt = course.lastActivity }
-        try course.reader.read(bytes)
+    private func read(_ bytes: UnsafeRawBufferPointer, _ progress: inout Progress) throws {
+        progress.lastActivity = pulse_monotonic_now()
+        if progress.firstByteAt == nil { progress.firstByteAt = progress.lastActivity }
+        try progress.parser.read(bytes)
     }
 
-    private func readEnd(_ course: inout Course) throws {
-        guard try course.reader.readEnd() else { throw HTTP1Connection.Broken(number: 0) }
+    private func readEnd(_ progress: inout Progress) throws {
+        guard try progress.parser.readEnd() else { throw HTTP1Connection.Broken(number: 0) }
     }
 
-    // MARK: The outcome
+    // MARK: Outcome
 
     private func response(
-        _ course: Course, _ timings: inout TransferTimings, _ connection: HTTP1Connection, now: TimeInterval
+        _ progress: Progress, _ timings: inout TransferTimings, _ connection: HTTP1Connection, now: TimeInterval
     ) throws -> PulseResponse {
-        guard let head = course.reader.head else {
+        guard let head = progress.parser.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         var headers = head.headers
-        if course.reader.isDecoded { headers.removeContentFields() }
-        timings.requestSent = course.sentAt.map { $0 - startedAt }
-        timings.firstByte = course.firstByteAt.map { $0 - startedAt }
+        if progress.parser.isDecoded { headers.removeContentFields() }
+        timings.requestSent = progress.sentAt.map { $0 - startedAt }
+        timings.firstByte = progress.firstByteAt.map { $0 - startedAt }
         timings.lastByte = now - startedAt
-        timings.networkProtocol = course.reader.isVersion10 ? "http/1.0" : "http/1.1"
+        timings.networkProtocol = progress.parser.isVersion10 ? "http/1.0" : "http/1.1"
         timings.remoteAddress = connection.remoteAddress
-        timings.bytesReceived = course.reader.body.receivedCount
-        timings.bytesDecoded = Int64(course.reader.body.data.count)
+        timings.bytesReceived = progress.parser.body.receivedCount
+        timings.bytesDecoded = Int64(progress.parser.body.data.count)
         return PulseResponse(
-            statusCode: head.statusCode, headers: headers, data: course.reader.body.data, request: request.urlRequest,
+            statusCode: head.statusCode, headers: headers, data: progress.parser.body.data, request: request.urlRequest,
             timings: timings, isTruncated: false)
     }
 
-    /// What an error means; nil if nothing has left over a connection that was used before: another one can take its
-    /// place.
-    private func failure(_ error: any Error, _ course: Course) -> (any Error)? {
+    /// The meaning of an error; nil if nothing was sent over a reused connection, so that another one can replace it.
+    private func failure(_ error: any Error, _ progress: Progress) -> (any Error)? {
         let phase: PulseError.Phase =
-            course.reader.hasBegun ? .responseStarted : course.sentCount > 0 ? .maybeSent : .beforeSend
+            progress.parser.hasBegun ? .responseStarted : progress.sentCount > 0 ? .maybeSent : .beforeSend
         switch error {
         case is HTTP1ResponseParser.Malformed:
             return TransportFailure(code: .badServerResponse, phase: .responseStarted)
@@ -231,16 +230,16 @@ struct HTTP1Exchange: Sendable {
         case HTTP1Connection.End.stale:
             return nil
         case let broken as HTTP1Connection.Broken:
-            if course.isReused, phase == .beforeSend { return nil }
-            // The server closed it as the request was on its way, or a router had forgotten it. Whether the request
-            // goes out again is decided where plugins and events see it.
-            let isStale = course.isReused && phase == .maybeSent
+            if progress.isReused, phase == .beforeSend { return nil }
+            // The server closed it while the request was on its way, or a router had dropped it. Resends are decided
+            // where plugins and events see them.
+            let isStale = progress.isReused && phase == .maybeSent
             if isStale { loop.plain.dropIdle(origin) }
             let cause = broken.number == 0 ? nil : POSIXErrorCode(rawValue: broken.number).map { POSIXError($0) }
             return TransportFailure(
                 code: .networkConnectionLost, phase: phase, underlying: cause, isStaleConnection: isStale)
         case var failure as TransportFailure where failure.code == .cannotDecodeContentData:
-            failure.response = course.reader.head.map {
+            failure.response = progress.parser.head.map {
                 PulseResponse(statusCode: $0.statusCode, headers: $0.headers, request: request.urlRequest)
             }
             return failure

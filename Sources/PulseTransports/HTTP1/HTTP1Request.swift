@@ -3,21 +3,22 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// A request in the form in which it goes over a connection in the clear (RFC 9112, section 3).
+/// A request in the wire format of cleartext HTTP/1.1 (RFC 9112, section 3).
 struct HTTP1Request {
-    /// The head, and the body behind it.
+    /// The head, followed by the body.
     let bytes: [UInt8]
     let isHead: Bool
-    /// With its port, unless this is the default.
+    /// The host, with its port unless this is the default.
     private let host: String
 
     /// A URL of the same server, to connect to.
     var server: String { "http://" + host + "/" }
 
-    /// Nil for a request that is libcurl's: through TLS or a proxy, with more in it than a method, a target, fields and
-    /// a small body, or with an answer that does not go into memory. Throws ``PulseError`` for what cannot be sent.
+    /// Nil for a request that libcurl must handle: over TLS or through a proxy; with more than a method, target, fields
+    /// and small body; or with a response that is not buffered. Throws ``PulseError`` for a request that cannot be
+    /// sent.
     init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, hasNoProxyAround: Bool) throws {
-        guard origin.scheme == "http", case .buffered = request.delivery, request.goesDirectly(hasNoProxyAround),
+        guard origin.scheme == "http", case .buffered = request.delivery, request.isDirect(hasNoProxyAround),
             let body = request.smallBody
         else { return nil }
         let method = request.urlRequest.httpMethod ?? "GET"
@@ -34,11 +35,11 @@ struct HTTP1Request {
         if case .bytes = request.body {
             bytes += "Content-Length: \(body.count)\r\n"
         } else if method == "POST" || method == "PUT" || method == "PATCH" {
-            // A length of 0 must be told (RFC 9110, section 8.6).
+            // A length of 0 must be declared (RFC 9110, section 8.6).
             bytes += "Content-Length: 0\r\n"
         }
         bytes += "\r\n"
-        // A field counts at most seven times its bytes.
+        // A field counts as at most seven times its bytes.
         if bytes.count > TransportRequest.maximumHeadSize / 8 { try request.checkHeadSize() }
         if !body.isEmpty { bytes += body }
         self.bytes = bytes
@@ -46,8 +47,8 @@ struct HTTP1Request {
         isHead = method == "HEAD"
     }
 
-    /// Adds the target of a URL; gives the host, with its port unless this is the default. Nil for a URL with more than
-    /// plain text in its authority: user information, escapes, zones, names in other scripts.
+    /// Appends the target of a URL. Returns the host, with its port unless this is the default. Nil for a URL whose
+    /// authority is more than plain ASCII: user info, escapes, zones, internationalized names.
     private static func add(_ url: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> String? {
         let start = "http://".utf8.count
         // Not `ws`, which has the same origin.
@@ -59,7 +60,7 @@ struct HTTP1Request {
         var host = url[start..<end]
         guard host.allSatisfy(ASCIISet.plainAuthority.contains) else { return nil }
         if host.last == UInt8(ascii: ":") { host = host.dropLast() }
-        // The default is left out, as everybody does.
+        // Omits the default port, as is usual.
         if host.count > 3, host.suffix(3).elementsEqual(":80".utf8) { host = host.dropLast(3) }
         if end == url.count || url[end] != UInt8(ascii: "/") { bytes += "/" }
         let target = url[end...].prefix { $0 != UInt8(ascii: "#") }
@@ -68,9 +69,9 @@ struct HTTP1Request {
         return String(decoding: host, as: UTF8.self)
     }
 
-    /// False for a field that is libcurl's business.
+    /// False for a field that libcurl must handle.
     private static func add(_ fields: [String: String], host: String, to bytes: inout [UInt8]) throws -> Bool {
-        // The first of all (RFC 9110, section 7.2), unless the caller's.
+        // Host is the first field (RFC 9110, section 7.2), unless the caller sets it.
         if !fields.keys.contains(where: { $0.utf8.count == 4 && $0.equalsIgnoringASCIICase("Host") }) {
             bytes += "Host: "
             bytes += host
@@ -79,12 +80,11 @@ struct HTTP1Request {
         var (hasAcceptEncoding, hasRange) = (false, false)
         for (name, value) in fields {
             switch name.utf8.count {
-            // The framing is done here: a length that differs from the body would let a server read a second request in
-            // it.
+            // The framing is done here: a length that differs from the body would enable request smuggling.
             case 14 where name.equalsIgnoringASCIICase("Content-Length"): continue
             case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): continue
             case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
-                // Empty, it would ask for any coding.
+                // An empty value would accept any coding.
                 if value.isEmpty { continue }
                 hasAcceptEncoding = true
             case 5 where name.equalsIgnoringASCIICase("Range"): hasRange = true
@@ -130,7 +130,7 @@ extension [UInt8] {
 }
 
 extension TransportRequest {
-    fileprivate func goesDirectly(_ hasNoProxyAround: Bool) -> Bool {
+    fileprivate func isDirect(_ hasNoProxyAround: Bool) -> Bool {
         switch proxy.route {
         case .environment: hasNoProxyAround && proxy == .environment
         case .direct: proxy == .direct
@@ -138,7 +138,7 @@ extension TransportRequest {
         }
     }
 
-    /// The bytes of a body that leave with the head; nil for another body. Larger ones are libcurl's.
+    /// The bytes of a body that are sent with the head; nil for other bodies. libcurl sends larger ones.
     fileprivate var smallBody: Data? {
         switch body {
         case .none: Data()

@@ -3,74 +3,75 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// Reads an answer of HTTP/1.1 or 1.0 as its bytes come (RFC 9112), whichever way they are split: a pure value.
+/// An incremental parser for a response of HTTP/1.1 or 1.0 (RFC 9112), independent of how the bytes are split: a pure
+/// value.
 ///
-/// It is as strict as framing needs: what leaves open where an answer ends is no answer, since the rest of it could be
-/// taken for the next one.
+/// It is strict about framing. It rejects a response with an ambiguous end, because the remaining bytes could pass for
+/// the next response.
 struct HTTP1ResponseParser {
-    /// The answer cannot be read.
+    /// The response is malformed.
     struct Malformed: Error {}
 
-    private enum Place {
+    private enum Position {
         case head
-        /// In a body that is known to go on for so many bytes.
+        /// In a body with this many bytes left.
         case bytes(Int64)
-        /// In a body that goes on until the connection ends.
+        /// In a body that ends with the connection.
         case rest
         case chunkSize
-        /// In a chunk that goes on for so many bytes.
+        /// In a chunk with this many bytes left.
         case chunk(Int64)
         case chunkEnd
         case trailers
         case end
     }
 
-    /// The most bytes of all heads and trailers of an answer, interim ones included.
+    /// The maximum size of all heads and trailers of a response, in bytes, including interim heads.
     static let headLimit = 300 << 10
-    /// The most bytes of the line with a chunk's size, most of which nobody understands.
+    /// The maximum size of a chunk-size line in bytes. Most of a long line is unknown extensions.
     private static let chunkLineLimit = 16 << 10
 
     private let isHead: Bool
-    private var place = Place.head
-    /// The latest head, as far as it has come.
+    private var position = Position.head
+    /// The latest head, possibly incomplete.
     private(set) var head: ResponseHead?
-    /// What has come of a line of the head that was cut.
-    private var cutLine: [UInt8] = []
+    /// The received part of an incomplete header line.
+    private var partialLine: [UInt8] = []
     private var headByteCount = 0
     private var framing = ResponseFraming()
     private(set) var body: BufferedBody
     private(set) var hasBegun = false
-    /// Whether the body comes without the content codings that the head tells of.
+    /// Whether the body is already decoded, so that the head's content codings no longer apply.
     private(set) var isDecoded = false
     private var isConnectionOver = false
-    /// Whether bytes came after the end, which belong to no answer.
+    /// Whether bytes came after the end, which belong to no response.
     private(set) var hasSurplus = false
     private var chunk = ChunkLine()
 
-    /// - Parameter isHead: whether HEAD was asked for, whose answer has no body.
+    /// - Parameter isHead: whether the request's method is HEAD, whose response has no body.
     init(isHead: Bool, limit: Int) {
         self.isHead = isHead
         body = BufferedBody(limit: limit)
     }
 
     var isComplete: Bool {
-        if case .end = place { true } else { false }
+        if case .end = position { true } else { false }
     }
 
-    /// Whether the connection can carry another request after this answer.
+    /// Whether the connection can carry another request after this response.
     var keepsConnection: Bool { isComplete && !hasSurplus && !isConnectionOver && framing.keepsConnection }
 
     var isVersion10: Bool { framing.isVersion10 }
 
-    /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
+    /// For how many seconds the server keeps an idle connection; nil if it does not say.
     var idleLimit: TimeInterval? { framing.idleLimit }
 
-    /// Takes what has come. Throws ``Malformed``, or what ``BufferedBody`` throws.
+    /// Consumes received bytes. Throws ``Malformed``, or the errors of ``BufferedBody``.
     mutating func read(_ bytes: UnsafeRawBufferPointer) throws {
         if !bytes.isEmpty { hasBegun = true }
         var index = 0
         while index < bytes.count {
-            switch place {
+            switch position {
             case .head:
                 index = try readHead(bytes, from: index)
             case .bytes(let left):
@@ -82,7 +83,7 @@ struct HTTP1ResponseParser {
             case .chunk(let left):
                 let count = try takeBody(bytes, from: index, upTo: left)
                 index += count
-                place = Int64(count) == left ? .chunkEnd : .chunk(left - Int64(count))
+                position = Int64(count) == left ? .chunkEnd : .chunk(left - Int64(count))
             case .chunkSize, .chunkEnd, .trailers:
                 try readFraming(bytes[index])
                 index += 1
@@ -93,42 +94,44 @@ struct HTTP1ResponseParser {
         }
     }
 
-    /// Takes the end of the connection; false if it cuts the answer.
+    /// Handles the end of the connection. False if it truncates the response.
     mutating func readEnd() throws -> Bool {
         isConnectionOver = true
-        if case .rest = place { try finish() }
+        if case .rest = position { try finish() }
         return isComplete
     }
 
-    // MARK: The head
+    // MARK: Head
 
-    /// Takes one line, or what there is of it, and gives where the next one begins.
+    /// Consumes one complete or partial line, and returns the index of the next one.
     private mutating func readHead(_ bytes: UnsafeRawBufferPointer, from index: Int) throws -> Int {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[index...])
-        let end = rest.place(of: UInt8(ascii: "\n"))
+        let end = rest.offset(of: UInt8(ascii: "\n"))
         let count = end.map { $0 + 1 } ?? rest.count
         headByteCount += count
         guard headByteCount <= Self.headLimit else { throw Malformed() }
-        if let end, cutLine.isEmpty {
+        if let end, partialLine.isEmpty {
             try readLine(rest.line(endingAt: end))
             return index + count
         }
-        cutLine.append(contentsOf: rest.prefix(count))
-        // What is no HTTP may never end its line.
-        if head == nil, !cutLine.prefix(7).elementsEqual("HTTP/1.".utf8.prefix(cutLine.count)) { throw Malformed() }
+        partialLine.append(contentsOf: rest.prefix(count))
+        // A peer that does not speak HTTP may never end its line.
+        if head == nil, !partialLine.prefix(7).elementsEqual("HTTP/1.".utf8.prefix(partialLine.count)) {
+            throw Malformed()
+        }
         if end != nil {
-            let line = cutLine
-            cutLine = []
+            let line = partialLine
+            partialLine = []
             try line.withUnsafeBytes { try readLine($0.line(endingAt: $0.count - 1)) }
         }
         return index + count
     }
 
     private mutating func readLine(_ line: UnsafeRawBufferPointer) throws {
-        guard line.place(of: 0) == nil else { throw Malformed() }
+        guard line.offset(of: 0) == nil else { throw Malformed() }
         if head == nil {
             head = try framing.readStatus(line)
-            // Nobody has asked for another protocol.
+            // The request asked for no other protocol.
             if framing.status == 101 { throw Malformed() }
         } else if line.isEmpty {
             try beginBody()
@@ -150,18 +153,18 @@ struct HTTP1ResponseParser {
             try finish()
         case .bytes(let length):
             try body.begin(codings: codings, length: length)
-            place = .bytes(length)
+            position = .bytes(length)
             if length == 0 { try finish() }
         case .chunks:
             try body.begin(codings: codings, length: nil)
-            place = .chunkSize
+            position = .chunkSize
         case .rest:
             try body.begin(codings: codings, length: nil)
-            place = .rest
+            position = .rest
         }
     }
 
-    // MARK: The body
+    // MARK: Body
 
     private mutating func takeBody(_ bytes: UnsafeRawBufferPointer, from index: Int, upTo left: Int64) throws -> Int {
         let count = Int(min(Int64(bytes.count - index), left))
@@ -170,32 +173,32 @@ struct HTTP1ResponseParser {
     }
 
     private mutating func advance(after count: Int64, of left: Int64) throws {
-        place = .bytes(left - count)
+        position = .bytes(left - count)
         if count == left { try finish() }
     }
 
     private mutating func finish() throws {
         try body.finish()
-        place = .end
+        position = .end
     }
 
-    /// Takes a byte of what stands around chunks (RFC 9112, section 7.1).
+    /// Consumes a framing byte around chunks (RFC 9112, section 7.1).
     private mutating func readFraming(_ byte: UInt8) throws {
-        switch place {
+        switch position {
         case .chunkSize:
             guard let size = try chunk.read(byte, limit: Self.chunkLineLimit) else { return }
             chunk = ChunkLine()
-            place = size == 0 ? .trailers : .chunk(size)
+            position = size == 0 ? .trailers : .chunk(size)
         case .chunkEnd:
             if byte == UInt8(ascii: "\n") {
                 chunk = ChunkLine()
-                place = .chunkSize
+                position = .chunkSize
             } else {
                 guard byte == UInt8(ascii: "\r"), chunk.length == 0 else { throw Malformed() }
                 chunk.length = 1
             }
         default:
-            // Trailers, which nobody has asked for.
+            // Trailers are ignored, but count.
             headByteCount += 1
             guard headByteCount <= Self.headLimit, byte != 0 else { throw Malformed() }
             if byte == UInt8(ascii: "\n") {
@@ -207,7 +210,7 @@ struct HTTP1ResponseParser {
         }
     }
 
-    /// The line before a chunk: its size in hexadecimal digits, and extensions that are passed over.
+    /// The line before a chunk: its size in hexadecimal digits, and extensions, which are ignored.
     private struct ChunkLine {
         private var size: Int64 = 0
         private var hasDigits = false
@@ -215,7 +218,7 @@ struct HTTP1ResponseParser {
         private var isPastReturn = false
         var length = 0
 
-        /// Gives the size at the line's end.
+        /// Returns the size at the end of the line.
         mutating func read(_ byte: UInt8, limit: Int) throws -> Int64? {
             length += 1
             guard length <= limit else { throw Malformed() }

@@ -3,29 +3,29 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// What a head says about the body after it and about the connection (RFC 9112, sections 5, 6 and 9).
+/// The framing of a response: what the head says about the body and the connection (RFC 9112, sections 5, 6 and 9).
 ///
-/// Both engines judge every line of a head by it, so that they read and refuse the same.
+/// Both HTTP engines check every line of a head with it, so that they accept and reject the same responses.
 struct ResponseFraming {
     enum BodyLength: Equatable {
         case none
         case bytes(Int64)
         case chunks
-        /// Until the connection ends.
+        /// The body ends with the connection.
         case rest
     }
 
-    /// What a folded line goes on with.
+    /// The field that a folded line continues.
     private enum LastField {
         case none, other, connection, contentEncoding
-        /// Content-Length or Transfer-Encoding. libcurl reads them line by line, and nobody folds them but to make two
-        /// readers disagree.
+        /// Content-Length or Transfer-Encoding. libcurl reads them line by line. Folding them serves only to make two
+        /// parsers disagree.
         case framing
     }
 
     private(set) var status = 0
     private(set) var isVersion10 = false
-    /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
+    /// For how many seconds the server keeps an idle connection; nil if it does not say.
     private(set) var idleLimit: TimeInterval?
     private var lengths = ContentLengths()
     private var transferCodings: TransferCodings?
@@ -34,7 +34,7 @@ struct ResponseFraming {
     private var keepsAlive = false
     private var lastField = LastField.none
 
-    /// - Parameter status: of the status line, or 0 until it is known.
+    /// - Parameter status: from the status line, or 0 until it is known.
     init(status: Int = 0, isVersion10: Bool = false) {
         (self.status, self.isVersion10) = (status, isVersion10)
     }
@@ -45,8 +45,8 @@ struct ResponseFraming {
         !closes && (!isVersion10 || keepsAlive) && status != 101 && !isAmbiguous
     }
 
-    /// Whether another reader may take the body to end elsewhere, so that the connection must not be used again (RFC
-    /// 9112, section 6.1): two lengths, chunks that the version does not know, or chunks named twice.
+    /// Whether another parser may find a different end of the body, so that the connection must not be reused (RFC
+    /// 9112, section 6.1): two lengths, chunks in a version without them, or chunked named twice.
     var isAmbiguous: Bool {
         transferCodings.map { !$0.isChunkedOnce || isVersion10 || lengths.hasLength } ?? false
     }
@@ -59,20 +59,20 @@ struct ResponseFraming {
         return head
     }
 
-    /// The status, where it becomes known after the fields.
+    /// Sets the status when it becomes known after the fields.
     mutating func note(status: Int) {
         self.status = status
     }
 
-    /// Reads a line, without its end. Throws ``HTTP1ResponseParser/Malformed`` for what is no field: a name is a token,
-    /// and nothing stands between it and the colon.
+    /// Reads a line, without its line end. Throws ``HTTP1ResponseParser/Malformed`` for an invalid field: the name must
+    /// be a token, directly followed by the colon.
     mutating func readField(_ line: UnsafeRawBufferPointer) throws {
         if line[0].isBlank { return try readFold(line) }
-        guard let colon = line.place(of: UInt8(ascii: ":")), colon > 0, line.isToken(upTo: colon) else {
+        guard let colon = line.offset(of: UInt8(ascii: ":")), colon > 0, line.isToken(upTo: colon) else {
             throw HTTP1ResponseParser.Malformed()
         }
         lastField = .other
-        // Most lines are told apart by their first letter.
+        // The first letter rules out most lines.
         switch line[0] {
         case UInt8(ascii: "C"), UInt8(ascii: "c"):
             if line.isField("content-length", colon) {
@@ -102,7 +102,7 @@ struct ResponseFraming {
         }
     }
 
-    /// Reads a line that continues the field before it, as if after a space (RFC 9112, section 5.2).
+    /// Reads a line that continues the previous field, as if after a space (RFC 9112, section 5.2).
     private mutating func readFold(_ line: UnsafeRawBufferPointer) throws {
         switch lastField {
         case .none, .framing: throw HTTP1ResponseParser.Malformed()
@@ -112,8 +112,8 @@ struct ResponseFraming {
         }
     }
 
-    /// How long the body is (RFC 9112, section 6.3). Throws ``HTTP1ResponseParser/Malformed`` if the head does not
-    /// tell, or for a transfer coding that was not asked for.
+    /// The body length (RFC 9112, section 6.3). Throws ``HTTP1ResponseParser/Malformed`` for an indeterminate length,
+    /// and for a transfer coding that was not requested.
     func bodyLength(isHead: Bool) throws -> BodyLength {
         if hasNoBody(isHead: isHead) { return .none }
         if let transferCodings {
@@ -124,11 +124,11 @@ struct ResponseFraming {
         return lengths.value.map { .bytes($0) } ?? .rest
     }
 
-    /// The content codings to undo, the one applied last first. A part of a coded body stays as it is: it cannot be
-    /// decoded by itself, and `Content-Range` counts its coded bytes.
+    /// The content codings to decode, the one applied last first. A partial body stays coded: it cannot be decoded by
+    /// itself, and `Content-Range` counts its coded bytes.
     func contentCodings(isHead: Bool) -> [ContentCoding] {
         contentEncoding.isEmpty || status == 206 || hasNoBody(isHead: isHead)
-            ? [] : ContentCoding.undone(contentEncoding)
+            ? [] : ContentCoding.toDecode(contentEncoding)
     }
 
     private func hasNoBody(isHead: Bool) -> Bool {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
-/// The transfer codings of a head, read as strictly as framing needs (RFC 9112, sections 6 and 7).
+/// The transfer codings of a head, parsed as strictly as framing needs (RFC 9112, sections 6 and 7).
 ///
 /// | `Transfer-Encoding` | The body |
 /// |---|---|
 /// | `chunked`, in any case, after empty members or `identity` | chunks |
-/// | `chunked` twice, which servers send that frame what is framed | chunks, once, as browsers and libcurl read it |
-/// | empty, or `identity` alone | until the connection ends, whatever `Content-Length` says |
-/// | any other, as `gzip, chunked`, or something after `chunked`, or a parameter | refused: nobody has asked for it |
+/// | `chunked` twice, as some servers send for one chunked body | chunks, once, as browsers and libcurl read it |
+/// | empty, or `identity` alone | ends with the connection, whatever `Content-Length` says |
+/// | any other, such as `gzip, chunked`, a member after `chunked`, or a parameter | rejected: the client requests none |
 struct TransferCodings {
     private(set) var isKnown = true
     private var chunkedCount = 0
@@ -16,7 +16,7 @@ struct TransferCodings {
     var isChunked: Bool { chunkedCount > 0 }
     var isChunkedOnce: Bool { chunkedCount == 1 }
 
-    /// Reads a value; several lines are one list.
+    /// Reads a value; several lines form one list.
     mutating func read(_ value: UnsafeRawBufferPointer) {
         value.forEachMember { coding in
             if coding.isText("chunked") {
@@ -33,14 +33,14 @@ extension UnsafeRawBufferPointer {
     func forEachMember(_ body: (UnsafeRawBufferPointer) -> Void) {
         var rest = self
         while !rest.isEmpty {
-            let end = rest.place(of: UInt8(ascii: ",")) ?? rest.count
+            let end = rest.offset(of: UInt8(ascii: ",")) ?? rest.count
             let member = UnsafeRawBufferPointer(rebasing: rest[..<end]).trimmed
             if !member.isEmpty { body(member) }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end + 1))
         }
     }
 
-    /// Whether the text is this, which is in lower case, in any case.
+    /// Whether the text equals this lower-case text, ignoring case.
     func isText(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         for index in 0..<count where self[index].asciiLowercased != text.utf8Start[index] { return false }

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-// Corrections to the fields of an answer that both of Foundation's implementations need.
+// Corrections to response fields that both of Foundation's implementations need.
 extension HTTPHeaders {
-    /// Removes the fields about the content coding, which `URLSession` has undone but leaves in.
+    /// Removes the fields about a content coding that `URLSession` has decoded.
     mutating func removeDecodedContentFields() {
         guard let coding = self["Content-Encoding"]?.asciiLowercased, !coding.isEmpty else { return }
         let codings = coding.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -13,21 +13,22 @@ extension HTTPHeaders {
         removeContentFields()
     }
 
-    /// Removes the fields that are about the body as it was coded.
+    /// Removes the fields that describe the coded body.
     mutating func removeContentFields() {
         remove("Content-Encoding")
         remove("Content-Length")
     }
 
-    /// Gives each cookie a line of its own: `URLSession` joins them with commas, which also stand in dates and values.
+    /// Splits the cookies into separate lines: `URLSession` joins them with commas, which also occur in dates and
+    /// values.
     mutating func separateCookies() {
         guard let joined = self["Set-Cookie"] else { return }
         remove("Set-Cookie")
         for cookie in Self.cookies(in: joined) { add(name: "Set-Cookie", value: cookie) }
     }
 
-    /// The cookies in a joined text. A comma ends a cookie if a name and `=` follow it; in a date a space comes before
-    /// any `=`.
+    /// The cookies in a joined text. A comma ends a cookie if a name and `=` follow; in a date a space precedes any
+    /// `=`.
     private static func cookies(in joined: String) -> [String] {
         var cookies: [String] = []
         for piece in joined.components(separatedBy: ", ") {

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension ProxyRefusal {
-    /// The refusal of the system's proxy that an error of `URLSession` tells of; nil for another error.
+    /// The proxy's refusal in an error of `URLSession`; nil for another error.
     init?(_ error: any Error) {
         guard let reason = Reason(error as NSError) else { return nil }
         self.init(proxy: nil, reason: reason)
@@ -13,7 +13,7 @@ extension ProxyRefusal {
 extension ProxyRefusal.Reason {
     fileprivate init?(_ error: NSError) {
         if error.domain == "kCFErrorDomainCFNetwork" {
-            // CFNetwork/CFNetworkErrors.h
+            // Codes of CFNetwork/CFNetworkErrors.h.
             switch error.code {
             case 307: self = .status(407)
             case 110...113, 311: self = .unknown
@@ -22,7 +22,7 @@ extension ProxyRefusal.Reason {
             }
             return
         }
-        // libcurl's words, which are all that Foundation on Linux tells.
+        // Foundation on Linux reports only libcurl's text.
         guard let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError else { return nil }
         let text = cause.localizedDescription
         for words in ["CONNECT tunnel failed, response ", "Received HTTP code "] {

@@ -3,24 +3,24 @@
 import Dispatch
 import PulseCore
 
-/// Collects the answers of a session's tasks. One delegate for all sessions of a transport.
+/// Collects the responses of a session's tasks. One delegate serves all sessions of a transport.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     private struct State {
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
-        /// Bodies that were not sent whole, until their tasks are over.
+        /// The uploads of incomplete bodies, until their tasks are over.
         var aborted: [ObjectIdentifier: SessionUpload] = [:]
         var isShutDown = false
     }
 
     private let state = Locked(State())
-    /// Foundation on Linux cancels by waiting for the queue that reads, and a flood from the server keeps that busy for
-    /// seconds. Neither a caller may wait for it, nor the delegate's queue, where the data would pile up.
+    /// Foundation on Linux cancels by waiting for its reading queue, which a flood from the server keeps busy for
+    /// seconds. Neither a caller may wait for that, nor the delegate's queue, where the data would accumulate.
     private let cancellations = DispatchQueue(label: "PulseNetworking.URLSession.cancellations")
 
-    /// Runs a task to its end, or to the head of an answer whose body goes to a pipe. Cancelling ends the wait at once,
-    /// whenever the session reports it.
+    /// Runs a task to its end, or to the head of a response whose body goes to a pipe. Cancelling ends the wait at
+    /// once, whenever the session reports the end.
     ///
-    /// - Parameter timings: gets what was measured, before the end of the answer's body.
+    /// - Parameter timings: gets the measurements before the end of the response's body.
     func run(
         _ task: URLSessionTask, into sink: SessionExchange.Sink, timings: Locked<TransferTimings?> = Locked(nil),
         progress: (@Sendable (TransferProgress) -> Void)? = nil, sending body: TransportRequest.Body = .none
@@ -68,12 +68,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         }
     }
 
-    /// Ends a session that has no task under way, a moment from now.
+    /// Invalidates a session without running tasks, shortly after this call.
     func dispose(_ session: URLSession) {
         cancellations.async { session.invalidateAndCancel() }
     }
 
-    /// Hands over the outcome and stops the task, once; what the session reports later finds no exchange.
+    /// Delivers the outcome and stops the task, once. Later reports of the session find no exchange.
     private func end(_ task: URLSessionTask, with result: Result<PulseResponse, any Error>) {
         let exchange = state.withLock { state in
             let exchange = state.exchanges.removeValue(forKey: ObjectIdentifier(task))
@@ -92,7 +92,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         case .success where !exchange.isTruncated: break
         case .success, .failure: cancellations.async { task.cancel() }
         }
-        // It was moved out of Foundation's reach, and nobody else knows of it.
+        // The file was moved out of Foundation's reach, so no other code removes it.
         if case .failure = result, let file = exchange.file { try? FileManager.default.removeItem(at: file) }
     }
 
@@ -102,7 +102,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // The client follows redirects itself, each hop through its chain.
+        // The client follows redirects itself; each hop passes its plugins.
         completionHandler(nil)
     }
 
@@ -140,7 +140,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        // Credentials are the client's business: the 401 is the answer, and all of it is here by now.
+        // The client handles credentials: the 401 is the response, and it is complete by now.
         if URLSessionTransport.withholdsChallenges {
             finish(task)
             cancellations.async { completionHandler(.cancelAuthenticationChallenge, nil) }
@@ -150,8 +150,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         }
     }
 
-    /// Who is asked for credentials, as by Kerberos, would send the request again. What the system knows about servers,
-    /// certificates and proxies stays its business.
+    /// Rejects challenges for credentials, such as Kerberos, whose handling would resend the request. The system
+    /// handles server trust, certificates and proxies.
     static func disposition(of method: String, isProxy: Bool) -> URLSession.AuthChallengeDisposition {
         let credentials = [
             NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
@@ -201,7 +201,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         switch result {
         case .success: finish(task)
         case .failure(let error): end(task, with: .failure(error))
-        // The reader has the head, and is told of the end after all that is pending.
+        // The reader has the head, and gets the end after all pending bytes.
         case nil: flush(task)
         }
     }
@@ -209,26 +209,26 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     private func finish(_ task: URLSessionTask) {
         guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(task)] }) else { return }
         let failure = TransportFailure(code: .badServerResponse, phase: .maybeSent)
-        end(task, with: exchange.answer.map { .success($0) } ?? .failure(failure))
+        end(task, with: exchange.pulseResponse.map { .success($0) } ?? .failure(failure))
     }
 }
 
 // MARK: Streamed bodies
 
 extension SessionDelegate {
-    /// Gives the caller the head; the body goes on into the pipe.
+    /// Passes the head to the caller; the body continues in the pipe.
     private func handOver(_ task: URLSessionTask) {
-        let (continuation, answer) = state.withLock { state in
+        let (continuation, pulseResponse) = state.withLock { state in
             let exchange = state.exchanges[ObjectIdentifier(task)]
             state.exchanges[ObjectIdentifier(task)]?.continuation = nil
-            return (exchange?.continuation, exchange?.answer)
+            return (exchange?.continuation, exchange?.pulseResponse)
         }
         let failure = TransportFailure(code: .badServerResponse, phase: .responseStarted)
-        continuation?.resume(with: answer.map { .success($0) } ?? .failure(failure))
+        continuation?.resume(with: pulseResponse.map { .success($0) } ?? .failure(failure))
     }
 
-    /// Moves what has come into the pipe, and holds the server back while that is full. To be called on the session's
-    /// queue only, where calls do not overlap.
+    /// Moves pending bytes into the pipe, and suspends the task while the pipe is full. Call it only on the session's
+    /// queue, where calls do not overlap.
     func flush(_ task: URLSessionTask) {
         let id = ObjectIdentifier(task)
         guard let exchange = state.withLock({ $0.exchanges[id] }), exchange.continuation == nil,
@@ -259,7 +259,7 @@ extension SessionDelegate {
 extension SessionDelegate {
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("PulseKit-\(UUID()).download")
-        // Foundation removes it as soon as this returns. In the same folder, moving is renaming.
+        // Foundation removes the file after this returns. Within one directory, a move is a rename.
         let isMoved = (try? FileManager.default.moveItem(at: location, to: file)) != nil
         let isWanted = state.withLock { state in
             guard isMoved else { return true }
@@ -280,7 +280,7 @@ extension SessionDelegate {
         guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(downloadTask)] }) else { return }
         let isSuccess = (downloadTask.response as? HTTPURLResponse).map { (200..<300).contains($0.statusCode) } ?? true
         guard isSuccess else {
-            // Only the beginning of an error's body is wanted, but it is out of reach before the end.
+            // Only the beginning of an error's body is needed, but it is unavailable before the end.
             guard totalBytesWritten > SessionExchange.errorFileLimit else { return }
             state.withLock { $0.exchanges[ObjectIdentifier(downloadTask)]?.isTruncated = true }
             return finish(downloadTask)

@@ -2,45 +2,45 @@
 
 import PulseCore
 
-/// One task of a session, as the delegate sees it: what has come, and who waits for it.
+/// One task of a session, as the delegate sees it: the received parts and the waiting caller.
 struct SessionExchange: Sendable {
-    /// Where the body of an answer goes.
+    /// The target of a response body.
     enum Sink: Sendable {
         case memory(limit: Int)
-        /// Foundation's download task writes a file of its own.
+        /// A file that Foundation's download task writes.
         case download
-        /// A body of 2xx goes to a reader, which can hold the server back.
+        /// A 2xx body goes to a reader, which can apply backpressure.
         case pipe(BytePipe)
     }
 
-    /// How much of an error's body a stream or download hands over.
+    /// The maximum size of an error's body that a stream or download returns.
     static let errorBodyLimit = 64 << 10
-    /// How much of an error's body a download task may write: it hands over nothing before all is there.
+    /// The maximum size of an error's body that a download task may write: it delivers nothing before its end.
     static let errorFileLimit: Int64 = 1 << 20
 
     let task: URLSessionTask
     let sink: Sink
     let progress: (@Sendable (TransferProgress) -> Void)?
-    /// Nil once the head of a streamed answer was handed over.
+    /// Nil after the head of a streamed response is delivered.
     var continuation: CheckedContinuation<PulseResponse, any Error>?
     var response: HTTPURLResponse?
     var data = Data()
     var isTruncated = false
     /// The file of a download task, moved to where Foundation does not remove it.
     var file: URL?
-    /// Feeds a body that is a stream.
+    /// Feeds a streamed request body.
     var upload: SessionUpload?
-    /// Whether progress is that of the upload, which the session reports.
+    /// Whether to report upload progress, which the session measures.
     var reportsUpload = false
-    /// The timings of its last transaction, which come at its end, when the reader of a stream has its answer long
-    /// since; only Apple's Foundation measures them.
+    /// The timings of the last transaction. They come at its end, long after the reader of a stream has the response.
+    /// Only Apple's Foundation measures them.
     let timings: Locked<TransferTimings?>
-    /// Whether a transaction has begun to send, by the same measurement.
+    /// Whether a transaction has begun to send, from the same measurement.
     var hasSent = false
-    /// Whether its last transaction had a connection that was used before, by the same measurement.
+    /// Whether the last transaction reused a connection, from the same measurement.
     var isReused = false
 
-    // Of a streamed body: what the pipe did not take, and the end behind it.
+    // For a streamed body: the bytes that the pipe did not accept, and the end after them.
     var pending = Data()
     var isSuspended = false
     var end: Result<Void, any Error>?
@@ -57,12 +57,12 @@ struct SessionExchange: Sendable {
         self.continuation = continuation
     }
 
-    /// What to do about bytes that have come.
+    /// The reaction to received bytes.
     enum Step {
         case proceed
-        /// Move them into the pipe, as far as it takes them.
+        /// Move the bytes into the pipe, as far as it accepts them.
         case flush
-        /// As much of an error's body as is wanted is there.
+        /// Enough of an error's body has arrived.
         case finish
         case fail(PulseError)
     }
@@ -73,7 +73,7 @@ struct SessionExchange: Sendable {
             pending.append(bytes)
             return .flush
         case .memory(let limit):
-            // In place, since a copy for each piece would cost the square of the length.
+            // Appends in place: a copy for each piece would take quadratic time.
             data.append(bytes)
             return data.count > limit ? .fail(.responseTooLarge(limit: limit)) : .proceed
         case .pipe, .download:
@@ -85,15 +85,15 @@ struct SessionExchange: Sendable {
         }
     }
 
-    /// The limit that the body will exceed, by what its head says.
+    /// The limit that the declared body length exceeds.
     func exceededLimit(_ response: HTTPURLResponse) -> Int? {
-        guard case .memory(let limit) = sink, !task.isHead, response.claims(moreThan: limit) else { return nil }
+        guard case .memory(let limit) = sink, !task.isHead, response.declares(moreThan: limit) else { return nil }
         return limit
     }
 
     func meaning(of error: any Error) -> any Error {
         let meaning = TransportFailure.meaning(
-            of: error, hasSent: hasSent, hasAnswer: response != nil, isReused: isReused)
+            of: error, hasSent: hasSent, hasResponse: response != nil, isReused: isReused)
         guard var failure = meaning as? TransportFailure, failure.code == .cannotDecodeContentData,
             let response, let request = task.originalRequest
         else { return meaning }
@@ -101,25 +101,25 @@ struct SessionExchange: Sendable {
         return failure
     }
 
-    /// Nil without a head.
-    var answer: PulseResponse? {
+    /// Nil before the head has arrived.
+    var pulseResponse: PulseResponse? {
         guard let response = response ?? task.response as? HTTPURLResponse, let request = task.originalRequest else {
             return nil
         }
-        var answer = PulseResponse(data: data, httpResponse: response, request: request)
-        if !task.isHead { answer.headers.removeDecodedContentFields() }
-        answer.headers.separateCookies()
-        if isTruncated { answer.isTruncated = true }
-        answer.file = file
-        answer.timings = timings.withLock { $0 }
-        return answer
+        var pulseResponse = PulseResponse(data: data, httpResponse: response, request: request)
+        if !task.isHead { pulseResponse.headers.removeDecodedContentFields() }
+        pulseResponse.headers.separateCookies()
+        if isTruncated { pulseResponse.isTruncated = true }
+        pulseResponse.file = file
+        pulseResponse.timings = timings.withLock { $0 }
+        return pulseResponse
     }
 }
 
 extension HTTPURLResponse {
-    /// Whether the head announces more bytes than that. False for a coded body, whose length changes with decoding, and
-    /// where there is no body.
-    fileprivate func claims(moreThan limit: Int) -> Bool {
+    /// Whether the head declares more bytes than that. False for a coded body, whose length changes with decoding, and
+    /// for a response without a body.
+    fileprivate func declares(moreThan limit: Int) -> Bool {
         statusCode != 304 && value(forHTTPHeaderField: "Content-Encoding") == nil
             && expectedContentLength > Int64(clamping: limit)
     }
@@ -134,7 +134,7 @@ extension TransferTimings {
             return max(0, date.timeIntervalSince(start))
         }
         nameResolved = offset(metrics.domainLookupEndDate)
-        // For a TLS connection this is the end of the handshake.
+        // For a TLS connection this is the end of the TCP handshake.
         connected = offset(metrics.secureConnectionStartDate ?? metrics.connectEndDate)
         secured = offset(metrics.secureConnectionEndDate)
         requestSent = offset(metrics.requestEndDate)

@@ -20,11 +20,11 @@ final class SessionUpload: Sendable {
 
 #else
 
-/// Feeds a body, as its maker gives it, into the stream that a task of `URLSession` reads from.
+/// Feeds the producer's body into the stream that a task of `URLSession` reads from.
 ///
-/// The stream's events drive it: nothing here waits for the server, and the maker waits in its pipe.
+/// The stream's events drive it: nothing here blocks on the server, and the producer waits in its pipe.
 final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
-    // Unchecked: all mutable state belongs to the queue.
+    // Unchecked: all mutable state is confined to the queue.
 
     static let isSupported = true
     private static let bufferSize = 64 << 10
@@ -36,11 +36,11 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     private var pipe: BytePipe?
     private var feeding: Upload.Feeding?
     private var output: OutputStream?
-    /// Bytes taken from the pipe that the stream has not taken yet.
+    /// Bytes taken from the pipe that the stream has not accepted yet.
     private var rest: ArraySlice<UInt8> = []
     private var hasEnded = false
 
-    /// - Parameter onFailure: told why the body cannot be completed.
+    /// - Parameter onFailure: gets the reason why the body cannot be completed.
     init(
         _ body: BodyStream, _ progress: (@Sendable (TransferProgress) -> Void)?,
         onFailure: @escaping @Sendable (any Error) -> Void
@@ -50,13 +50,13 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
         self.onFailure = onFailure
     }
 
-    /// The stream for the task to read; nil the second time, since only the client repeats requests.
+    /// The stream for the task to read; nil the second time, since only the client resends requests.
     func open() -> InputStream? {
         queue.sync { hasEnded || pipe != nil ? nil : begin() }
     }
 
-    /// Stops feeding. Closed here, the stream would end like a whole body, for which a server would take what has come
-    /// of it: it closes with this object, which has to stay until its task is over.
+    /// Stops feeding. It does not close the stream: the server would take a truncated body for a complete one. The
+    /// stream closes when this object is released, which must be after its task.
     func end() {
         queue.async { self.stop() }
     }
@@ -86,7 +86,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     }
 
     func stream(_ stream: Stream, handle event: Stream.Event) {
-        // On the queue. If the reader has ended, the task reports that.
+        // Runs on the queue. The task reports an end of the reader.
         if event == .hasSpaceAvailable { pump() }
     }
 

@@ -3,23 +3,24 @@
 import PulseCore
 
 extension TransportFailure {
-    /// What an error that `URLSession` reports means, and how far the request had got.
-    static func meaning(of error: any Error, hasSent: Bool, hasAnswer: Bool, isReused: Bool = false) -> any Error {
-        if !hasAnswer, let refusal = ProxyRefusal(error) { return PulseError.proxyRefused(refusal) }
+    /// The meaning of a `URLSession` error, including how far the request had got.
+    static func meaning(of error: any Error, hasSent: Bool, hasResponse: Bool, isReused: Bool = false) -> any Error {
+        if !hasResponse, let refusal = ProxyRefusal(error) { return PulseError.proxyRefused(refusal) }
         guard let error = error as? URLError else {
-            // CFNetwork tells of a socket that iOS took away in the background, or of a proxy, in a domain of its own.
-            let isLost = hasSent || hasAnswer || (error as NSError).domain == NSPOSIXErrorDomain
+            // CFNetwork has its own error domain for a socket that iOS reclaimed in the background, and for proxies.
+            let isLost = hasSent || hasResponse || (error as NSError).domain == NSPOSIXErrorDomain
             return TransportFailure(
                 code: isLost ? .networkConnectionLost : .cannotConnectToHost,
-                phase: hasAnswer ? .responseStarted : .maybeSent, underlying: error)
+                phase: hasResponse ? .responseStarted : .maybeSent, underlying: error)
         }
         if error.code == .cancelled { return CancellationError() }
         var (code, isBeforeSend) = error.meaning
-        // Asked for the body again, to repeat the request on another connection: the client decides about that.
+        // Foundation asks for the body again to resend the request on another connection; the client decides about
+        // resends.
         if code == .requestBodyStreamExhausted { (code, isBeforeSend) = (.networkConnectionLost, false) }
-        // The code alone may mislead: an error of TLS can also come in the middle of an answer.
+        // The code alone can mislead: a TLS error can also occur in the middle of a response.
         let phase: PulseError.Phase =
-            hasAnswer ? .responseStarted : isBeforeSend && !hasSent ? .beforeSend : .maybeSent
+            hasResponse ? .responseStarted : isBeforeSend && !hasSent ? .beforeSend : .maybeSent
         return TransportFailure(
             code: code, phase: phase, underlying: error,
             isStaleConnection: isReused && code == .networkConnectionLost && phase == .maybeSent)
@@ -27,13 +28,13 @@ extension TransportFailure {
 }
 
 extension URLError {
-    /// Whether there is no way to the host, by what CFNetwork adds to an error or to its cause. A refusal comes from
-    /// the host.
-    static func tellsOfNoRoute(_ userInfo: [String: Any]) -> Bool {
-        // The domain of POSIX among those of streams.
+    /// Whether the host is unreachable, according to CFNetwork's details of an error or its cause. Only the host itself
+    /// can refuse.
+    static func isUnreachable(_ userInfo: [String: Any]) -> Bool {
+        // The POSIX domain among the stream error domains.
         if userInfo["_kCFStreamErrorDomainKey"] as? Int == 1, let number = userInfo["_kCFStreamErrorCodeKey"] as? Int {
             return [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN].contains(Int32(truncatingIfNeeded: number))
         }
-        return (userInfo[NSUnderlyingErrorKey] as? NSError).map { tellsOfNoRoute($0.userInfo) } ?? false
+        return (userInfo[NSUnderlyingErrorKey] as? NSError).map { isUnreachable($0.userInfo) } ?? false
     }
 }

@@ -6,32 +6,33 @@ import PulseCore
 import CPulsePlatform
 #endif
 
-// Where Foundation's two implementations differ, and nothing else.
+// The differences between Foundation's two implementations, and nothing else.
 #if canImport(FoundationNetworking)
 
 extension URLSessionTransport {
-    /// Measured on Swift 6.3.1: a POST on a kept-alive connection that died is sent again, without its body.
-    static let repeatsOnDeadConnections = true
+    /// Measured on Swift 6.3.1: a POST on a stale connection is resent, without its body.
+    static let resendsOnStaleConnections = true
 
-    /// Measured on Swift 6.3.1: a 401 that asks for Basic credentials waits for them, or is cancelled, but never comes.
+    /// Measured on Swift 6.3.1: a 401 that asks for Basic credentials waits for them, or is cancelled, but is never
+    /// delivered.
     static let withholdsChallenges = true
 
-    /// Measured on Swift 6.3.1: suspending a task holds no server back, and in the middle of a body it ends the
+    /// Measured on Swift 6.3.1: suspending a task applies no backpressure, and in the middle of a body it crashes the
     /// process.
-    static let holdsServersBack = false
+    static let appliesBackpressure = false
     static func suspend(_ task: URLSessionTask) {}
     static func resume(_ task: URLSessionTask) {}
 
-    /// Foundation cuts fractions off: 0.9 would be 0, which strikes at once. A value that is no number of milliseconds
-    /// would end the process.
+    /// Foundation drops fractions: 0.9 would become 0, which expires at once. A value beyond the range of milliseconds
+    /// would crash the process.
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval {
         min(max(1, seconds.rounded(.up)), 1_000_000_000)
     }
 }
 
 extension HTTPURLResponse {
-    /// Whether the end of the body can be told (RFC 9112, section 6.3): not with a Content-Length that is not a number,
-    /// or several that differ. libcurl goes by the last of them and by the digits in front.
+    /// Whether the end of the body is determinate (RFC 9112, section 6.3). It is not if Content-Length is not a number,
+    /// or if several differ. libcurl uses the last one and its leading digits.
     var hasValidLength: Bool {
         guard value(forHTTPHeaderField: "Transfer-Encoding") == nil,
             let value = value(forHTTPHeaderField: "Content-Length")
@@ -42,24 +43,24 @@ extension HTTPURLResponse {
 }
 
 extension URLError {
-    /// The code that this error stands for, and whether nothing can have been sent.
+    /// The code of this error, and whether nothing can have been sent.
     ///
-    /// Foundation has codes for few of libcurl's errors, and some are wrong: an answer that is not HTTP is
-    /// `unsupportedURL`, and any failure after one of the host's addresses refused is `cannotConnectToHost`. libcurl's
-    /// text, which it keeps, tells them apart. An unknown error counts as a bad answer: the request may have been
+    /// Foundation has codes for few of libcurl's errors, and some are wrong. A response that is not HTTP is
+    /// `unsupportedURL`; any failure after one of the host's addresses refused is `cannotConnectToHost`. The error's
+    /// text from libcurl distinguishes them. An unknown error counts as a bad response: the request may have been
     /// processed.
     var meaning: (code: Code, isBeforeSend: Bool) {
         switch code {
         case .badURL, .fileDoesNotExist, .noPermissionsToReadFile: return (code, true)
         default: break
         }
-        // A timeout of Foundation's own, which may have struck while connecting: that cannot be told.
+        // A timeout of Foundation itself, possibly while connecting: the error does not say.
         guard let cause = errorUserInfo[NSUnderlyingErrorKey] as? NSError else { return (code, false) }
         let text = cause.localizedDescription
         func says(_ parts: String...) -> Bool { parts.contains { text.contains($0) } }
 
         if says("File system error") { return (.cannotOpenFile, true) }
-        // These texts come first: they mean that there was a connection, whatever else the text says.
+        // These texts take precedence: they imply that there was a connection, whatever else the text says.
         if says("transfer closed", "Empty reply", "Recv failure", "Send failure", "SSL_read:", "SSL_write:") {
             return (.networkConnectionLost, false)
         }
@@ -70,8 +71,8 @@ extension URLError {
         }
         if says("Could not resolve", "Couldn't resolve") { return (.cannotFindHost, true) }
         if says("Failed to connect", "Couldn't connect", "Connection timed out") {
-            // The text does not say why. Foundation knows a refusal and a timeout; the rest is almost always a network
-            // or host that cannot be reached.
+            // The text does not give the cause. Foundation recognizes a refusal and a timeout; the rest is almost
+            // always an unreachable network or host.
             return (code == .unknown ? .notConnectedToInternet : .cannotConnectToHost, true)
         }
         if says("certificate") { return (.serverCertificateUntrusted, true) }
@@ -84,9 +85,9 @@ extension URLError {
 #else
 
 extension URLSessionTransport {
-    static let repeatsOnDeadConnections = false
+    static let resendsOnStaleConnections = false
     static let withholdsChallenges = false
-    static let holdsServersBack = true
+    static let appliesBackpressure = true
     static func suspend(_ task: URLSessionTask) { task.suspend() }
     static func resume(_ task: URLSessionTask) { task.resume() }
 
@@ -94,16 +95,16 @@ extension URLSessionTransport {
 }
 
 extension HTTPURLResponse {
-    /// True: Foundation has judged it before.
+    /// True: Foundation has already validated it.
     var hasValidLength: Bool { true }
 }
 
 extension URLError {
-    /// The code that this error stands for, and whether nothing can have been sent. A timeout may have struck while
-    /// connecting, which cannot be told.
+    /// The code of this error, and whether nothing can have been sent. A timeout may have expired while connecting; the
+    /// error does not say.
     var meaning: (code: Code, isBeforeSend: Bool) {
         switch code {
-        case .cannotConnectToHost where Self.tellsOfNoRoute(errorUserInfo): (.notConnectedToInternet, true)
+        case .cannotConnectToHost where Self.isUnreachable(errorUserInfo): (.notConnectedToInternet, true)
         case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet, .dataNotAllowed,
             .internationalRoamingOff, .callIsActive, .secureConnectionFailed, .serverCertificateUntrusted,
             .serverCertificateHasBadDate, .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot,

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension URLSessionTransport {
-    /// Streams the body of 2xx; the stream keeps the session and the slot.
+    /// Streams a 2xx body; the stream keeps the session and the slot.
     func stream(
         _ request: TransportRequest, in session: SessionLease, holding slot: HostSlots.Slot
     ) async throws -> PulseResponse {
@@ -12,7 +12,7 @@ extension URLSessionTransport {
         let pipe = BytePipe {
             queue.addOperation { exchanges.flush(task) }
         }
-        // With a body to send, progress is that of the upload.
+        // With a request body, progress is that of the upload.
         let hasBody = request.body.isPresent
         let timings = Locked<TransferTimings?>(nil)
         var response = try await exchanges.run(
@@ -41,7 +41,7 @@ extension URLSessionTransport {
         return response
     }
 
-    /// Lets Foundation write a file of its own, and moves a body of 2xx from there to where it belongs.
+    /// Lets Foundation write a temporary file, and moves a 2xx body to its target.
     func download(
         _ request: TransportRequest, to file: URL, from offset: Int64, in session: SessionLease
     ) async throws -> PulseResponse {
@@ -49,7 +49,7 @@ extension URLSessionTransport {
         let last = Locked<TransferProgress?>(nil)
         let progress = request.progress.map { progress in
             { @Sendable (done: TransferProgress) in
-                // Foundation may report bytes before it shows the answer that says where they belong.
+                // Foundation may report bytes before the response that determines their offset.
                 guard let response = task.response as? HTTPURLResponse else { return }
                 let start = response.statusCode == 206 ? offset : 0
                 let step = TransferProgress(completed: done.completed, total: done.total, behind: start)
@@ -69,7 +69,7 @@ extension URLSessionTransport {
             }
             return response
         }
-        // Foundation makes no file for an empty body.
+        // Foundation creates no file for an empty body.
         guard source != nil || response.bodyLength ?? 0 == 0 else {
             throw TransportFailure(code: .cannotWriteToFile, phase: .responseStarted)
         }

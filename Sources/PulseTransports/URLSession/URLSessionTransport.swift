@@ -4,43 +4,43 @@ public import PulseCore
 
 /// The transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
-/// It buffers bodies up to the request's limit, streams them, writes them to files, and sends bodies of bytes, files
-/// and streams. Upgrades are ``PulseError/unsupported(_:)``, and so are pins, TLS settings and proxies, which it does
-/// not enforce. Connecting falls under the idle timeout, because `URLSession` has no timeout of its own for it.
+/// It buffers bodies up to the request's limit, streams them or writes them to files. It sends bodies of bytes, files
+/// and streams. Upgrades throw ``PulseError/unsupported(_:)``, and so do pins, TLS settings and proxies, which it does
+/// not enforce. Connecting counts toward the idle timeout, because `URLSession` has no separate timeout for it.
 ///
-/// On Linux it streams in neither direction, since it cannot hold a server back there, and a download's request can
-/// have no body. A downloaded file is complete there before the target is touched, and an error's body of more than 1
-/// MiB comes empty. `Docs/Conformance.md` lists what else Foundation's implementation on Linux cannot do.
+/// On Linux it streams in neither direction, since it cannot apply backpressure there, and a download's request can
+/// have no body. There a downloaded file is complete before the target is touched, and an error's body of more than 1
+/// MiB is empty. `Docs/Conformance.md` lists further limitations of Foundation's implementation on Linux.
 public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
     private let slots: HostSlots
     let exchanges = SessionDelegate()
-    private let holdsServersBack: Bool
-    /// What requests share; the first of them makes it.
+    private let appliesBackpressure: Bool
+    /// The shared session, created by the first request.
     private let shared = Locked<SessionLease?>(nil)
 
-    /// A transport over a `URLSession` that is made at the first request. Caches, cookies and credential stores are off
-    /// in it, since these are the client's business.
+    /// A transport over a `URLSession`, which the first request creates. Caches, cookies and credential stores are off,
+    /// since the client handles these.
     ///
     /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 6 by default on Apple platforms; more
-    ///   wait in their order.
-    /// - Parameter configure: changes the session's configuration before the session is made. It may be called several
-    ///   times, on any thread.
+    ///   wait in order.
+    /// - Parameter configure: changes the session's configuration before the session is created. It may be called
+    ///   several times, on any thread.
     public convenience init(
         maximumConnectionsPerHost: Int = PulseConfiguration().maximumConnectionsPerHost,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
         self.init(
-            maximumConnectionsPerHost: maximumConnectionsPerHost, holdsServersBack: Self.holdsServersBack,
+            maximumConnectionsPerHost: maximumConnectionsPerHost, appliesBackpressure: Self.appliesBackpressure,
             configure: configure)
     }
 
-    /// - Parameter holdsServersBack: streams bodies, which is right where suspending a task holds its server back.
+    /// - Parameter appliesBackpressure: streams bodies, which requires that suspending a task applies backpressure.
     package init(
-        maximumConnectionsPerHost: Int, holdsServersBack: Bool,
+        maximumConnectionsPerHost: Int, appliesBackpressure: Bool,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
-        self.holdsServersBack = holdsServersBack
+        self.appliesBackpressure = appliesBackpressure
         slots = HostSlots(limit: maximumConnectionsPerHost)
         settings = {
             let configuration = URLSessionConfiguration.ephemeral
@@ -66,7 +66,7 @@ public final class URLSessionTransport: Transport {
         defer { withExtendedLifetime(slot) {} }
         try Task.checkCancellation()
         guard !exchanges.isShutDown else { throw CancellationError() }
-        // Foundation may end the process for a file that it cannot open, or say that it may have been sent.
+        // Foundation may crash the process for a file that it cannot open, or report it as possibly sent.
         if case .file(let file) = request.body { _ = try FileSource(file) }
         let session = session(for: request)
         let start = SystemClock().uptime
@@ -76,7 +76,7 @@ public final class URLSessionTransport: Transport {
             response = try await exchanges.run(
                 task(for: request, in: session.session), into: .memory(limit: limit), progress: request.progress,
                 sending: request.body)
-        case .file(let file, let offset) where !holdsServersBack:
+        case .file(let file, let offset) where !appliesBackpressure:
             response = try await download(request, to: file, from: offset, in: session)
         case .file, .streamed, .upgrade:
             response = try await stream(request, in: session, holding: slot)
@@ -92,8 +92,8 @@ public final class URLSessionTransport: Transport {
         if request.proxy != .environment { throw PulseError.unsupported("URLSessionTransport enforces no proxies") }
         switch request.delivery {
         case .buffered: break
-        case .file where holdsServersBack || !request.body.isPresent: break
-        case .streamed where holdsServersBack: break
+        case .file where appliesBackpressure || !request.body.isPresent: break
+        case .streamed where appliesBackpressure: break
         case .file: throw PulseError.unsupported("URLSession downloads without a body on this platform")
         case .streamed: throw PulseError.unsupported("URLSession cannot hold a server back on this platform")
         case .upgrade: throw PulseError.unsupported("URLSessionTransport makes no upgrades")
@@ -107,7 +107,7 @@ public final class URLSessionTransport: Transport {
     }
 
     public func shutdown() async {
-        // A stream that nobody reads keeps its slot, for which others may wait.
+        // An unread stream keeps its slot, for which other requests may wait.
         slots.shutdown()
         exchanges.shutdown()
         shared.withLock { $0 = nil }
@@ -128,7 +128,7 @@ public final class URLSessionTransport: Transport {
         case .none:
             return session.dataTask(with: urlRequest)
         case .stream(let stream):
-            // Without a length it is sent in chunks.
+            // Without a length the body is sent in chunks.
             if let length = stream.length { urlRequest.setValue("\(length)", forHTTPHeaderField: "Content-Length") }
             return session.uploadTask(withStreamedRequest: urlRequest)
         case .bytes(let data):
@@ -136,18 +136,18 @@ public final class URLSessionTransport: Transport {
             urlRequest.httpBody = nil
             return session.uploadTask(with: urlRequest, from: data)
         case .file(let file):
-            // Foundation on Linux promises the server the length of a link instead of its target's, and waits for the
-            // rest.
+            // Foundation on Linux declares the length of a symbolic link instead of its target's, and waits for the
+            // missing bytes.
             return session.uploadTask(with: urlRequest, fromFile: file.resolvingSymlinksInPath())
         }
     }
 
     // MARK: Sessions
 
-    /// The shared session. A request that must not be repeated gets a session of its own where the engine would repeat
-    /// it on a kept-alive connection that died, and so does one that needs a new connection.
+    /// The shared session. A request gets its own session if it must not be repeated and the engine would resend it on
+    /// a stale connection, or if it needs a new connection.
     private func session(for request: TransportRequest) -> SessionLease {
-        if request.needsNewConnection || Self.repeatsOnDeadConnections && !request.mayBeResent { return newSession() }
+        if request.needsNewConnection || Self.resendsOnStaleConnections && !request.mayBeResent { return newSession() }
         return shared.withLock { shared in
             let session = shared ?? newSession()
             shared = session
@@ -161,7 +161,7 @@ public final class URLSessionTransport: Transport {
     }
 }
 
-/// Keeps a session alive while a task may still be started in it: starting one later would end the process.
+/// Keeps a session alive while a task may still be started in it: starting one later would crash the process.
 final class SessionLease: Sendable {
     let session: URLSession
     private let owner: SessionDelegate
@@ -177,8 +177,8 @@ final class SessionLease: Sendable {
 }
 
 extension URLRequest {
-    /// Turns user info in the URL into Basic credentials, unless there are others, as libcurl does: Foundation would
-    /// keep it back until a challenge, and send the request again for that.
+    /// Turns user info in the URL into Basic credentials, unless others are set, as libcurl does. Foundation would
+    /// withhold it until a challenge, and resend the request then.
     mutating func sendUserInfo() {
         guard let url, url.user != nil || url.password != nil,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)

@@ -17,7 +17,7 @@ extension TransportConformance {
         "URLSessionTransport, streaming", exclusions: urlSessionTransport.exclusions.merging(ofSuspending) { $1 },
         timeLimit: 60
     ) { maximumConnectionsPerHost in
-        URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost, holdsServersBack: true)
+        URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost, appliesBackpressure: true)
     }
 
     private static let ofSuspending: [String: String] = [:]

@@ -3,46 +3,45 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The commands that the loop is to carry out next, and the requests that it is to send.
+/// The commands and the requests that the loop processes next.
 final class CurlCommandQueue: Sendable {
     enum Command: Sendable {
         case start(CurlTransfer)
         case cancel(UInt64)
         case resume(UInt64)
 
-        /// The transfer that it starts.
+        /// The transfer that this command starts.
         var started: UInt64? {
             if case .start(let transfer) = self { transfer.id } else { nil }
         }
     }
 
-    /// What happens to a command.
-    enum Fate {
+    /// What happens to a posted command.
+    enum PostResult {
         /// The loop is closed, or the command's sender was cancelled.
         case refused
-        /// Somebody must carry it out: the thread sleeps, unless somebody else drives.
-        case waits
-        /// The same, and there is little else to do.
-        case waitsAlone
-        /// The thread is awake and will look.
+        /// The command is queued and the thread sleeps: the poster must process it, unless another thread drives.
+        case queued
+        /// The same, and few transfers are under way.
+        case queuedAlone
+        /// The thread is awake and will process it.
         case noticed
     }
 
     private struct State {
         var commands: [Command] = []
-        /// The connections for whose exchanges the thread is to send.
+        /// The connections for which the thread sends.
         var sends: [HTTP1Connection] = []
         /// Whether the thread waits, or is about to, and has not been woken.
         var isAsleep = false
-        /// The transfers under way when somebody last looked.
+        /// The number of transfers under way at the last check.
         var underWay = 0
         var isClosed = false
         var hasEnded = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// With so few transfers under way, starting one at once is worth more than what the thread saves by taking several
-    /// together.
+    /// With at most this many transfers under way, starting one immediately is worth more than batching on the thread.
     private static let few = 4
 
     private let state = Locked(State())
@@ -51,25 +50,24 @@ final class CurlCommandQueue: Sendable {
         state.withLock { $0.commands.isEmpty }
     }
 
-    /// Whether there is no command for the thread, and it is not to end.
+    /// Whether no command is queued and the loop is not closed.
     var isIdle: Bool {
         state.withLock { $0.commands.isEmpty && !$0.isClosed }
     }
 
-    /// Posts a command; tells what happens to it.
+    /// Posts a command and returns what happens to it.
     ///
-    /// - Parameter isCancelled: asked under the lock, since a cancellation that came before has found nothing to
-    ///   cancel.
-    func post(_ command: Command, unless isCancelled: () -> Bool = { false }) -> Fate {
+    /// - Parameter isCancelled: evaluated under the lock, because an earlier cancellation has found nothing to cancel.
+    func post(_ command: Command, unless isCancelled: () -> Bool = { false }) -> PostResult {
         state.withLock { state in
             guard !state.isClosed, !isCancelled() else { return .refused }
             state.commands.append(command)
             guard state.isAsleep else { return .noticed }
-            return state.underWay + state.commands.count <= Self.few ? .waitsAlone : .waits
+            return state.underWay + state.commands.count <= Self.few ? .queuedAlone : .queued
         }
     }
 
-    /// Has the thread send for the exchange of a connection; true for the caller that is to wake it.
+    /// Queues a connection for the thread to send on. Returns true to the caller that must wake the thread.
     func post(_ sent: HTTP1Connection) -> Bool {
         state.withLock { state in
             state.sends.append(sent)
@@ -78,7 +76,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// True for the caller that is to wake the thread.
+    /// True for the caller that must wake the thread.
     func mustWake() -> Bool {
         state.withLock { state in
             defer { state.isAsleep = false }
@@ -86,12 +84,12 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Refuses what comes from now on.
+    /// Refuses all later commands.
     func close() {
         state.withLock { $0.isClosed = true }
     }
 
-    /// The commands that have come in, and whether no more will.
+    /// The queued commands, and whether the queue is closed.
     func collect(underWay: Int) -> (commands: [Command], isClosed: Bool) {
         state.withLock { state in
             defer { state.commands = [] }
@@ -100,9 +98,9 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    // MARK: The thread
+    // MARK: Thread side
 
-    /// The connections for whose exchanges it is to send.
+    /// The connections to send on.
     func sends() -> [HTTP1Connection] {
         state.withLock { state in
             defer { state.sends = [] }
@@ -110,8 +108,8 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// True if there is nothing to do but wait: from now on somebody must wake the thread for what comes.
-    func mayFallAsleep() -> Bool {
+    /// True if the thread has nothing to do. From then on, posters must wake it.
+    func mayBlock() -> Bool {
         state.withLock { state in
             state.isAsleep = state.commands.isEmpty && state.sends.isEmpty && !state.isClosed
             return state.isAsleep
@@ -122,7 +120,7 @@ final class CurlCommandQueue: Sendable {
         state.withLock { $0.isAsleep = false }
     }
 
-    // MARK: The end of the loop
+    // MARK: End of the loop
 
     func end() {
         let waiters = state.withLock { state in

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
-/// What is left to do once the driver's lock is given back: nobody is told anything under it.
+/// Actions to perform after the driver's lock is released: no callback runs under the lock.
 final class CurlDeferredActions: @unchecked Sendable {
-    // Unchecked: used under the driver's lock only.
+    // Unchecked: used only under the driver's lock.
 
     enum Step: Sendable {
         /// A transfer has ended and left libcurl.
         case end(CurlTransfer, Result<Void, any Error>)
-        /// The head of a stream is there.
+        /// The head of a streamed response is available.
         case resume(CurlReplySlot.Waiter)
         case pipe(BytePipe.Resumption)
 
@@ -27,7 +27,7 @@ final class CurlDeferredActions: @unchecked Sendable {
         steps.append(step)
     }
 
-    /// All steps so far, in their order.
+    /// All steps so far, in order.
     func take() -> [Step] {
         defer { steps = [] }
         return steps

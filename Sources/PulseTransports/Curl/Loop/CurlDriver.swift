@@ -6,17 +6,17 @@ import PulseCore
 
 /// Drives the transfers of a loop: only the holder of the lock around it calls libcurl.
 struct CurlDriver: @unchecked Sendable {
-    // Unchecked: a pointer and transfers that are used under the lock only.
+    // Unchecked: the pointer and the transfers are used only under the lock.
 
     private let library: CurlLibrary
     private let poller: OpaquePointer
     private let deferred: CurlDeferredActions
     private var transfers: [UInt64: CurlTransfer] = [:]
-    /// Transfers whose caller has left, and which cannot be ended yet without waiting for a name server.
+    /// Transfers whose caller has left. Ending them now would block on name resolution.
     private var abandoned: [ObjectIdentifier: CurlTransfer] = [:]
-    /// When the first timeout can strike, in seconds of the monotonic clock.
+    /// When the first timeout can expire, in seconds of the monotonic clock.
     private var nextCheck = TimeInterval.infinity
-    /// When the thread that waits wakes by itself.
+    /// When the waiting thread wakes by itself.
     private var wake = TimeInterval.infinity
     private var hasEnded = false
     private var spin: CurlSpinPolicy
@@ -28,35 +28,36 @@ struct CurlDriver: @unchecked Sendable {
         deferred = environment.deferred
     }
 
-    /// How many transfers are under way.
+    /// The number of transfers under way.
     var count: Int { transfers.count }
 
-    /// The thread's first step after each wait; gives what is to be done outside the lock.
+    /// The thread's first step after each wait. Returns the actions to perform outside the lock.
     mutating func act() -> [CurlDeferredActions.Step] {
         pulse_loop_act(poller)
         endFinished()
         return deferred.take()
     }
 
-    /// The thread's second step; gives also when the next wait ends.
-    mutating func turn(_ commands: [CurlCommandQueue.Command]) -> (wake: TimeInterval, rest: [CurlDeferredActions.Step])
-    {
+    /// The thread's second step. Also returns when the next wait ends.
+    mutating func process(_ commands: [CurlCommandQueue.Command]) -> (
+        wake: TimeInterval, rest: [CurlDeferredActions.Step]
+    ) {
         perform(commands)
         if pulse_loop_now(poller) >= nextCheck { checkTimeouts() }
         wake = min(nextCheck, pulse_loop_next_timer(poller))
         return (wake, deferred.take())
     }
 
-    /// What a sender that found the lock free has done.
-    struct Between {
+    /// The outcome for a sender that found the lock free.
+    struct InPlaceResult {
         /// Whether the thread would wake too late.
         var isLate = false
         var rest: [CurlDeferredActions.Step] = []
-        /// The answer to look for now.
+        /// The response to poll for now.
         var awaited: Awaited?
     }
 
-    /// An answer that may be there so soon that the request's sender looks for it.
+    /// A response that may come so soon that the sender polls for it.
     struct Awaited {
         fileprivate let id: UInt64
         fileprivate let socket: pulse_socket
@@ -64,48 +65,48 @@ struct CurlDriver: @unchecked Sendable {
 
     private var isLate: Bool { min(nextCheck, pulse_loop_next_timer(poller)) < wake }
 
-    mutating func turnBetween(_ commands: [CurlCommandQueue.Command]) -> Between {
-        guard !hasEnded else { return Between() }
+    mutating func processInPlace(_ commands: [CurlCommandQueue.Command]) -> InPlaceResult {
+        guard !hasEnded else { return InPlaceResult() }
         let only = transfers.isEmpty && commands.count == 1 && spin.isWorthwhile() ? commands.first?.started : nil
         pulse_loop_leave_reading(poller, only != nil)
         perform(commands)
         pulse_loop_leave_reading(poller, false)
-        var between = Between(isLate: isLate, rest: deferred.take())
+        var result = InPlaceResult(isLate: isLate, rest: deferred.take())
         var socket = pulse_socket()
         if let only, transfers[only] != nil, pulse_loop_left(poller, &socket) {
-            between.awaited = Awaited(id: only, socket: socket)
+            result.awaited = Awaited(id: only, socket: socket)
         }
-        return between
+        return result
     }
 
-    /// Looks whether the answer is there; it stays awaited while looking again may be worth it.
-    mutating func look(for awaited: Awaited) -> Between {
-        guard !hasEnded else { return Between() }
+    /// Checks whether the response has arrived. It stays awaited while further polling may pay off.
+    mutating func look(for awaited: Awaited) -> InPlaceResult {
+        guard !hasEnded else { return InPlaceResult() }
         guard transfers[awaited.id] != nil, pulse_loop_look_at(poller, awaited.socket) else {
-            // The transfer was ended elsewhere; the next one on this connection may not ask for its socket again.
+            // The transfer was ended elsewhere; the next one on this connection may not request its socket again.
             pulse_loop_take_back(poller, awaited.socket)
-            return Between()
+            return InPlaceResult()
         }
         endFinished()
-        // A request that begins anew on another connection waits for a timer at first.
-        var between = Between(isLate: isLate, rest: deferred.take())
-        if between.rest.isEmpty {
-            between.awaited = awaited
+        // A request that restarts on another connection waits for a timer first.
+        var result = InPlaceResult(isLate: isLate, rest: deferred.take())
+        if result.rest.isEmpty {
+            result.awaited = awaited
         } else {
-            // The caller has got the head of a stream and goes on.
+            // The caller has received the head of a stream and continues.
             pulse_loop_take_back(poller, awaited.socket)
         }
-        return between
+        return result
     }
 
-    /// Leaves the answer to the thread.
+    /// Leaves the response to the thread.
     mutating func giveUp(_ awaited: Awaited, inVain: Bool) {
         guard !hasEnded else { return }
         if inVain { spin.wasInVain() }
         pulse_loop_take_back(poller, awaited.socket)
     }
 
-    /// Ends all transfers for their callers.
+    /// Ends all transfers and notifies their callers.
     mutating func end() -> [CurlDeferredActions.Step] {
         hasEnded = true
         for transfer in transfers.values {
@@ -117,7 +118,7 @@ struct CurlDriver: @unchecked Sendable {
         return deferred.take()
     }
 
-    /// Closes all connections, which may wait for a name that is being resolved.
+    /// Closes all connections, which may block on name resolution.
     mutating func close() {
         for transfer in abandoned.values { release(transfer) }
         abandoned = [:]
@@ -126,7 +127,7 @@ struct CurlDriver: @unchecked Sendable {
 
     private mutating func perform(_ commands: [CurlCommandQueue.Command]) {
         for command in commands { perform(command) }
-        // A request that was just added leaves here, if there is a connection for it.
+        // A request that was just added is sent here, if a connection is available.
         if !commands.isEmpty { pulse_loop_act_on_timers(poller) }
         endFinished()
     }
@@ -137,7 +138,7 @@ struct CurlDriver: @unchecked Sendable {
             guard add(transfer) else { return }
             transfers[transfer.id] = transfer
             let request = transfer.request
-            nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, transfer.lookPeriod))
+            nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, transfer.checkPeriod))
         case .cancel(let id):
             if let transfer = transfers[id] { cancel(transfer) }
         case .resume(let id):
@@ -152,7 +153,7 @@ struct CurlDriver: @unchecked Sendable {
         return false
     }
 
-    // MARK: Ends
+    // MARK: Ending transfers
 
     private mutating func endFinished() {
         var (group, result) = (Int32(0), Int32(0))
@@ -162,16 +163,16 @@ struct CurlDriver: @unchecked Sendable {
             if abandoned.removeValue(forKey: ObjectIdentifier(transfer)) != nil {
                 release(transfer)
             } else if transfer.progress.needsAnotherConnection {
-                startAgain(transfer)
+                restart(transfer)
             } else {
                 end(transfer, transfer.outcome(of: result))
             }
         }
     }
 
-    private mutating func startAgain(_ transfer: CurlTransfer) {
+    private mutating func restart(_ transfer: CurlTransfer) {
         release(transfer)
-        transfer.startAgain()
+        transfer.restart()
         if !add(transfer) { transfers[transfer.id] = nil }
     }
 
@@ -182,10 +183,10 @@ struct CurlDriver: @unchecked Sendable {
         deferred.add(.end(transfer, outcome))
     }
 
-    /// Ends a transfer before its time. Its caller is resumed at once. If libcurl would wait for a name to be resolved,
-    /// the transfer itself ends when it next asks for a socket.
+    /// Ends a transfer early and resumes its caller at once. If libcurl would block on name resolution, the transfer
+    /// itself ends when it next requests a socket.
     private mutating func abandon(_ transfer: CurlTransfer, _ error: any Error) {
-        // A transfer that has sent something has its connection, though it may not have opened it itself.
+        // A transfer that has sent something has a connection, possibly opened by another transfer.
         guard !library.leavesResolverBehind, !transfer.progress.hasSocket, transfer.phase == .beforeSend else {
             return end(transfer, .failure(error))
         }
@@ -201,37 +202,37 @@ struct CurlDriver: @unchecked Sendable {
 
     // MARK: Timeouts
 
-    /// Looks at every transfer, which happens no more often than timeouts are long.
+    /// Checks every transfer, at most once per timeout period.
     private mutating func checkTimeouts() {
         let now = pulse_loop_now(poller)
-        var struck: [(transfer: CurlTransfer, error: any Error)] = []
+        var expired: [(transfer: CurlTransfer, error: any Error)] = []
         nextCheck = .infinity
         for transfer in transfers.values {
             switch transfer.timeout(now: now) {
-            case .struck(let error): struck.append((transfer, error))
+            case .expired(let error): expired.append((transfer, error))
             case .notBefore(let time): nextCheck = min(nextCheck, time)
             }
         }
-        guard !struck.isEmpty else { return }
-        let dead = deadConnections(ofStruck: struck.map(\.transfer))
-        for (transfer, error) in struck { abandon(transfer, error) }
+        guard !expired.isEmpty else { return }
+        let dead = deadConnections(ofExpired: expired.map(\.transfer))
+        for (transfer, error) in expired { abandon(transfer, error) }
         for connection in dead { pulse_loop_cut(poller, connection) }
     }
 
-    /// The connections that no request may take again after these timeouts.
+    /// The connections that no request may reuse after these timeouts.
     ///
-    /// libcurl closes a connection that has one transfer at a time, and ends only the stream of one that has many. If
-    /// the network has dropped that connection, every later request would wait on it until TCP gives it up.
-    private func deadConnections(ofStruck struck: [CurlTransfer]) -> [pulse_socket] {
+    /// libcurl closes an exclusive connection, but ends only the stream of a multiplexed one. If the network has
+    /// dropped that connection, every later request would wait on it until TCP gives up.
+    private func deadConnections(ofExpired expired: [CurlTransfer]) -> [pulse_socket] {
         struct Suspect {
             let socket: pulse_socket
             var timeout = TimeInterval.infinity
-            /// After how many seconds of silence those that still wait on it lose it, too.
+            /// After this many seconds of silence, the other transfers on the connection lose it too.
             var patience: TimeInterval = 0
         }
         var suspects: [Int32: Suspect] = [:]
         var others = transfers
-        for transfer in struck {
+        for transfer in expired {
             others[transfer.id] = nil
             guard transfer.phase != .beforeSend, let socket = connection(of: transfer) else { continue }
             var suspect = suspects[socket.descriptor] ?? Suspect(socket: socket)
@@ -241,7 +242,7 @@ struct CurlDriver: @unchecked Sendable {
         guard !suspects.isEmpty else { return [] }
         for transfer in others.values {
             guard let socket = connection(of: transfer), let suspect = suspects[socket.descriptor] else { continue }
-            // The others may have come just now. What they send, the server need not answer before the end.
+            // The other transfers may be recent. Until an upload ends, the server need not respond.
             let patience = transfer.isSendingBody ? .infinity : 2 * transfer.patience
             suspects[socket.descriptor]?.patience = max(suspect.patience, patience)
         }
@@ -252,7 +253,7 @@ struct CurlDriver: @unchecked Sendable {
         return dead.map(\.socket)
     }
 
-    /// Where calls end by their deadlines, no timeout ever strikes.
+    /// Calls that end by their deadlines never trigger a timeout.
     private mutating func cancel(_ transfer: CurlTransfer) {
         var dead: pulse_socket?
         if transfer.phase != .beforeSend, let socket = connection(of: transfer),

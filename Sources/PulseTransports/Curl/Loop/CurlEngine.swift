@@ -4,26 +4,27 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the thread of a loop and its owners share.
+/// State shared by the loop's thread and its owners.
 ///
-/// One thread at a time drives the transfers. A sender that finds the driver free starts its own transfer on the spot,
-/// which saves waking the loop's thread; else whoever drives starts it. Only the loop's thread ever waits for its turn.
+/// One thread at a time drives the transfers. A sender that finds the driver free starts its own transfer immediately,
+/// which saves waking the loop's thread; otherwise the current driver starts it. Only the loop's thread blocks on the
+/// lock.
 final class CurlEngine: Sendable {
-    /// Handles cost some kilobytes each; those beyond are made when a burst needs them.
+    /// Each handle costs some kilobytes. More are created when a burst needs them.
     static let idleLimit = 256
 
-    /// How many origins are remembered that want HTTP/1.1.
+    /// The number of remembered origins that require HTTP/1.1.
     static let originLimit = 256
 
     let commands = CurlCommandQueue()
-    /// The connections that libcurl has made and has nothing more to do with.
+    /// The connections made by libcurl and handed over.
     let plain: HTTP1ConnectionPool
-    /// Those that want HTTP/1.1.
+    /// The origins that require HTTP/1.1.
     let origins = Locked<Set<Origin>>([])
-    /// Nil after the end.
+    /// Idle handles; nil after shutdown.
     let idle = Locked<[CurlTransfer]?>([])
     private let driver: Locked<CurlDriver>
-    // Unchecked: a C pointer; the functions called without the driver's lock may be called at any time.
+    // Unchecked: a C pointer. The functions called without the driver's lock are thread-safe.
     nonisolated(unsafe) let environment: CurlTransfer.Environment
     private let startsInPlace: Bool
 
@@ -34,7 +35,7 @@ final class CurlEngine: Sendable {
             library: library, poller: poller, sessions: CurlSessions(), deferred: CurlDeferredActions(),
             hasNoProxyAround: names.allSatisfy { getenv($0) == nil })
         driver = Locked(CurlDriver(environment, spin))
-        // What raises SIGPIPE must run on the thread, which blocks it.
+        // Writes that raise SIGPIPE must run on the thread, which blocks the signal.
         startsInPlace = library.writesWithoutSignal
     }
 
@@ -44,7 +45,7 @@ final class CurlEngine: Sendable {
 
     var poller: OpaquePointer { environment.poller }
 
-    // MARK: The thread
+    // MARK: Thread side
 
     func run() {
         pulse_loop_begin_thread()
@@ -52,16 +53,16 @@ final class CurlEngine: Sendable {
         defer { buffer.deallocate() }
         var wake = TimeInterval.infinity
         while true {
-            pulse_loop_wait(poller, commands.mayFallAsleep() ? min(wake, plain.nextCheck) : 0)
+            pulse_loop_wait(poller, commands.mayBlock() ? min(wake, plain.nextCheck) : 0)
             commands.wakeUp()
             let isAll = receive(with: buffer)
             for connection in commands.sends() { connection.sendOutgoing(poller) }
             if isAll, commands.isIdle, pulse_monotonic_now() < wake { continue }
-            // The callers that have waited longest go on while the next requests leave.
+            // Resumes the callers that have waited longest while the next requests are sent.
             perform(driver.withLock { $0.act() })
             let (next, rest, isClosed) = driver.withLock { driver in
                 let (commands, isClosed) = commands.collect(underWay: driver.count)
-                let (wake, rest) = driver.turn(commands)
+                let (wake, rest) = driver.process(commands)
                 return (wake, rest, isClosed)
             }
             wake = next
@@ -79,7 +80,7 @@ final class CurlEngine: Sendable {
         commands.end()
     }
 
-    /// Reads for those whose connections have something to be read; true if that was all that happened.
+    /// Reads from the readable connections. True if nothing else happened.
     private func receive(with buffer: UnsafeMutableRawBufferPointer) -> Bool {
         let isAll = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: PULSE_LOOP_TURN) { numbers in
             var count: Int32 = 0
@@ -95,45 +96,44 @@ final class CurlEngine: Sendable {
         for step in rest { step.perform() }
     }
 
-    // MARK: The others
+    // MARK: Caller side
 
     func start(_ transfer: CurlTransfer, _ waiter: CurlReplySlot.Waiter) {
         transfer.begin(waiter)
         switch commands.post(.start(transfer), unless: { Task.isCancelled }) {
         case .refused: transfer.finish(.failure(CancellationError()))
-        case .waitsAlone where startsInPlace: driveInPlace()
-        case .waits, .waitsAlone: wake()
+        case .queuedAlone where startsInPlace: driveInPlace()
+        case .queued, .queuedAlone: wake()
         case .noticed: break
         }
     }
 
     private func driveInPlace() {
         repeat {
-            let turn = driver.withLockIfFree { $0.turnBetween(commands.collect(underWay: $0.count).commands) }
-            // The holder looks into the inbox again after giving the lock back: the thread does so before it falls
-            // asleep.
-            guard let turn else { return }
-            finish(turn)
-            if let awaited = turn.awaited { look(for: awaited) }
+            let result = driver.withLockIfFree { $0.processInPlace(commands.collect(underWay: $0.count).commands) }
+            // The lock's holder checks the queue again after releasing the lock; the thread does so before it sleeps.
+            guard let result else { return }
+            finish(result)
+            if let awaited = result.awaited { look(for: awaited) }
         } while !commands.isEmpty
     }
 
-    private func finish(_ turn: CurlDriver.Between) {
-        // Whether the thread is asleep or about to be.
-        if turn.isLate { pulse_loop_wake(poller) }
-        perform(turn.rest)
+    private func finish(_ result: CurlDriver.InPlaceResult) {
+        // Needed if the thread is asleep or about to sleep.
+        if result.isLate { pulse_loop_wake(poller) }
+        perform(result.rest)
     }
 
-    /// Looks for an answer until it is there, another command comes, or the time for looking is over.
+    /// Polls for a response until it arrives, another command comes, or the polling time is over.
     private func look(for awaited: CurlDriver.Awaited) {
         let limit = pulse_monotonic_now() + CurlSpinPolicy.patience
         var isInTime = true
         while isInTime, commands.isEmpty {
-            if let turn = driver.withLockIfFree({ $0.look(for: awaited) }) {
-                finish(turn)
-                guard turn.awaited != nil else { return }
+            if let result = driver.withLockIfFree({ $0.look(for: awaited) }) {
+                finish(result)
+                guard result.awaited != nil else { return }
             }
-            // The server may wait for this very processor.
+            // The server may be waiting for this processor.
             sched_yield()
             isInTime = pulse_monotonic_now() < limit
         }
@@ -142,7 +142,7 @@ final class CurlEngine: Sendable {
 
     func tell(_ command: CurlCommandQueue.Command) {
         switch commands.post(command) {
-        case .waits, .waitsAlone: wake()
+        case .queued, .queuedAlone: wake()
         case .refused, .noticed: break
         }
     }
@@ -151,7 +151,7 @@ final class CurlEngine: Sendable {
         if commands.mustWake() { pulse_loop_wake(poller) }
     }
 
-    /// Refuses what comes from now on, since the loop ends soon.
+    /// Refuses all later commands, since the loop ends soon.
     func close() {
         commands.close()
         pulse_loop_wake(poller)

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// The thread that waits for all transfers of a transport; it runs as long as this object is held.
+/// The thread that waits for all transfers of a transport. It runs as long as this object is held.
 final class CurlLoop: Sendable {
     private let engine: CurlEngine
 
@@ -28,14 +28,14 @@ final class CurlLoop: Sendable {
     /// Whether no environment variable names a proxy.
     var hasNoProxyAround: Bool { engine.environment.hasNoProxyAround }
 
-    /// Whether the server of an origin wants HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
+    /// Whether the server of an origin requires HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
     func needsHTTP1(_ origin: Origin) -> Bool {
         engine.origins.withLock { !$0.isEmpty && $0.contains(origin) }
     }
 
     func noteHTTP1(_ origin: Origin) {
         engine.origins.withLock { origins in
-            // They tell it again.
+            // The servers repeat the requirement.
             if origins.count >= CurlEngine.originLimit { origins.removeAll() }
             origins.insert(origin)
         }
@@ -45,13 +45,13 @@ final class CurlLoop: Sendable {
         pulse_loop_wake(engine.poller)
     }
 
-    /// Begins an exchange over a connection; gives its number.
+    /// Begins an exchange on a connection and returns its number.
     func begin(over connection: HTTP1Connection, looksItself: Bool) -> Int {
         connection.begin(unseenBy: looksItself ? engine.poller : nil)
     }
 
-    /// Has the thread send for the exchange of a connection, or else watch for something to be read, or for room to
-    /// write. False if the system has no memory for that.
+    /// Queues a connection for sending, or watches it for readability or writability. False if the system has no
+    /// memory.
     func attend(to connection: HTTP1Connection, until deadline: TimeInterval, sends: Bool, orWriting: Bool) -> Bool {
         if sends {
             if engine.commands.post(connection) { wake() }
@@ -62,7 +62,7 @@ final class CurlLoop: Sendable {
         return true
     }
 
-    /// Makes a connection in the clear to the server of a URL, and hands it over.
+    /// Opens a cleartext connection to the server of a URL and hands it over.
     func connect(
         to server: String, for request: TransportRequest, id: UInt64, queued: TimeInterval
     ) async throws -> CurlTransfer.Connected {
@@ -72,8 +72,8 @@ final class CurlLoop: Sendable {
         return try transfer.connected(queued: queued)
     }
 
-    /// A transfer that is set up for a request. Throws ``TransportFailure`` without memory, ``PulseError`` for what
-    /// this libcurl cannot do.
+    /// A transfer that is configured for a request. Throws ``TransportFailure`` without memory, and ``PulseError`` for
+    /// what this libcurl does not support.
     func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
         guard let transfer = engine.idle.withLock({ $0?.popLast() }) ?? CurlTransfer(request, engine.environment)
         else {
@@ -83,7 +83,7 @@ final class CurlLoop: Sendable {
         return transfer
     }
 
-    /// Takes back a transfer whose answer was read, or which has failed and left the loop.
+    /// Takes back a transfer whose response was read, or which has failed and left the loop.
     func reuse(_ transfer: CurlTransfer) {
         transfer.rest()
         let surplus = engine.idle.withLock { idle -> CurlTransfer? in
@@ -96,7 +96,7 @@ final class CurlLoop: Sendable {
         withExtendedLifetime(surplus) {}
     }
 
-    /// Runs a transfer until its answer is there: the whole of it, or the head of a streamed one.
+    /// Runs a transfer until its response is available: complete, or the head of a streamed one.
     func run(_ transfer: CurlTransfer, id: UInt64) async throws -> CurlTransfer.Reply {
         await withTaskCancellationHandler {
             await withCheckedContinuation { engine.start(transfer, $0) }
@@ -106,7 +106,7 @@ final class CurlLoop: Sendable {
         do {
             return try transfer.replySlot.take().get()
         } catch {
-            // After a failure nothing stays set on the handle.
+            // A failure leaves no settings on the handle.
             transfer.appliedSettings = nil
             if !transfer.isAbandoned { reuse(transfer) }
             throw error
@@ -123,7 +123,7 @@ final class CurlLoop: Sendable {
         engine.tell(.resume(id))
     }
 
-    /// Ends all transfers, closes all connections and waits for the thread's end.
+    /// Ends all transfers, closes all connections and waits for the end of the thread.
     func shutdown() async {
         engine.close()
         await engine.commands.ended()

@@ -3,14 +3,14 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// Where a sender waits for the reply that the loop leaves there.
+/// Where a sender waits for the loop's reply.
 ///
-/// The reply goes through the lock and not through the continuation. The runtime hands over a continuation that is
-/// resumed before its task has suspended by an atomic that the thread sanitizer does not see. Through the lock it sees
-/// that the sender may read all that the loop has written.
+/// The reply goes through the lock and not through the continuation. If a continuation is resumed before its task has
+/// suspended, the runtime synchronizes with an atomic that the thread sanitizer does not see. The lock makes the loop's
+/// writes visible to the sender.
 struct CurlReplySlot: Sendable {
     typealias Reply = Result<CurlTransfer.Reply, any Error>
-    /// Checked: an unsafe one's `resume` is inlined here, and the sanitizer sees it read the sender's frame.
+    /// Checked: the `resume` of an unsafe one is inlined here, and the sanitizer sees it read the sender's frame.
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State {
@@ -20,13 +20,13 @@ struct CurlReplySlot: Sendable {
 
     private let state = Locked(State())
 
-    /// The sender waits from now on.
+    /// Registers the waiting sender.
     func wait(_ waiter: Waiter) {
         state.withLock { $0.waiter = waiter }
     }
 
-    /// Leaves the reply, if it is the first, and gives the waiter to resume then; nil if nobody waits any more.
-    func leave(_ reply: Reply) -> Waiter? {
+    /// Stores the reply, if it is the first, and returns the waiter to resume; nil without a waiter.
+    func store(_ reply: Reply) -> Waiter? {
         state.withLock { state in
             guard let waiter = state.waiter else { return nil }
             (state.waiter, state.reply) = (nil, reply)
@@ -34,7 +34,7 @@ struct CurlReplySlot: Sendable {
         }
     }
 
-    /// The reply, once, for the sender that was resumed.
+    /// The reply, once, for the resumed sender.
     func take() -> Reply {
         state.withLock { state in
             defer { state.reply = nil }

@@ -6,11 +6,11 @@ import PulseCore
 
 /// The TLS sessions that new connections of a loop resume, and the handles that share them.
 ///
-/// libcurl counts the handles of such a store without a lock, so they are made and freed under the lock here. It uses
-/// the sessions themselves in the loop only, where one transfer at a time runs.
+/// libcurl counts the handles of such a store without a lock, so this type creates and frees them under its own lock.
+/// libcurl uses the sessions only in the loop, where one transfer at a time runs.
 final class CurlSessions: Sendable {
     private struct Store: @unchecked Sendable {
-        // Unchecked: used under the lock only.
+        // Unchecked: used only under the lock.
         let share = pulse_curl_share_sessions()
     }
 
@@ -20,8 +20,8 @@ final class CurlSessions: Sendable {
         store.withLock { pulse_curl_share_free($0.share) }
     }
 
-    /// A new handle with the store; nil without memory. A reset handle keeps the store; setting it again later would
-    /// lose what the handle holds.
+    /// A new handle with the store; nil without memory. A reset handle keeps the store; setting it again would lose the
+    /// handle's state.
     func makeHandle() -> UnsafeMutableRawPointer? {
         store.withLock { store in
             guard let easy = pulse_curl_easy_init() else { return nil }

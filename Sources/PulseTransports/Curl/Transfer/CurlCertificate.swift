@@ -4,21 +4,21 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the TLS of one connection has been told about the client's certificate, and about the connection's end.
+/// What the TLS layer of a connection has recorded about the client's certificate and about the connection's end.
 ///
-/// A server that wants one tells so by an alert: with TLS 1.2 within the handshake, with TLS 1.3 after it, when the
-/// request is on its way. Then the failure may be that of writing to a connection that the server has closed.
+/// A server that wants a certificate sends an alert: during the handshake in TLS 1.2, after it in TLS 1.3, when the
+/// request is already on its way. The visible failure may then be a write to a connection that the server has closed.
 final class CurlTLSNotes: @unchecked Sendable {
-    // Unchecked, and sound: the notes behind the pointer are those of a connection, which the loop alone uses.
+    // Unchecked: the notes behind the pointer belong to a connection, which only the loop uses.
     private let notes: OpaquePointer
 
-    /// Takes notes for a connection that libcurl is about to secure; nil without memory.
+    /// Creates the notes of a connection that libcurl is about to secure; nil without memory.
     init?(begunWith context: UnsafeMutableRawPointer) {
         guard let notes = pulse_tls_notes_begin(context) else { return nil }
         self.notes = notes
     }
 
-    /// The notes of the connection of a transfer; nil where there are none.
+    /// The notes of a transfer's connection; nil without any.
     init?(of easy: UnsafeMutableRawPointer) {
         guard let notes = pulse_tls_notes_of(easy) else { return nil }
         self.notes = notes
@@ -28,19 +28,19 @@ final class CurlTLSNotes: @unchecked Sendable {
         pulse_tls_notes_release(notes)
     }
 
-    /// Whether the server has asked for a certificate, and there was none to show.
+    /// Whether the server has requested a certificate and the client had none.
     var lacksCertificate: Bool { pulse_tls_notes_lack_certificate(notes) }
 
-    /// Whether the server has closed TLS with its alert.
+    /// Whether the server has sent the TLS close alert.
     var isClosed: Bool { pulse_tls_notes_are_closed(notes) }
 
-    /// What the server has against the client's certificate, or against there being none; nil for nothing.
+    /// The server's objection to the client's certificate or to its absence; nil without an objection.
     var refusal: URLError.Code? {
         Self.refusal(alert: Int(pulse_tls_notes_alert(notes)), lacksCertificate: lacksCertificate)
     }
 
-    /// RFC 8446, section 6.2. For a certificate that is missing TLS 1.2 has no alert of its own: servers send that of a
-    /// failed handshake or of a bad certificate.
+    /// Maps an alert (RFC 8446, section 6.2). TLS 1.2 has no alert for a missing certificate: servers send
+    /// handshake_failure or bad_certificate.
     static func refusal(alert: Int, lacksCertificate: Bool) -> URLError.Code? {
         switch alert {
         // certificate_required
@@ -54,13 +54,13 @@ final class CurlTLSNotes: @unchecked Sendable {
     }
 }
 
-/// Reads client certificates before anything is sent. libcurl would tell of one that cannot be read as of one that a
-/// server has refused.
+/// Validates client certificates before anything is sent. libcurl reports an unreadable certificate in the same way as
+/// one that a server has rejected.
 final class CurlCertificates: Sendable {
-    /// The one that was read last: deriving the key from a password takes long on purpose.
+    /// The certificate validated last: deriving a key from a password is slow by design.
     private let latest = Locked<TLSSettings.ClientCertificate?>(nil)
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for one that cannot be read.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an unreadable certificate.
     func check(_ certificate: TLSSettings.ClientCertificate) throws {
         if latest.withLock({ $0 == certificate }) { return }
         let problem = certificate.data.withUnsafeBytes {

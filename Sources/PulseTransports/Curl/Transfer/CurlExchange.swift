@@ -4,9 +4,9 @@
 import CPulsePlatform
 import PulseCore
 
-/// One request from the caller's side: feeds its body, waits for the answer and takes it apart.
+/// One request on the caller's side: feeds its body, waits for the response and parses it.
 struct CurlExchange: Sendable {
-    /// The way from pipes back to the loop, which it keeps alive until it is given up.
+    /// Connects pipes to the loop, and keeps the loop alive until it is released.
     final class Ticket: Sendable {
         private let id: UInt64
         private let loop: Locked<CurlLoop?>
@@ -34,7 +34,7 @@ struct CurlExchange: Sendable {
             measured.withLock { $0 }.map { TransferTimings($0, queued: queued, isComplete: true) }
         }
 
-        /// Lets go of the loop, so that an ended stream that is still held keeps no thread alive.
+        /// Releases the loop, so that an ended stream that is still held keeps no thread alive.
         func giveUp() {
             let last = loop.withLock { loop in
                 defer { loop = nil }
@@ -92,15 +92,15 @@ struct CurlExchange: Sendable {
             tell(error.keys)
             throw PulseError.sslPinningFailed(host: request.urlRequest.url?.host ?? "")
         }
-        guard case .goesOn(let answer) = reply, case .streamed(let pipe, _) = outgoing.delivery, let ticket else {
+        guard case .streaming(let received) = reply, case .streamed(let pipe, _) = outgoing.delivery, let ticket else {
             feeding?.end()
-            let answer = transfer.answer()
+            let received = transfer.takeResponse()
             loop.reuse(transfer)
-            return try response(from: answer, queued: queued)
+            return try response(from: received, queued: queued)
         }
-        // Made before anything can fail: dropping it ends the transfer.
-        let stream = stream(of: answer, from: pipe, ticket, queued: queued, holding: slot, feeding)
-        var response = try response(from: answer, queued: queued)
+        // Created before anything can fail: dropping the stream ends the transfer.
+        let stream = stream(of: received, from: pipe, ticket, queued: queued, holding: slot, feeding)
+        var response = try response(from: received, queued: queued)
         guard case .file(let file, let offset) = request.delivery else {
             response.bytes = stream
             return response
@@ -124,18 +124,18 @@ struct CurlExchange: Sendable {
 
     /// The stream keeps the loop and the slot until it ends.
     private func stream(
-        of answer: CurlResponse, from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval,
+        of received: CurlResponse, from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval,
         holding slot: HostSlots.Slot, _ feeding: Upload.Feeding?
     ) -> ByteStream {
-        let decoded = answer.codings.isEmpty ? nil : DecodedStream(answer.codings) { try await pipe.read() }
-        // Not the exchange, which holds the loop.
+        let decoded = received.codings.isEmpty ? nil : DecodedStream(received.codings) { try await pipe.read() }
+        // Captures the request and not the exchange, which holds the loop.
         let urlRequest = request.urlRequest
         let stream = ByteStream {
             do {
                 if let decoded { return try await decoded.read() }
                 return try await pipe.read()
             } catch let error as TransportFailure where error.code == .cannotDecodeContentData {
-                guard let head = answer.head else { throw error }
+                guard let head = received.head else { throw error }
                 throw CurlFailure.Undecodable(failure: error, head: head).failure(of: urlRequest)
             }
         } cancel: {
@@ -155,17 +155,17 @@ struct CurlExchange: Sendable {
         return stream
     }
 
-    private func response(from answer: CurlResponse, queued: TimeInterval) throws -> PulseResponse {
-        if let keys = answer.unpinnedKeys { tell(keys) }
-        guard let head = answer.head else {
+    private func response(from received: CurlResponse, queued: TimeInterval) throws -> PulseResponse {
+        if let keys = received.unpinnedKeys { tell(keys) }
+        guard let head = received.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         var headers = head.headers
-        if !answer.codings.isEmpty { headers.removeContentFields() }
+        if !received.codings.isEmpty { headers.removeContentFields() }
         return PulseResponse(
-            statusCode: head.statusCode, headers: headers, data: answer.body, request: request.urlRequest,
-            timings: TransferTimings(answer.measured, queued: queued, isComplete: !answer.isStreamed),
-            isTruncated: answer.isTruncated)
+            statusCode: head.statusCode, headers: headers, data: received.body, request: request.urlRequest,
+            timings: TransferTimings(received.measured, queued: queued, isComplete: !received.isStreamed),
+            isTruncated: received.isTruncated)
     }
 }
 
@@ -180,12 +180,12 @@ extension TransportRequest {
         if case .none = body { false } else { true }
     }
 
-    /// Whether bytes go through a pipe, in either direction.
+    /// Whether either body goes through a pipe.
     fileprivate var needsPipe: Bool {
         if case .buffered = delivery { hasBody } else { true }
     }
 
-    /// With a body to send, progress is that of the upload.
+    /// With a request body, progress is that of the upload.
     fileprivate var uploadProgress: (@Sendable (TransferProgress) -> Void)? {
         if case .none = body { nil } else { progress }
     }

@@ -4,31 +4,31 @@
 import CPulsePlatform
 import PulseCore
 
-/// An error of libcurl: its code and text. The text may quote a URL, which the texts of errors redact.
+/// An error of libcurl: its code and text. The text may quote a URL, which error descriptions redact.
 struct CurlFailure: Error, Sendable, CustomStringConvertible {
     let code: Int32
     let text: String
-    /// Whether the server wants HTTP/1.1 for the request, which it refused over HTTP/2.
+    /// Whether the server requires HTTP/1.1 for the request, which it refused over HTTP/2.
     var asksForHTTP1 = false
-    /// The proxy that could not be reached, if it was that.
+    /// The proxy that could not be reached, if that is the cause.
     var proxy: String?
 
     var description: String {
         "libcurl \(code)" + (proxy.map { ", by the proxy \($0)" } ?? "") + (text.isEmpty ? "" : ": \(text)")
     }
 
-    /// The cause of a connect timeout on the way through a proxy; nil without one.
+    /// The cause of a connect timeout through a proxy; nil without a proxy.
     static func slowProxy(_ request: CurlRequest) -> CurlFailure? {
         guard case .proxy = request.proxy.route, let name = CurlProxy.name(for: request) else { return nil }
         return CurlFailure(code: Int32(PULSE_CURLE_OPERATION_TIMEDOUT), text: "connect timeout", proxy: name)
     }
 
-    /// The verified chain holds none of the pinned keys.
+    /// The verified chain contains none of the pinned keys.
     struct Unpinned: Error {
         let keys: [[UInt8]]
     }
 
-    /// The body is not coded as its head says.
+    /// The body is not coded as its header fields say.
     struct Undecodable: Error {
         var failure: TransportFailure
         let head: ResponseHead
@@ -40,7 +40,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What the end of a transfer means, and how far the request had got.
+    /// The error for the end of a transfer, including how far the request had got.
     static func error(_ result: Int32, of transfer: CurlTransfer) -> any Error {
         let words = String(cString: transfer.errorText)
         let text = words.isEmpty ? String(cString: pulse_curl_easy_strerror(result)) : words
@@ -66,7 +66,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         return TransportFailure(code: code, phase: phase, underlying: cause)
     }
 
-    /// Whether this side could not open what a connection needs: a socket, a file of authorities, a resolver's files.
+    /// Whether this process could not open a file that a connection needs: a socket, a CA file, or a resolver's files.
     private static func lacksDescriptors(_ result: Int, _ transfer: CurlTransfer) -> Bool {
         switch result {
         case PULSE_CURLE_COULDNT_CONNECT: transfer.progress.lacksSocket
@@ -82,7 +82,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
     ) -> URLError.Code {
         if let refusal = transfer.progress.notes?.refusal { return refusal }
         switch result {
-        // The server says so in the handshake, or with TLS 1.3 after it.
+        // The server reports this during the handshake, or with TLS 1.3 after it.
         case PULSE_CURLE_SSL_CONNECT_ERROR where refusesCertificate(text),
             PULSE_CURLE_RECV_ERROR where refusesCertificate(text):
             return .clientCertificateRejected
@@ -99,9 +99,9 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .secureConnectionFailed
         case PULSE_CURLE_PEER_FAILED_VERIFICATION:
             return trustCode(pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_SSL_VERIFYRESULT)))
-        case _ where isBadAnswer(result, text, phase, isReadingHead: transfer.isReadingHead):
+        case _ where isInvalidResponse(result, text, phase, isReadingHead: transfer.isReadingHead):
             return .badServerResponse
-        // With TLS 1.3 a server tells only after the handshake that it wants a certificate.
+        // With TLS 1.3 a server requires a certificate only after the handshake.
         case PULSE_CURLE_RECV_ERROR where text.contains("certificate required"):
             return .clientCertificateRequired
         case PULSE_CURLE_PROXY:
@@ -113,18 +113,19 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether libcurl has ended the transfer for what the server has sent, which each of its versions tells otherwise.
-    static func isBadAnswer(
+    /// Whether libcurl has ended the transfer because of an invalid response, which each version reports differently.
+    static func isInvalidResponse(
         _ result: Int, _ text: String, _ phase: PulseError.Phase, isReadingHead: Bool
     ) -> Bool {
         switch result {
-        // The last is about transfer codings: it undoes no content coding.
+        // The last code concerns transfer codings: this client never lets libcurl decode content codings.
         case PULSE_CURLE_UNSUPPORTED_PROTOCOL, PULSE_CURLE_WEIRD_SERVER_REPLY, PULSE_CURLE_BAD_CONTENT_ENCODING: true
-        // "chunked-encoding", or later "chunk hex-length".
+        // "chunked-encoding", or "chunk hex-length" in later versions.
         case PULSE_CURLE_RECV_ERROR: text.contains("chunk") || text.contains("response headers")
-        // What 7.88 calls a lack of memory; and what it says of a head that begins with a folded line.
+        // libcurl 7.88 reports memory exhaustion with the first, and a head that begins with a folded line with the
+        // second.
         case PULSE_CURLE_TOO_LARGE, PULSE_CURLE_BAD_FUNCTION_ARGUMENT: phase != .beforeSend
-        // A line beyond its limit, which may be the first one.
+        // A line beyond libcurl's limit, which may be the first one.
         case PULSE_CURLE_OUT_OF_MEMORY: isReadingHead || phase == .maybeSent
         default: false
         }
@@ -138,10 +139,11 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         ].contains { text.contains($0) }
     }
 
-    /// The code of a failed connection: a refusal comes from the host, the rest means that there is no way to it.
+    /// The code of a failed connection: only the host itself can refuse; any other failure means that it is
+    /// unreachable.
     ///
-    /// - Parameter number: of the address that failed last, which hides what the others said: a host may have refused
-    ///   at its IPv4 address before there was no way to its IPv6 address.
+    /// - Parameter number: the errno of the last address, which hides the others: a host may have refused at its IPv4
+    ///   address while its IPv6 address is unreachable.
     static func connectCode(
         _ number: Int, hasTriedBothFamilies: Bool, hasDefaultRoute: @autoclosure () -> Bool
     ) -> URLError.Code {
@@ -152,7 +154,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// openssl/x509_vfy.h
+    /// Maps the codes in openssl/x509_vfy.h.
     private static func trustCode(_ result: Int) -> URLError.Code {
         switch result {
         case 9: .serverCertificateNotYetValid

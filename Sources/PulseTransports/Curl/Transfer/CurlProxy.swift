@@ -4,9 +4,9 @@
 import CPulsePlatform
 import PulseCore
 
-/// What errors tell of the proxy that a request goes through: its host and port, and never its credentials.
+/// What errors say about a request's proxy: its host and port, never its credentials.
 enum CurlProxy {
-    /// The proxy's refusal that has ended a transfer; nil if it was something else.
+    /// The proxy's refusal that has ended a transfer; nil for another end.
     static func refusal(_ result: Int, of transfer: CurlTransfer) -> ProxyRefusal? {
         let status = pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_HTTP_CONNECTCODE))
         if status != 0, !(200..<300).contains(status) {
@@ -17,7 +17,8 @@ enum CurlProxy {
         return replies[error].map { ProxyRefusal(proxy: name(for: transfer.request), reason: $0) }
     }
 
-    /// The proxy that has failed a transfer before it reached its host; nil if it has none, or has reached it.
+    /// The proxy on which a transfer has failed before it reached its host; nil without a proxy, or if the host was
+    /// reached.
     static func unreached(_ result: Int, _ text: String, _ request: CurlRequest) -> String? {
         let connecting = [
             PULSE_CURLE_COULDNT_CONNECT, PULSE_CURLE_COULDNT_RESOLVE_PROXY, PULSE_CURLE_PROXY, PULSE_CURLE_RECV_ERROR,
@@ -25,12 +26,12 @@ enum CurlProxy {
         ]
         guard connecting.contains(result), let name = name(for: request) else { return nil }
         if case .proxy = request.proxy.route { return name }
-        // The environment's may have been passed by.
+        // libcurl may have bypassed the environment's proxy.
         let host = name.prefix { $0 != ":" }
         return result == PULSE_CURLE_COULDNT_RESOLVE_PROXY || text.contains(host) ? name : nil
     }
 
-    /// The proxy of a request, or the one that the environment has for its scheme.
+    /// The proxy of a request, or the environment's for its scheme.
     static func name(
         for request: CurlRequest, environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
     ) -> String? {
@@ -40,14 +41,14 @@ enum CurlProxy {
             return host.utf8.contains(UInt8(ascii: ":")) && !host.hasPrefix("[")
                 ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .environment:
-            // As libcurl looks for them.
+            // The names that libcurl reads.
             let names = request.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
             let value = (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first { !$0.isEmpty }
             return value.flatMap(address)
         }
     }
 
-    /// Host and port in a variable of the environment, such as `http://user:password@proxy.test:3128/`.
+    /// Host and port of an environment variable's value, such as `http://user:password@proxy.test:3128/`.
     static func address(_ text: String) -> String? {
         var rest = Substring(text)
         var defaultPort = 1080
@@ -64,7 +65,7 @@ enum CurlProxy {
         return hasPort ? String(rest) : "\(rest):\(defaultPort)"
     }
 
-    /// The replies of RFC 1928 by libcurl's numbers. A proxy that ends the connection without one has not refused.
+    /// The replies of RFC 1928 by libcurl's numbers. A proxy that ends the connection without a reply has not refused.
     private static let replies: [Int: ProxyRefusal.Reason] = [
         PULSE_CURLPX_NO_AUTH: .socksCredentials, PULSE_CURLPX_USER_REJECTED: .socksCredentials,
         PULSE_CURLPX_UNKNOWN_MODE: .socksCredentials, PULSE_CURLPX_REPLY_GENERAL_SERVER_FAILURE: .socksReply(1),

@@ -4,28 +4,28 @@
 import CPulsePlatform
 import PulseCore
 
-/// A request in libcurl's form, made where the caller runs, so that the loop has less to do.
+/// A request in libcurl's form, built on the caller's task to relieve the loop.
 final class CurlRequest: Sendable {
     enum Body: Sendable {
         case none
         case bytes(Data)
-        /// What a task writes into the pipe; the length, if it is known.
+        /// Bytes that a task writes into the pipe; the length, if known.
         case pipe(BytePipe, length: Int64?)
     }
 
     enum Delivery: Sendable {
         case buffered(limit: Int)
-        /// A body of 2xx goes into the pipe, any other is buffered and cut. The measurements come before the pipe's
-        /// end.
+        /// Puts a 2xx body into the pipe; buffers any other body and truncates it. Delivers the measurements before the
+        /// pipe ends.
         case streamed(BytePipe, measured: @Sendable (CurlResponse.Measurements) -> Void)
     }
 
     let url: String
     let method: String
-    /// Lines as libcurl wants them, each with a NUL at its end: `Name: value`, `Name;` for an empty value, `Name:` to
-    /// leave out one of libcurl's own.
+    /// Header lines in libcurl's format, each terminated by a NUL: `Name: value`, `Name;` for an empty value, `Name:`
+    /// to suppress one of libcurl's own.
     let headerLines: [UInt8]
-    let question: CurlResponseParser.Question
+    let traits: CurlResponseParser.RequestTraits
     let expectsContinue: Bool
     let body: Body
     let delivery: Delivery
@@ -34,16 +34,16 @@ final class CurlRequest: Sendable {
     let idleTimeout: TimeInterval
     let mayBeResent: Bool
     let needsNewConnection: Bool
-    /// Whether its server wants HTTP/1.1.
+    /// Whether the server requires HTTP/1.1.
     let needsHTTP1: Bool
     let pins: CurlPins?
     let tls: TLSSettings
     let proxy: ProxySettings
     let unixSocketPath: String?
-    /// Whether a connection is all that is wanted, to be handed over.
+    /// Whether to open only a connection, which is then handed over.
     let connectsOnly: Bool
 
-    /// Throws ``PulseError`` for what cannot be sent as it is.
+    /// Throws ``PulseError`` for a request that cannot be sent unchanged.
     init(
         _ request: TransportRequest, url: URL, isSecure: Bool, body: Body, delivery: Delivery, unixSocketPath: String?,
         needsHTTP1: Bool = false
@@ -72,7 +72,7 @@ final class CurlRequest: Sendable {
             if !lines.hasExpect { lines.add(withoutValue: "Expect:") }
         }
         headerLines = lines.bytes
-        question = CurlResponseParser.Question(isHead: method == "HEAD", asksForUpgrade: lines.hasUpgrade)
+        traits = CurlResponseParser.RequestTraits(isHead: method == "HEAD", asksForUpgrade: lines.hasUpgrade)
         expectsContinue = lines.hasExpect
         self.body = body
         self.delivery = delivery
@@ -83,19 +83,19 @@ final class CurlRequest: Sendable {
         self.needsHTTP1 = needsHTTP1
         pins = isSecure ? try request.pins.map { try CurlPins($0) } : nil
         tls = request.tls
-        // libcurl would take an excluded host for its whole domain.
+        // libcurl would apply an excluded host to its whole domain.
         let isExcluded = !request.proxy.exclusions.isEmpty && request.proxy.excludes(url.host ?? "")
         proxy = isExcluded ? .direct : request.proxy
         self.unixSocketPath = unixSocketPath
     }
 
-    /// A request for nothing but a connection to the server of a URL in the clear.
+    /// A request that only opens a connection to the server of a cleartext URL.
     init(connectingTo url: String, for request: TransportRequest) {
         self.url = url
         connectsOnly = true
         method = "GET"
         headerLines = []
-        question = CurlResponseParser.Question()
+        traits = CurlResponseParser.RequestTraits()
         expectsContinue = false
         body = .none
         delivery = .buffered(limit: 0)
@@ -111,16 +111,16 @@ final class CurlRequest: Sendable {
         unixSocketPath = nil
     }
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for timeouts or a proxy that no request can have.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for invalid timeouts or an invalid proxy.
     static func validate(_ request: TransportRequest) throws {
         guard request.connectTimeout > 0, request.idleTimeout > 0 else {
             throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
         }
-        // An empty host would mean no proxy to libcurl.
+        // libcurl treats an empty host as no proxy.
         if let problem = request.proxy.problem { throw PulseError.invalidRequest(reason: problem) }
     }
 
-    /// The request of a handle that is at rest.
+    /// The request of an idle handle.
     static let nothing = URL(string: "http://localhost").flatMap { url in
         try? CurlRequest(
             TransportRequest(urlRequest: URLRequest(url: url)), url: url, isSecure: false, body: .none,
@@ -129,7 +129,7 @@ final class CurlRequest: Sendable {
 
     var hasBody: Bool { bodyLength != nil }
 
-    /// In bytes: nil without a body, the largest number where nobody knows it.
+    /// In bytes: nil without a body, `Int64.max` for an unknown length.
     var bodyLength: Int64? {
         switch body {
         case .none: nil
@@ -138,12 +138,12 @@ final class CurlRequest: Sendable {
         }
     }
 
-    /// The group of transfers to share connections with. Those with pins share none with others: their connections
-    /// never resume a session that another policy made, so that each has a verified chain to look at.
+    /// The connection group of the transfer. Requests with pins share no connections with others: their connections
+    /// never resume a session made under another policy, so each has a verified chain to check.
     var group: Int32 { pins == nil ? 0 : 1 }
 
-    /// The settings that a handle keeps from one usual request to the next; nil for a request that needs more than
-    /// these, a URL and header fields.
+    /// The settings that a handle keeps for the next common request; nil for a request that needs more than these, a
+    /// URL and header fields.
     var appliedSettings: ReusableSettings? {
         guard method == "GET", !hasBody, !connectsOnly, case .buffered = delivery, pins == nil, tls == .default else {
             return nil
@@ -162,7 +162,7 @@ final class CurlRequest: Sendable {
     }
 }
 
-/// The fields of a request, one after the other.
+/// The header lines of a request, concatenated.
 private struct HeaderLines {
     private(set) var bytes: [UInt8] = []
     private(set) var hasAccept = false
@@ -178,11 +178,11 @@ private struct HeaderLines {
 
     mutating func add(_ name: String, _ value: String) {
         switch name.utf8.count {
-        // libcurl does the framing: a length that differs from the body would let a server read a second request in it.
+        // libcurl does the framing: a length that differs from the body would enable request smuggling.
         case 14 where name.equalsIgnoringASCIICase("Content-Length"): return
         case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): return
         case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
-            // Empty, it would ask for any coding.
+            // An empty value would accept any coding.
             if value.isEmpty { return }
             hasAcceptEncoding = true
         case 5 where name.equalsIgnoringASCIICase("Range"): hasRange = true
@@ -200,7 +200,7 @@ private struct HeaderLines {
         default: break
         }
         bytes.append(contentsOf: name.utf8)
-        // libcurl leaves out a field of blanks.
+        // libcurl drops a field with a blank value.
         if value.utf8.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) {
             bytes.append(UInt8(ascii: ";"))
         } else {
@@ -217,12 +217,12 @@ private struct HeaderLines {
     }
 }
 
-/// The pins of a request as the hashes that are compared.
+/// The pins of a request as hashes to compare.
 struct CurlPins: Sendable {
     let hashes: Set<[UInt8]>
     let isReportOnly: Bool
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for a pinned certificate that cannot be read.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an unreadable pinned certificate.
     init(_ pins: PinSet) throws {
         var hashes = Set(
             pins.publicKeyHashes.compactMap { Data(base64Encoded: String($0.dropFirst(7))).map { [UInt8]($0) } })

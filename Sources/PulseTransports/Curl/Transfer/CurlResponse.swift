@@ -4,26 +4,25 @@
 import CPulsePlatform
 import PulseCore
 
-/// The outcome of a transfer. It is read in the sender's task; for a streamed answer in the loop, when its head is
-/// there.
+/// The outcome of a transfer. The sender's task reads it; for a streamed response the loop does, when the head arrives.
 struct CurlResponse: Sendable {
-    /// Nil if its first line is no status line.
+    /// Nil if the first line is not a status line.
     let head: ResponseHead?
     let body: Data
-    /// The content codings of the body, the one applied last first. They are undone in a buffered body, and those of a
-    /// streamed one remain to be.
+    /// The content codings of the body, the one applied last first. A buffered body is already decoded; a streamed one
+    /// is not.
     let codings: [ContentCoding]
-    /// The body goes on in the pipe of the request.
+    /// Whether the body continues in the request's pipe.
     let isStreamed: Bool
     let isTruncated: Bool
     let measured: Measurements
-    /// The keys of the verified chain, if none of them is pinned and the policy only reports.
+    /// The keys of the verified chain, if none is pinned and the policy only reports.
     let unpinnedKeys: [[UInt8]]?
 
     /// libcurl's times of a transfer, in microseconds from its start.
     struct Measurements: Sendable {
         let nameResolved, connected, secured, ready, firstByte, total: Int64
-        /// When the last byte of the request's body was handed to libcurl, if there was one.
+        /// When libcurl got the last byte of the request's body, if there is one.
         var requestSent: Int64?
         let isConnectionReused: Bool
         let version: Int

@@ -3,39 +3,39 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// An answer as far as it has come: a pure value that takes the lines of the head and the bytes of a buffered body.
+/// A partial response: a pure value that consumes the lines of the head and the bytes of a buffered body.
 struct CurlResponseParser {
-    /// What a line means for the transfer.
+    /// The effect of a line on the transfer.
     enum Step {
         case proceed
         /// The final head is complete.
         case head
-        /// The answer cannot be read, or its head is too large.
+        /// The response is malformed, or its head is too large.
         case bad
     }
 
-    /// What the request has to do with how its answer is read.
-    struct Question {
-        /// Whether it was HEAD, whose answer has no body.
+    /// The properties of the request that affect how its response is read.
+    struct RequestTraits {
+        /// Whether the method is HEAD, whose response has no body.
         var isHead = false
-        /// Whether it asked for another protocol, so that 101 may be the answer.
+        /// Whether it requests another protocol, so that 101 may be the response.
         var asksForUpgrade = false
     }
 
-    /// The most bytes in all heads of an answer, interim ones included.
+    /// The maximum size of all heads of a response, in bytes, including interim ones.
     private static let headLimit = 1 << 20
 
     /// The bytes of the latest head.
     private(set) var head: [UInt8] = []
-    /// For how many seconds the server keeps the connection while it is idle; nil if it does not say.
+    /// For how many seconds the server keeps an idle connection; nil if it does not say.
     var idleLimit: TimeInterval? { framing.idleLimit }
-    /// What the latest head says; libcurl goes by its own reading of it, which is the same for all that is accepted.
+    /// The framing of the latest head. libcurl uses its own parser, which agrees on everything that is accepted.
     private(set) var framing = ResponseFraming()
     private(set) var bodyLength = ResponseFraming.BodyLength.none
-    /// The content codings to undo, the one applied last first.
+    /// The content codings to decode, the one applied last first.
     private(set) var codings: [ContentCoding] = []
     private(set) var hasBegun = false
-    /// Whether the final head is there, so that `status` is its status.
+    /// Whether the final head is complete, so that `status` is the final status.
     private(set) var isFinal = false
     private(set) var status = 0
     private var body: BufferedBody?
@@ -43,32 +43,32 @@ struct CurlResponseParser {
     private var isHeadComplete = false
     private var isVersion1 = false
 
-    /// Whether the end of the connection is that of the body.
+    /// Whether the body ends with the connection.
     var endsWithConnection: Bool { isVersion1 && bodyLength == .rest }
     var isTruncated: Bool { body?.isTruncated ?? false }
-    /// The decoded bytes of a buffered body.
+    /// The decoded byte count of a buffered body.
     var byteCount: Int64 { body?.decodedCount ?? 0 }
 
-    /// Begins with another answer, in the memory of this one's head.
-    mutating func startOver() {
+    /// Resets for the next response and reuses the head's memory.
+    mutating func reset() {
         var head = head
         self = CurlResponseParser()
-        // The memory of a very large head is not kept.
+        // Frees the memory of a very large head.
         head.removeAll(keepingCapacity: head.capacity <= 16 << 10)
         self.head = head
     }
 
-    /// Takes a line of the head, with its end.
+    /// Consumes a line of the head, including its line end.
     ///
-    /// - Parameter statusOfHead: asked for when a head is complete.
+    /// - Parameter statusOfHead: evaluated when a head is complete.
     mutating func receive(
-        _ line: UnsafeRawBufferPointer, answering question: Question = Question(), statusOfHead: () -> Int
+        _ line: UnsafeRawBufferPointer, for traits: RequestTraits = RequestTraits(), statusOfHead: () -> Int
     ) -> Step {
         hasBegun = true
         headByteCount += line.count
         guard headByteCount <= Self.headLimit else { return .bad }
         if isHeadComplete {
-            // After an interim head comes the next one; after a body come trailers, which nobody asked for.
+            // An interim head precedes another head. Trailers after the body are ignored.
             guard !isFinal, line.starts(with: "HTTP/".utf8) else { return .proceed }
             head.removeAll(keepingCapacity: true)
             isHeadComplete = false
@@ -83,31 +83,31 @@ struct CurlResponseParser {
                 return .proceed
             }
             guard text.isEmpty else {
-                guard text.place(of: 0) == nil else { return .bad }
+                guard text.offset(of: 0) == nil else { return .bad }
                 try framing.readField(text)
                 return .proceed
             }
             isHeadComplete = true
-            return try endHead(statusOfHead(), question)
+            return try endHead(statusOfHead(), traits)
         } catch {
             return .bad
         }
     }
 
-    private mutating func endHead(_ status: Int, _ question: Question) throws -> Step {
+    private mutating func endHead(_ status: Int, _ traits: RequestTraits) throws -> Step {
         framing.note(status: status)
         if framing.isInterim { return .proceed }
         isFinal = true
         self.status = status
-        guard status != 101 || question.asksForUpgrade else { return .bad }
-        bodyLength = try framing.bodyLength(isHead: question.isHead)
-        codings = framing.contentCodings(isHead: question.isHead)
+        guard status != 101 || traits.asksForUpgrade else { return .bad }
+        bodyLength = try framing.bodyLength(isHead: traits.isHead)
+        codings = framing.contentCodings(isHead: traits.isHead)
         return .head
     }
 
     /// Begins a buffered body. Throws ``PulseError/responseTooLarge(limit:)``.
     ///
-    /// - Parameter cuts: whether a body beyond the limit is cut there instead.
+    /// - Parameter cuts: whether to truncate a body at the limit instead.
     mutating func beginBody(limit: Int, cuts: Bool) throws {
         guard bodyLength != .none else { return }
         var body = BufferedBody(limit: limit, cuts: cuts)
@@ -116,18 +116,18 @@ struct CurlResponseParser {
         self.body = body
     }
 
-    /// Takes bytes of the buffered body, as ``BufferedBody/take(_:)`` does.
+    /// Consumes bytes of the buffered body, as ``BufferedBody/take(_:)`` does.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) throws {
         guard body != nil else { throw TransportFailure(code: .badServerResponse, phase: .responseStarted) }
         try body?.take(bytes)
     }
 
-    /// Throws ``TransportFailure`` if the buffered body is not whole.
+    /// Throws ``TransportFailure`` if the buffered body is incomplete.
     mutating func finishBody() throws {
         try body?.finish()
     }
 
-    /// Takes the buffered body out.
+    /// Moves the buffered body out.
     mutating func takeBody() -> Data {
         body?.takeData() ?? Data()
     }

@@ -4,17 +4,17 @@
 import CPulsePlatform
 import PulseCore
 
-// What libcurl calls, in the loop, while it has the transfer.
+// The callbacks of libcurl, which run in the loop while it owns the transfer.
 extension CurlTransfer {
-    /// How much of an error's body a stream or download hands over.
+    /// The maximum size of an error's body that a stream or download returns.
     private static let errorBodyLimit = 64 << 10
 
-    /// Called when the connection is up and nothing of the request has left; false ends the transfer.
+    /// Called when the connection is up and nothing of the request was sent. False ends the transfer.
     ///
-    /// - Parameter isQuiet: whether a connection that was used before has nothing to be read.
-    /// - Parameter idleTimeLeft: for how many seconds its server keeps such a connection.
+    /// - Parameter isQuiet: whether a reused connection has nothing to read.
+    /// - Parameter idleTimeLeft: for how many more seconds the server keeps an idle connection.
     func willSend(isQuiet: () -> Bool, idleTimeLeft: () -> TimeInterval) -> Bool {
-        // It waited for another transfer's connection, and has got it.
+        // The transfer has now got a connection that another one opened.
         guard !isAbandoned else { return false }
         guard progress.sendCount == 0 else {
             refuseResend()
@@ -56,7 +56,7 @@ extension CurlTransfer {
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         progress.lastActivity = pulse_loop_now(poller)
-        let step = parser.receive(line, answering: request.question) { [easy] in
+        let step = parser.receive(line, for: request.traits) { [easy] in
             pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_RESPONSE_CODE))
         }
         switch step {
@@ -69,7 +69,7 @@ extension CurlTransfer {
     private func receivedHead() -> Bool {
         noteIdleLimit()
         if endsAtHead { return false }
-        // libcurl sends no more after a refusal, and would wait for the paused body all the same.
+        // After a refusal libcurl sends no more, but would still wait for the paused body.
         if parser.status >= 300 { resumeSending() }
         if parser.framing.isAmbiguous {
             appliedSettings = nil
@@ -94,10 +94,10 @@ extension CurlTransfer {
         if pulse_loop_connection(poller, easy, &socket) { pulse_loop_note_idle_limit(poller, socket, seconds) }
     }
 
-    /// Whether the body goes into the pipe: for a stream or download that of 2xx only.
+    /// Whether the body goes into the pipe: only a 2xx body of a stream or download.
     private var isStreaming: Bool { (200..<300).contains(parser.status) }
 
-    /// Takes bytes of the body; gives libcurl the number taken.
+    /// Consumes bytes of the body. Returns the accepted count to libcurl.
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         progress.lastActivity = pulse_loop_now(poller)
         guard parser.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
@@ -112,21 +112,21 @@ extension CurlTransfer {
             try parser.receive(bytes)
             return bytes.count
         } catch {
-            // A body that was cut ends as intended, which `isTruncated` tells from a failure.
+            // A truncated body ends as intended: `isTruncated` distinguishes it from a failure.
             if !parser.isTruncated { progress.failure = failure(ofBody: error) }
             return Self.refusal(bytes)
         }
     }
 
-    /// A number that differs from the count of bytes, which ends the transfer.
+    /// A return value that differs from the byte count, which ends the transfer.
     private static func refusal(_ bytes: UnsafeRawBufferPointer) -> Int {
         bytes.count == 0 ? 1 : 0
     }
 
-    /// Puts bytes of the request's body into the buffer; gives libcurl the number put there.
+    /// Copies bytes of the request's body into the buffer. Returns their count to libcurl.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         progress.lastActivity = pulse_monotonic_now()
-        if pulse_tls_has_outlasted_writing(easy) { return fillForNobody(buffer) }
+        if pulse_tls_has_outlasted_writing(easy) { return fillDiscarded(buffer) }
         switch request.body {
         case .none:
             return 0
@@ -156,15 +156,15 @@ extension CurlTransfer {
         }
     }
 
-    /// Puts something into the buffer that is discarded, on a connection that takes nothing any more: libcurl reads the
-    /// response only until it has sent what it was told to send.
-    private func fillForNobody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    /// Fills the buffer with bytes that are discarded, on a connection that accepts no more. libcurl reads the response
+    /// only after it has sent the declared length.
+    private func fillDiscarded(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         if case .pipe(_, nil) = request.body { return 0 }
         buffer.initializeMemory(as: UInt8.self, repeating: 0)
         return buffer.count
     }
 
-    /// Goes back to a place in the request's body, before libcurl sends it again.
+    /// Seeks in the request's body before libcurl sends it again.
     func seek(to offset: Int64) -> Bool {
         switch request.body {
         case .none: return offset == 0
@@ -182,7 +182,7 @@ extension CurlTransfer {
     }
 }
 
-// MARK: From C to the transfer
+// MARK: C entry points
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
     context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
@@ -203,7 +203,7 @@ let curlFillBody: pulse_curl_data_callback = { bytes, size, count, context in
 }
 
 let curlSeekBody: pulse_curl_seek_callback = { context, offset, origin in
-    // libcurl counts from the beginning only.
+    // libcurl always seeks relative to the start.
     let isThere = origin == 0 && transfer(context)?.seek(to: offset) == true
     return Int32(isThere ? PULSE_CURL_SEEKFUNC_OK : PULSE_CURL_SEEKFUNC_CANTSEEK)
 }
@@ -224,7 +224,7 @@ let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
 }
 
 let curlListen: pulse_curl_debug_callback = { _, kind, bytes, count, context in
-    // CURLINFO_TEXT. The rest is what is sent and received.
+    // CURLINFO_TEXT. All other kinds are transferred data.
     guard kind == 0 else { return 0 }
     let text = UnsafeRawBufferPointer(start: bytes, count: count)
     if CurlTransfer.announcesResend(text) { transfer(context)?.willSendAgain(text) }

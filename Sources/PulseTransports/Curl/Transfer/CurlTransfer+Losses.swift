@@ -4,40 +4,40 @@
 import CPulsePlatform
 import PulseCore
 
-// libcurl sends a request again by itself if its connection ends before a byte of the response, or if an HTTP/2 server
-// refuses it. It is stopped before that: whether a request goes out again is decided where plugins and events see it.
+// libcurl resends a request by itself if its connection ends before the first response byte, or if an HTTP/2 server
+// refuses it. The transport stops it: resends are decided where plugins and events see them.
 extension CurlTransfer {
-    /// How a request was lost that had left, and of whose response nothing has come.
+    /// How a request was lost that was sent and got no response byte.
     enum Loss {
-        /// With a connection that was used before.
+        /// The reused connection ended.
         case stale
-        /// An HTTP/2 server has said that it did not process the request.
+        /// An HTTP/2 server reported that it did not process the request.
         case refused
-        /// The same, since the server wants HTTP/1.1 for it.
+        /// The same, because the server requires HTTP/1.1.
         case downgraded
-        /// With a connection that was made for it, or by an error of the server's.
+        /// A new connection ended, or the server reported an error.
         case other
     }
 
-    /// Whether libcurl tells in its log that it is about to send a request again.
+    /// Whether libcurl announces a resend in its log.
     static func announcesResend(_ text: UnsafeRawBufferPointer) -> Bool {
         text.hasPrefix("Connection died, retrying") || text.hasPrefix("REFUSED_STREAM, retrying")
     }
 
-    /// Called before libcurl 7.80 sends the request again: over a new connection, for which it must ask.
+    /// Called before libcurl 7.80 resends the request: it needs a new connection for that.
     func willSendAgain(_ text: UnsafeRawBufferPointer) {
         if text.hasPrefix("REFUSED_STREAM") { progress.isRefused = true }
         progress.isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
         _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
     }
 
-    /// Notes why the transfer ends now that libcurl is about to send the request again.
+    /// Records why the transfer ends when libcurl is about to resend the request.
     func refuseResend() {
         guard progress.failure == nil else { return }
-        progress.failure = failure(of: loss(wantedResend), wantedResend, text: String(cString: errorText))
+        progress.failure = failure(of: loss(resendResult), resendResult, text: String(cString: errorText))
     }
 
-    /// The failure of a request that was lost with that result of libcurl.
+    /// The failure of a request that libcurl reports as lost with this result.
     func failure(lostWith result: Int32, text: String) -> TransportFailure {
         failure(of: loss(result), result, text: text)
     }
@@ -51,23 +51,23 @@ extension CurlTransfer {
             isStaleConnection: isRefused || loss == .stale)
     }
 
-    /// The result that libcurl has at hand when it is about to send a request again.
-    private var wantedResend: Int32 { Int32(PULSE_CURLE_SEND_FAIL_REWIND) }
+    /// libcurl's result when it is about to resend a request.
+    private var resendResult: Int32 { Int32(PULSE_CURLE_SEND_FAIL_REWIND) }
 
-    /// What libcurl 7.88 tells by its results, its texts and what it does. A text is one of this transfer: libcurl
-    /// clears it at the start and keeps the first.
+    /// Interprets the results, texts and behavior of libcurl 7.88. The text belongs to this transfer: libcurl clears it
+    /// at the start and keeps the first one.
     private func loss(_ result: Int32) -> Loss {
         let text = String(cString: errorText)
         if progress.isRefused { return .refused }
         if text.contains("HTTP_1_1_REQUIRED") { return .downgraded }
         switch Int(result) {
         case PULSE_CURLE_SEND_FAIL_REWIND:
-            // Over a connection that was made for the request libcurl does so for these two reasons alone.
+            // On a new connection libcurl resends only for these two reasons.
             guard progress.isReused else { return text.isEmpty ? .refused : .downgraded }
-            // It has a text for each end of an HTTP/2 connection, and none for a refusal.
+            // Each end of an HTTP/2 connection has a text; a refusal has none.
             return progress.isMultiplexed && (text.isEmpty || text.contains("refused by server")) ? .refused : .stale
         case PULSE_CURLE_HTTP2:
-            // After a GOAWAY that leaves the stream out.
+            // A GOAWAY that excludes the stream.
             return progress.isMultiplexed && text.isEmpty ? .refused : .other
         case PULSE_CURLE_HTTP2_STREAM:
             if text.contains("REFUSED_STREAM") { return .refused }

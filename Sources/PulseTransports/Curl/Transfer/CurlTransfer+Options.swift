@@ -5,10 +5,11 @@ import CPulsePlatform
 import PulseCore
 
 extension CurlTransfer {
-    /// A body of up to so many bytes is copied and leaves with the head.
+    /// A body up to this size is copied and sent with the head.
     private static let copiedBodyLimit = 64 << 10
 
-    /// Sets up the handle for its request. Throws ``PulseError/unsupported(_:)`` for what this libcurl cannot do.
+    /// Configures the handle for its request. Throws ``PulseError/unsupported(_:)`` for what this libcurl does not
+    /// support.
     func configure() throws {
         let wanted = library.hasPrerequest ? request.appliedSettings : nil
         if wanted == nil || wanted != appliedSettings {
@@ -40,7 +41,7 @@ extension CurlTransfer {
         } else if !request.mayBeResent || request.needsNewConnection {
             set(PULSE_CURLOPT_FRESH_CONNECT, 1)
         } else {
-            // Without a callback before each sending, its log tells that it is about to repeat the request.
+            // Without a callback before each send, libcurl's log announces a resend.
             set(PULSE_CURLOPT_VERBOSE, 1)
             setFunction(PULSE_CURLOPT_DEBUGFUNCTION, curlListen)
             set(PULSE_CURLOPT_DEBUGDATA, context)
@@ -63,20 +64,19 @@ extension CurlTransfer {
         let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
         set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
-        // The largest head that libcurl takes fits. Over HTTP/2 libcurl 7.88 delivers only as much of a head as the buffer
-        // holds, and the rest once the socket has more.
+        // Holds the largest head that libcurl accepts. Over HTTP/2 libcurl 7.88 delivers only as much of a head as
+        // fits, and waits for the socket before it delivers the rest.
         let isStreamed = if case .streamed = request.delivery { true } else { false }
         set(PULSE_CURLOPT_BUFFERSIZE, isStreamed ? 512 << 10 : 128 << 10)
     }
 
-    /// Sets libcurl's connect timeout, which gives each of a host's addresses its share. The loop enforces the timeout
-    /// itself.
+    /// Sets libcurl's connect timeout, which divides it among a host's addresses. The loop enforces the timeout itself.
     private func setTimeout() {
         if library.leavesResolverBehind {
             set(PULSE_CURLOPT_QUICK_EXIT, 1)
             set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(request.connectTimeout, 1e6) * 1000)))
         } else {
-            // Striking while a name is resolved would hold up the loop.
+            // A timeout during name resolution would block the loop.
             set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, 1_000_000_000)
         }
     }
@@ -92,7 +92,7 @@ extension CurlTransfer {
         case .none where !["POST", "PUT", "PATCH"].contains(method):
             break
         case .none:
-            // A length of 0 must be told (RFC 9110, section 8.6).
+            // A length of 0 must be declared (RFC 9110, section 8.6).
             post(length: 0)
             set(PULSE_CURLOPT_COPYPOSTFIELDS, "")
         case .bytes(let data) where data.count <= Self.copiedBodyLimit:
@@ -130,15 +130,15 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_HTTPHEADER, headerList)
     }
 
-    // These are policies: where this libcurl cannot enforce one, the request must not leave.
+    // The following are policies: if this libcurl cannot enforce one, the request must not be sent.
 
     private func setProxy() throws {
         switch request.proxy.route {
         case .environment:
-            // Else libcurl would look for its variables with each request.
+            // Otherwise libcurl reads its environment variables for each request.
             if environment.hasNoProxyAround { set(PULSE_CURLOPT_NOPROXY, "*") }
         case .direct:
-            // Empty, which beats the environment.
+            // An empty value overrides the environment.
             try demand("to pass proxies by", set(PULSE_CURLOPT_PROXY, ""))
         case .proxy(let kind, let host, let port):
             let isAddress = host.utf8.contains(UInt8(ascii: ":")) && !host.hasPrefix("[")
@@ -146,11 +146,10 @@ extension CurlTransfer {
             try demand(
                 "a proxy", set(PULSE_CURLOPT_PROXY, isAddress ? "[\(host)]" : host), set(PULSE_CURLOPT_PROXYPORT, port),
                 set(PULSE_CURLOPT_PROXYTYPE, type))
-            // The environment's list does not count: the request has the exact exclusions.
+            // The environment's list does not apply: the request has the exact exclusions.
             try demand("proxy exclusions", set(PULSE_CURLOPT_NOPROXY, ""))
             if request.proxy.username != nil || request.proxy.password != nil {
-                // The two options for the parts were decoded by some versions of libcurl and not by others; this one
-                // always is.
+                // Only some versions of libcurl decode the two options for the parts; all decode this one.
                 let parts = [request.proxy.username, request.proxy.password].map { PercentEncoding.segment($0 ?? "") }
                 try demand(
                     "a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERPWD, parts.joined(separator: ":")))
@@ -159,7 +158,7 @@ extension CurlTransfer {
     }
 
     private func setTLS() throws {
-        // Better wait for a connection that turns out to take many requests than open one more.
+        // Waiting for a connection that may be multiplexed is better than opening one more.
         set(PULSE_CURLOPT_PIPEWAIT, 1)
         if request.needsHTTP1 { set(PULSE_CURLOPT_HTTP_VERSION, PULSE_CURL_HTTP_VERSION_1_1) }
         let tls = request.tls
@@ -168,7 +167,7 @@ extension CurlTransfer {
         if !tls.certificateAuthorities.isEmpty {
             guard library.takesAuthorities else { throw Self.unsupported("certificate authorities") }
             let authorities = try PEM.certificates(tls.certificateAuthorities)
-            // Else the directory of the system's authorities would still count.
+            // Otherwise the directory of system authorities would still apply.
             try demand(
                 "certificate authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
                 setBlob(PULSE_CURLOPT_CAINFO_BLOB, authorities))
@@ -181,13 +180,13 @@ extension CurlTransfer {
                 setBlob(PULSE_CURLOPT_SSLCERT_BLOB, certificate.data),
                 set(PULSE_CURLOPT_KEYPASSWD, certificate.password))
         }
-        // Not there with another TLS than OpenSSL, whose texts have to do then.
+        // Unavailable without OpenSSL; then the error texts must suffice.
         setFunction(PULSE_CURLOPT_SSL_CTX_FUNCTION, curlSecure)
         set(PULSE_CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(self).toOpaque())
         guard let pins = request.pins else { return }
         try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
         if !(library.hasPrerequest && library.readsVerifiedChain), !pins.isReportOnly {
-            // Compares the leaf's key only, which is stricter than asked for.
+            // Compares only the leaf's key, which is stricter than requested.
             let keys = pins.hashes.map { "sha256//" + Data($0).base64EncodedString() }
             try demand("pins", set(PULSE_CURLOPT_PINNEDPUBLICKEY, keys.joined(separator: ";")))
         }
@@ -232,8 +231,8 @@ extension CurlTransfer {
 enum PEM {
     private static let begin = "-----BEGIN CERTIFICATE-----"
 
-    /// All certificates in one text; those in DER are converted. Throws ``PulseError/invalidRequest(reason:)`` for what
-    /// is neither.
+    /// All certificates in one text; DER is converted. Throws ``PulseError/invalidRequest(reason:)`` for any other
+    /// format.
     static func certificates(_ certificates: [Data]) throws -> Data {
         try Data(certificates.map(text).joined(separator: "\n").utf8)
     }
@@ -241,7 +240,7 @@ enum PEM {
     private static func text(_ certificate: Data) throws -> String {
         let text = String(decoding: certificate, as: UTF8.self)
         if text.contains(begin) { return text }
-        // A certificate in DER begins as a sequence.
+        // A DER certificate begins with a SEQUENCE tag.
         guard certificate.first == 0x30 else {
             throw PulseError.invalidRequest(reason: "a certificate authority is neither DER nor PEM")
         }

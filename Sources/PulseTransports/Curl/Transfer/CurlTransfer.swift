@@ -4,33 +4,33 @@
 import CPulsePlatform
 import PulseCore
 
-/// A handle of libcurl and the request that it carries; requests use it one after the other.
+/// A libcurl handle and its current request. A handle carries one request after another.
 ///
-/// It belongs to the sender until the request is handed to the loop, then to the loop, and with a whole answer to the
-/// sender again. The sender gives it back for the next request, also after a failure if libcurl is done with it.
+/// The sender owns it until the loop gets the request. Then the loop owns it; a complete response returns it to the
+/// sender. The sender gives it back for the next request, also after a failure if libcurl has finished with it.
 final class CurlTransfer: @unchecked Sendable {
-    // Unchecked: it belongs to one of them at a time, as above; the inbox and `handover` pass it on.
+    // Unchecked: it has one owner at a time, as described above; the queue and `handover` transfer it.
 
-    /// What the sender gets.
+    /// The reply to the sender.
     enum Reply: Sendable {
-        /// The whole answer is there: the transfer belongs to the sender again, which reads it.
+        /// The response is complete: the sender owns the transfer again and reads the response.
         case ended
-        /// The head of an answer whose body continues in the request's pipe.
-        case goesOn(CurlResponse)
+        /// The head of a response whose body continues in the request's pipe.
+        case streaming(CurlResponse)
     }
 
     enum TimeoutCheck {
-        case struck(any Error)
+        case expired(any Error)
         case notBefore(TimeInterval)
     }
 
-    /// What the transfers of a loop have in common.
+    /// The state shared by the transfers of a loop.
     struct Environment {
         let library: CurlLibrary
         let poller: OpaquePointer
         let sessions: CurlSessions
         let certificates = CurlCertificates()
-        /// Where the holder of the driver's lock leaves what must wait until it is given back.
+        /// Where the holder of the driver's lock stores actions until it releases the lock.
         let deferred: CurlDeferredActions
         /// Whether no environment variable names a proxy.
         let hasNoProxyAround: Bool
@@ -39,9 +39,9 @@ final class CurlTransfer: @unchecked Sendable {
     let easy: UnsafeMutableRawPointer
     let environment: Environment
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
-    /// Lives as long as libcurl may read it.
+    /// Must live as long as libcurl may read it.
     var headerList: UnsafeMutablePointer<pulse_curl_slist>?
-    /// How the handle is set up, if another usual request can use it so.
+    /// The settings on the handle, if another common request can reuse them.
     var appliedSettings: CurlRequest.ReusableSettings?
     /// Whether nothing is set on the handle.
     var isFresh = true
@@ -50,35 +50,35 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var id: UInt64 = 0
     private(set) var startedAt: TimeInterval = 0
     let replySlot = CurlReplySlot()
-    /// Whether nobody waits for it any more, so that it must not open another socket.
+    /// Whether the transfer has no caller any more, so that it must not open another socket.
     private(set) var isAbandoned = false
     var parser = CurlResponseParser()
     var progress = Progress()
-    /// The socket of a request that only connects; whoever takes it out closes it.
+    /// The socket of a connect-only request. The code that takes it out must close it.
     private var socket: Int32?
 
-    /// How far the request has got.
+    /// The progress of the request.
     struct Progress {
         var hasSocket = false
         /// Whether the system had no descriptor for the latest socket.
         var lacksSocket = false
         var hasTriedIPv4 = false
         var hasTriedIPv6 = false
-        /// Why this side ended the transfer, which libcurl does not know.
+        /// Why this client ended the transfer, which libcurl does not know.
         var failure: (any Error)?
-        /// Whether the connection that libcurl took up again cannot be used, and nothing has been sent.
+        /// Whether the reused connection is unusable and nothing was sent.
         var needsAnotherConnection = false
         var sendCount = 0
-        /// Whether the connection was not made for this request, and whether it takes several at a time.
+        /// Whether the connection is reused, and whether it is multiplexed.
         var isReused = false
         var isMultiplexed = false
-        /// Whether libcurl has told that the server refused to process the request.
+        /// Whether libcurl has reported that the server refused to process the request.
         var isRefused = false
         var connectedAt: TimeInterval?
         var bodyOffset = 0
         var requestSentAt: TimeInterval?
         var unpinnedKeys: [[UInt8]]?
-        /// What the server has said on the connection used last, beneath HTTP.
+        /// The TLS notes of the latest connection.
         var notes: CurlTLSNotes?
         var isReceivingPaused = false
         var isSendingPaused = false
@@ -86,7 +86,7 @@ final class CurlTransfer: @unchecked Sendable {
         var uploadCount = UploadCount()
     }
 
-    /// Nil where there is no memory for a handle.
+    /// Nil without memory for a handle.
     init?(_ request: CurlRequest, _ environment: Environment) {
         guard let easy = environment.sessions.makeHandle() else { return nil }
         self.easy = easy
@@ -105,7 +105,8 @@ final class CurlTransfer: @unchecked Sendable {
     var library: CurlLibrary { environment.library }
     var poller: OpaquePointer { environment.poller }
 
-    /// Gets ready for a request, while the sender has it. Throws ``PulseError`` for what this libcurl cannot do.
+    /// Prepares for a request while the sender owns the transfer. Throws ``PulseError`` for what this libcurl does not
+    /// support.
     func prepare(_ request: CurlRequest, id: UInt64) throws {
         self.request = request
         self.id = id
@@ -114,14 +115,14 @@ final class CurlTransfer: @unchecked Sendable {
         isFresh = false
     }
 
-    /// From here on it belongs to the loop.
+    /// Passes the ownership to the loop.
     func begin(_ waiter: CurlReplySlot.Waiter) {
         replySlot.wait(waiter)
         startedAt = pulse_monotonic_now()
         progress.lastActivity = startedAt
     }
 
-    /// Lets go of what its request held, until there is another one.
+    /// Releases the resources of the last request.
     func rest() {
         free(headerList)
         headerList = nil
@@ -133,13 +134,13 @@ final class CurlTransfer: @unchecked Sendable {
         progress = Progress()
         if let socket { close(socket) }
         socket = nil
-        parser.startOver()
+        parser.reset()
     }
 
-    // libcurl expects no body after HEAD only if it sends none with it.
+    // libcurl expects no body after HEAD only if the request has none.
     var endsAtHead: Bool {
         request.method == "HEAD" && request.hasBody
-            // If its Expect is refused, libcurl would send the request again without it, and give both answers as one.
+            // If Expect is refused, libcurl would resend the request without it and merge both responses.
             || parser.status == 417 && request.expectsContinue
     }
 
@@ -149,20 +150,20 @@ final class CurlTransfer: @unchecked Sendable {
         !mayHaveSent ? .beforeSend : parser.hasBegun ? .responseStarted : .maybeSent
     }
 
-    /// Whether anything of the request can have left.
+    /// Whether anything of the request may have been sent.
     var mayHaveSent: Bool {
         library.hasPrerequest
             ? progress.sendCount > 0 : pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T)) > 0
     }
 
-    /// Gets ready to start again. libcurl has closed the unusable connection, but may have another one like it.
-    func startAgain() {
+    /// Prepares for a restart. libcurl has closed the unusable connection, but may have another one like it.
+    func restart() {
         progress.needsAnotherConnection = false
         appliedSettings = nil
         _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
     }
 
-    /// Goes on after a pipe had turned this transfer away.
+    /// Continues after a pipe was full or empty.
     func resume() {
         guard progress.isReceivingPaused || progress.isSendingPaused else { return }
         (progress.isReceivingPaused, progress.isSendingPaused) = (false, false)
@@ -170,21 +171,21 @@ final class CurlTransfer: @unchecked Sendable {
         _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
     }
 
-    /// Has libcurl ask for the request's body again, of which there may be nothing yet.
+    /// Makes libcurl request the body again, which may still be empty.
     func resumeSending() {
         guard progress.isSendingPaused else { return }
         progress.isSendingPaused = false
         _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
     }
 
-    // MARK: Ends
+    // MARK: Ending
 
-    /// Ends the transfer at the next socket that it asks for: until then libcurl would wait for a name to be resolved.
+    /// Ends the transfer at its next socket request: until then libcurl would block on name resolution.
     func abandon() {
         isAbandoned = true
     }
 
-    /// Called when libcurl wants a socket; false ends the transfer.
+    /// Called when libcurl requests a socket. False ends the transfer.
     func willOpenSocket(family: Int32) -> Bool {
         guard !mayHaveSent, !progress.isRefused else {
             refuseResend()
@@ -208,15 +209,15 @@ final class CurlTransfer: @unchecked Sendable {
             return .failure(TransportFailure(code: .networkConnectionLost, phase: phase))
         }
         guard !parser.isTruncated, !endsAtHead else { return .success(()) }
-        // Without the closure alert a body that ends with the connection may have been cut (RFC 9112, section 9.8).
-        // libcurl does not look for one.
+        // Without the close alert a body that ends with the connection may be truncated (RFC 9112, section 9.8).
+        // libcurl does not check this.
         if request.isSecure, parser.endsWithConnection, progress.notes?.isClosed == false {
             return .failure(TransportFailure(code: .networkConnectionLost, phase: .responseStarted))
         }
         return Result { try parser.finishBody() }.mapError(failure(ofBody:))
     }
 
-    /// The failure of a buffered body, with its head if that is worth showing.
+    /// The failure of a buffered body, with the head if it is useful.
     func failure(ofBody error: any Error) -> any Error {
         guard let failure = error as? TransportFailure, failure.code == .cannotDecodeContentData,
             let head = ResponseHead(parser.head)
@@ -224,7 +225,7 @@ final class CurlTransfer: @unchecked Sendable {
         return CurlFailure.Undecodable(failure: failure, head: head)
     }
 
-    /// Takes the connection that was made over, before libcurl closes it.
+    /// Takes over the new connection before libcurl closes it.
     private func takeSocket() -> Result<Void, any Error> {
         let descriptor = pulse_loop_take_socket(poller, easy)
         guard descriptor >= 0 else {
@@ -234,7 +235,7 @@ final class CurlTransfer: @unchecked Sendable {
         return .success(())
     }
 
-    /// A connection that was made for somebody else to use.
+    /// A connection for another owner.
     struct Connected {
         let descriptor: Int32
         let timings: TransferTimings
@@ -250,10 +251,10 @@ final class CurlTransfer: @unchecked Sendable {
             descriptor: descriptor, timings: TransferTimings(measurements, queued: queued, isComplete: false))
     }
 
-    /// Tells those who wait: the sender or the reader of its stream, and the writer of the body.
+    /// Notifies the waiters: the sender or the reader of its stream, and the writer of the body.
     func finish(_ outcome: Result<Void, any Error>) {
         if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
-        if let waiter = replySlot.leave(outcome.map { .ended }) {
+        if let waiter = replySlot.store(outcome.map { .ended }) {
             waiter.resume()
         } else if case .streamed(let pipe, let measured) = request.delivery {
             measured(measurements)
@@ -264,14 +265,14 @@ final class CurlTransfer: @unchecked Sendable {
         }
     }
 
-    /// Gives the sender the head of an answer whose body continues.
+    /// Passes the sender the head of a response whose body continues.
     func continueStreaming() {
-        guard let waiter = replySlot.leave(.success(.goesOn(answer(isStreamed: true)))) else { return }
+        guard let waiter = replySlot.store(.success(.streaming(takeResponse(isStreamed: true)))) else { return }
         environment.deferred.add(.resume(waiter))
     }
 
-    /// Takes the answer out.
-    func answer(isStreamed: Bool = false) -> CurlResponse {
+    /// Moves the response out.
+    func takeResponse(isStreamed: Bool = false) -> CurlResponse {
         CurlResponse(
             head: ResponseHead(parser.head), body: parser.takeBody(), codings: parser.codings,
             isStreamed: isStreamed, isTruncated: parser.isTruncated, measured: measurements,
@@ -286,37 +287,37 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: Timeouts
 
-    /// Seconds from one look at the clock to the next.
+    /// Seconds between two timeout checks.
     ///
-    /// While a body goes out over a connection that serves others too, nothing but the count of its bytes tells of
-    /// activity: it is looked at more often, and the timeout strikes so much later at most.
-    var lookPeriod: TimeInterval {
+    /// During an upload over a shared connection, only the byte count shows activity. It is checked more often, and the
+    /// timeout is late by at most this period.
+    var checkPeriod: TimeInterval {
         request.hasBody ? request.idleTimeout / 4 : request.idleTimeout
     }
 
-    /// For how many seconds it lets the server be silent.
+    /// For how many seconds it tolerates a silent server.
     var patience: TimeInterval {
-        // A pipe that is held up on this side does not make the server slow. With an error in hand libcurl sends no
-        // more, and asks for no more to send.
-        let isHeldUp = progress.isReceivingPaused || progress.isSendingPaused && parser.status < 300
-        return isHeldUp ? .infinity : request.idleTimeout
+        // A blocked pipe on this side does not make the server slow. With an error response libcurl sends no more and
+        // requests no more of the body.
+        let isBlocked = progress.isReceivingPaused || progress.isSendingPaused && parser.status < 300
+        return isBlocked ? .infinity : request.idleTimeout
     }
 
-    /// For how many seconds nothing is known to have happened.
+    /// The number of seconds without known activity.
     func idleTime(now: TimeInterval) -> TimeInterval {
         now - max(progress.lastActivity, progress.connectedAt ?? startedAt)
     }
 
-    /// Whether a part of the request's body has not left.
+    /// Whether a part of the request's body is unsent.
     var isSendingBody: Bool {
         guard let length = request.bodyLength, progress.requestSentAt == nil else { return false }
         return pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_SIZE_UPLOAD_T)) < length
     }
 
-    /// Whether its connection may serve others too, so that what happens there tells nothing about this transfer.
+    /// Whether the connection may serve other transfers, so that its activity says nothing about this one.
     ///
-    /// The version is known from the answer's first line on, and before that the TLS knows what was agreed on; the
-    /// version alone where there is another TLS than OpenSSL.
+    /// The version is known from the status line on; before that TLS knows the negotiated protocol. Without OpenSSL
+    /// only the version is available.
     private var sharesConnection: Bool {
         pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_HTTP_VERSION)) >= PULSE_CURL_HTTP_VERSION_2_0
             || pulse_tls_state(easy) == PULSE_TLS_MULTIPLEXED
@@ -324,17 +325,17 @@ final class CurlTransfer: @unchecked Sendable {
 
     func timeout(now: TimeInterval) -> TimeoutCheck {
         if progress.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
-            // When, not that: this may be the first look for as long as the timeout is.
+            // Uses the time, not just the fact: this may be the first check for as long as the timeout.
             let ready = pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T))
             progress.connectedAt = min(now, startedAt + TimeInterval(ready) / 1e6)
         }
         guard let connectedAt = progress.connectedAt else {
             let limit = startedAt + request.connectTimeout
             guard now < limit else {
-                return .struck(
+                return .expired(
                     TransportFailure(code: .timedOut, phase: .beforeSend, underlying: CurlFailure.slowProxy(request)))
             }
-            return .notBefore(min(limit, now + lookPeriod))
+            return .notBefore(min(limit, now + checkPeriod))
         }
         guard patience < .infinity else { return .notBefore(now + request.idleTimeout) }
         if let length = request.bodyLength {
@@ -349,10 +350,10 @@ final class CurlTransfer: @unchecked Sendable {
             latest = max(progress.lastActivity, latest)
         }
         guard now >= latest + request.idleTimeout else {
-            return .notBefore(min(latest + request.idleTimeout, now + lookPeriod))
+            return .notBefore(min(latest + request.idleTimeout, now + checkPeriod))
         }
         let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : .maybeSent
-        return .struck(TransportFailure(code: .timedOut, phase: phase))
+        return .expired(TransportFailure(code: .timedOut, phase: phase))
     }
 }
 #endif
