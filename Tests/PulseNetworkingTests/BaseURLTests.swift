@@ -20,7 +20,7 @@ struct BaseURLTests {
         ("ftp://h.example", "ftp://h.example"), ("file:///a", "file:///a"), ("https:///a", "https:///a"),
         ("mailto:ada@example.com", "example.com"),
     ])
-    func oneThatCannotBeUsedIsToldOfAtOnceAndInTheErrorOfEachCall(base: String, shown: String) async throws {
+    func anUnusableBaseURLCausesAWarningAndFailsEachCall(base: String, shown: String) async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
         let client = try client(base, bus)
@@ -32,17 +32,17 @@ struct BaseURLTests {
             let text = error.map { "\($0)" } ?? ""
             #expect(text.contains("the base URL") && text.contains(shown), "\(text)")
         }
-        // An absolute URL needs none.
+        // An absolute URL needs no base.
         _ = try await client.get("https://h.example/users/1", as: User.self)
     }
 
-    @Test func oneWithoutASchemeIsToldWhatIsMissing() async throws {
+    @Test func theErrorForABaseURLWithoutASchemeNamesWhatIsMissing() async throws {
         let client = try client("localhost:8932", PulseEventBus())
         let error = await #expect(throws: PulseError.self) { try await client.get("/users/1", as: User.self) }
         #expect(error.map { "\($0)" }?.contains("http://") == true)
     }
 
-    @Test func aTextShowsNoCredentialsOfIt() async throws {
+    @Test func noTextShowsTheCredentialsOfABaseURL() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
         for base in ["ftp://bob:hunter2@h.example", "bob:hunter2@localhost"] {
@@ -52,7 +52,7 @@ struct BaseURLTests {
         }
     }
 
-    @Test func oneThatCanBeUsedIsNotWarnedOf() async throws {
+    @Test func aUsableBaseURLCausesNoWarning() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
         for base in ["http://localhost:8932", "HTTPS://api.example.com/v1/"] { _ = try client(base, bus) }
@@ -60,7 +60,7 @@ struct BaseURLTests {
         #expect(!sink.names.contains("warning"))
     }
 
-    @Test func aClientOfABaseURLAloneHasTheDefaultSettings() async throws {
+    @Test func aClientMadeOfABaseURLAloneHasTheDefaultSettings() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
         let client = try client("https://api.example.com/v1", bus)

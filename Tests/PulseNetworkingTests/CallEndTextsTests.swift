@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseNetworking
 
-/// What errors, events and the log tell about a call whose error has no room for its request or the reason.
+/// What errors, events and the log say about a call whose error type has no field for the request or the reason.
 @Suite(.timeLimit(.minutes(5)))
 struct CallEndTextsTests {
     enum Ending: CaseIterable {
@@ -62,7 +62,7 @@ struct CallEndTextsTests {
     }
 
     @Test(arguments: Ending.allCases)
-    func theEventAndTheLogTellTheRequestAndTheReason(ending: Ending) async throws {
+    func theEventAndTheLogNameTheRequestAndTheReason(ending: Ending) async throws {
         let texts = try await texts(of: ending)
         #expect(texts.call == "GET api.example.com /users/7")
         let reason =
@@ -86,8 +86,8 @@ struct CallEndTextsTests {
         #expect(texts.error?.kind == kind)
     }
 
-    @Test func anErrorWithRoomForItNamesTheMethodAndThePath() async throws {
-        let (client, _) = PulseClient.answering()
+    @Test func anErrorWithARequestNamesItsMethodAndPath() async throws {
+        let (client, _) = PulseClient.responding()
         func text(_ endpoint: GetUser) async -> String? {
             await #expect(throws: PulseError.self) { try await client.request(endpoint) }?.description
         }
@@ -99,8 +99,8 @@ struct CallEndTextsTests {
         await client.shutdown()
     }
 
-    @Test func anHTMLPageInsteadOfJSONSaysSo() async throws {
-        let (client, _) = PulseClient.answering(
+    @Test func theErrorForAnHTMLPageInsteadOfJSONSaysSo() async throws {
+        let (client, _) = PulseClient.responding(
             headers: ["Content-Type": "text/html"], data: Data("<html>hunter2</html>".utf8))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(

@@ -14,7 +14,7 @@ import Testing
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct CancellationStressTests {
     enum Wait: CaseIterable, Sendable {
-        case answer, slot, retry, file
+        case response, slot, retry, file
     }
 
     enum Ender: CaseIterable, Sendable {
@@ -24,11 +24,11 @@ struct CancellationStressTests {
     }
 
     @Test(arguments: Wait.allCases, Ender.allCases)
-    func everybodyWhoMayEndsACallInEveryWait(wait: Wait, ender: Ender) async throws {
+    func everyKindOfCancellationEndsACallInEveryKindOfWait(wait: Wait, ender: Ender) async throws {
         try await MockServer.run { server in
             server.fallback { request in
                 switch wait {
-                case .answer, .slot: .raw([.stall])
+                case .response, .slot: .raw([.stall])
                 case .retry: request.indexOnConnection == 0 ? .status(503) : .raw([.stall])
                 case .file: .data(Data(repeating: 7, count: 100_000)).fault(.stall, at: .body(50_000))
                 }
@@ -53,7 +53,7 @@ struct CancellationStressTests {
         let options = RequestOptions().with(\.tag, value: "chosen").with(\.deadline, value: 500)
         let call = Task.startingNow { try await self.call(client, wait, options) }
         switch wait {
-        case .answer, .file: try await server.wait { $0.requests.count == 1 }
+        case .response, .file: try await server.wait { $0.requests.count == 1 }
         case .slot: #expect(transport.waiterCount(server.baseURL) == 1)
         case .retry: await clock.sleepers(atLeast: 1)
         }
@@ -100,9 +100,9 @@ struct CancellationStressTests {
         }
     }
 
-    /// 200 calls in flight, ended at random moments by everybody at once.
+    /// 200 calls in flight, ended at random moments by all kinds of cancellation at once.
     @Test(arguments: [1, 2] as [UInt64])
-    func everyCallEndsOnceWhoeverEndsIt(seed: UInt64) async throws {
+    func everyCallEndsOnceUnderConcurrentCancellations(seed: UInt64) async throws {
         try await MockServer.run { server in
             server.fallback { request in request.path.hasSuffix("3") ? .raw([.stall]) : .data(User.json) }
             let client = PulseClient(

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CancellationTests {
-    /// A transport that answers only by the clock, an hour from now.
+    /// A transport that responds only by the clock, an hour from now.
     private static func stalled(_ clock: TestClock) -> MockTransport {
         MockTransport { request in
             try await clock.sleep(3600)
@@ -65,7 +65,7 @@ struct CancellationTests {
         #expect(sink.names.last == "requestCompleted")
     }
 
-    @Test func cancelAllEndsEveryCallAndNoLaterOne() async throws {
+    @Test func cancelAllEndsAllCurrentCallsAndNoLaterOnes() async throws {
         let clock = TestClock()
         let transport = Self.stalled(clock)
         let client = Self.client(clock, transport)
@@ -82,7 +82,7 @@ struct CancellationTests {
         #expect(try await later.value == User())
     }
 
-    @Test func cancelAllOfATagEndsItsCallsOnly() async throws {
+    @Test func cancelAllOfATagEndsOnlyCallsWithThatTag() async throws {
         let clock = TestClock()
         let transport = Self.stalled(clock)
         let client = Self.client(clock, transport)
@@ -100,7 +100,7 @@ struct CancellationTests {
         #expect(try await none.value == User())
     }
 
-    @Test func shutdownEndsWhatIsUnderWayAndWaitsForIt() async throws {
+    @Test func shutdownEndsRunningCallsAndWaitsForThem() async throws {
         let clock = TestClock()
         let log = TracingPlugin.Log()
         let client = Self.client(
@@ -117,7 +117,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func cancellationDuringTheWaitForARetryEndsTheCall() async throws {
+    @Test func cancellationDuringARetryDelayEndsTheCall() async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 503, request: $0) }
         let client = Self.client(
@@ -130,9 +130,9 @@ struct CancellationTests {
         #expect(transport.requests.count == 1)
     }
 
-    // MARK: Inside the code of others
+    // MARK: Inside foreign code
 
-    /// Sleeps for an hour in the hook that it is told, and does not mind being cancelled there.
+    /// Sleeps for an hour in the given hook, and ignores its cancellation.
     private struct Sleeper: PulsePlugin, CookieStore {
         enum Hook: CaseIterable { case willSend, didReceive, cookieHeader, store }
 
@@ -159,7 +159,7 @@ struct CancellationTests {
         func store(setCookie lines: [String], from url: URL, now: Date) async { await sleep(in: .store) }
     }
 
-    /// Sends whatever it gets, whether or not the task is cancelled.
+    /// Sends every request, whether or not the task is cancelled.
     private struct DeafTransport: Transport {
         let capabilities: TransportCapabilities = .simulated
         let sent = Locked(0)
@@ -172,7 +172,7 @@ struct CancellationTests {
     }
 
     @Test(arguments: Sleeper.Hook.allCases)
-    private func cancellationInsideAHookEndsTheCall(hook: Sleeper.Hook) async throws {
+    private func cancellationInsideAPluginHookEndsTheCall(hook: Sleeper.Hook) async throws {
         let clock = TestClock()
         let sleeper = Sleeper(hook: hook, clock: clock)
         let transport = DeafTransport()
@@ -194,7 +194,7 @@ struct CancellationTests {
 
     // MARK: Deadlines
 
-    @Test func aDeadlineIsExactUnderAVirtualClock() async throws {
+    @Test func aDeadlineExpiresExactlyUnderAVirtualClock() async throws {
         let clock = TestClock()
         let client = Self.client(clock, Self.stalled(clock))
         let call = Task { await client.result(of: GetUser(), options: .init().with(\.deadline, value: 5)) }
@@ -211,7 +211,7 @@ struct CancellationTests {
         await client.shutdown()
     }
 
-    @Test func aDeadlineThatStrikesInALaterAttemptNamesTheFailureBefore() async throws {
+    @Test func aDeadlineThatExpiresInALaterAttemptNamesThePreviousFailure() async throws {
         let clock = TestClock()
         let attempts = Locked(0)
         let transport = MockTransport { request in
@@ -239,7 +239,7 @@ struct CancellationTests {
         await client.shutdown()
     }
 
-    @Test func aRetryThatWouldPassTheDeadlineIsNotWaitedFor() async throws {
+    @Test func aCallDoesNotWaitForARetryBeyondItsDeadline() async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 503, request: $0) }
         let client = Self.client(
@@ -253,7 +253,7 @@ struct CancellationTests {
         await client.shutdown()
     }
 
-    @Test func aDeadlineEndsAPluginThatWaits() async throws {
+    @Test func aDeadlineEndsAWaitingPlugin() async throws {
         let clock = TestClock()
         let waiting = ClosurePlugin { request, context, next in
             try await context.clock.sleep(3600)
@@ -273,8 +273,8 @@ struct CancellationTests {
         await client.shutdown()
     }
 
-    @Test func aDeadlineThatIsOverSendsNothing() async throws {
-        // So late that so little makes no difference.
+    @Test func anExpiredDeadlineSendsNothing() async throws {
+        // A high uptime, at which a tiny interval is lost to rounding.
         let clock = TestClock(uptime: 1e6)
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
         let client = Self.client(clock, transport)
@@ -285,7 +285,7 @@ struct CancellationTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func aDeadlineThatNeverComesIsNone() async throws {
+    @Test func anInfiniteDeadlineNeverExpires() async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
         let client = Self.client(clock, transport)

@@ -11,12 +11,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PulseClientRunTests {
-    @Test func aStreamThatIsDroppedEndsItsCall() async throws {
+    @Test func droppingAStreamEndsItsCall() async throws {
         let log = TracingPlugin.Log()
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)
-        let (client, _) = PulseClient.answering(plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
+        let (client, _) = PulseClient.responding(plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
         weak var stream: ByteStream?
         do {
             let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
@@ -30,7 +30,7 @@ struct PulseClientRunTests {
     }
 
     #if canImport(CPulsePlatform)
-    @Test func theEndOfAStreamTellsTheTimingsOfItAll() async throws {
+    @Test func theEndOfAStreamReportsTheTimingsOfTheWholeTransfer() async throws {
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)
@@ -56,7 +56,7 @@ struct PulseClientRunTests {
 
     @Test func aCallAfterShutdownDoesNotReachThePlugins() async throws {
         let log = TracingPlugin.Log()
-        let (client, _) = PulseClient.answering(plugins: [TracingPlugin(identifier: "a", scope: .call, log: log)])
+        let (client, _) = PulseClient.responding(plugins: [TracingPlugin(identifier: "a", scope: .call, log: log)])
         await client.shutdown()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<500 {
@@ -69,7 +69,7 @@ struct PulseClientRunTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test func aDamagedAnswerOfTheCacheIsNoReasonToPostAgain() async throws {
+    @Test func aDamagedCachedResponseDoesNotRepeatAPOST() async throws {
         let (transport, posts) = (Locked(0), Locked(0))
         let cache = ClosurePlugin(scope: .call) { request, context, next in
             if request.httpMethod == "POST" {
@@ -79,7 +79,7 @@ struct PulseClientRunTests {
             transport.withLock { $0 += 1 }
             return PulseResponse(statusCode: 200, data: Data("damaged".utf8), request: request, origin: .cache)
         }
-        let (client, _) = PulseClient.answering(plugins: [cache])
+        let (client, _) = PulseClient.responding(plugins: [cache])
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(method: .post)) }
         #expect(error?.kind == .decodingFailed)
         #expect(posts.withLock { $0 } == 1)
@@ -87,17 +87,17 @@ struct PulseClientRunTests {
     }
 
     @Test(arguments: ["damaged", ""])
-    func aDamagedAnswerOfTheCacheIsFetchedOnceMore(stored: String) async throws {
+    func aDamagedCachedResponseIsFetchedOnceMore(stored: String) async throws {
         let cache = ClosurePlugin(scope: .call) { request, context, next in
             if context.options.cache == .reload { return try await next(request) }
             return PulseResponse(statusCode: 200, data: Data(stored.utf8), request: request, origin: .cache)
         }
-        let (client, transport) = PulseClient.answering(plugins: [cache])
+        let (client, transport) = PulseClient.responding(plugins: [cache])
         #expect(try await client.request(GetUser()) == User())
         #expect(transport.requests.count == 1)
     }
 
-    @Test func aFailureThatARetryHasOvercomeIsNotTheDeadlinesCause() async throws {
+    @Test func aFailureFollowedByASuccessfulRetryIsNotTheDeadlinesCause() async throws {
         let clock = TestClock()
         let count = Locked(0)
         let transport = MockTransport { request in
@@ -128,17 +128,17 @@ struct PulseClientRunTests {
         await client.shutdown()
     }
 
-    // MARK: What events and texts show
+    // MARK: Contents of events and texts
 
     @Test(arguments: [
         "https://ada:hunter2@exa mple.com/users", "https://ada:hunter2@[nowhere/users", "/users#hunter2",
         "https://ada:hunter2@api.example.com:99999999/x",
     ])
-    func aPathThatMakesNoURLShowsNoSecretInEventsAndErrors(path: String) async throws {
+    func anInvalidPathShowsNoSecretInEventsAndErrors(path: String) async throws {
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)
-        let (client, _) = PulseClient.answering(events: bus)
+        let (client, _) = PulseClient.responding(events: bus)
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(path: path)) }
         #expect(error?.kind == .invalidURL)
         var shown = "\(sink.events) \(String(describing: error))"
@@ -146,9 +146,9 @@ struct PulseClientRunTests {
         #expect(!shown.contains("hunter2"), "\(shown)")
     }
 
-    @Test func aTrustedOriginThatIsNoneShowsNoSecret() async throws {
+    @Test func anInvalidTrustedOriginShowsNoSecret() async throws {
         let url = try #require(URL(string: "ftp://ada:hunter2@files.example.com/"))
-        let (client, _) = PulseClient.answering(.test().with(\.trustedOrigins, value: [url]))
+        let (client, _) = PulseClient.responding(.test().with(\.trustedOrigins, value: [url]))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         guard case .invalidURL(let text) = error else {
             Issue.record("\(String(describing: error))")
@@ -158,7 +158,7 @@ struct PulseClientRunTests {
     }
 
     @Test(arguments: [TimeInterval.infinity, 1e300, -.infinity, .nan])
-    func aWaitOfAnyLengthCanBeLogged(seconds: TimeInterval) throws {
+    func aDelayOfAnyLengthCanBeLogged(seconds: TimeInterval) throws {
         let call = CallSummary(
             id: UUID(), endpointPath: "/", route: "r", method: .get, host: "h", retryDelay: seconds)
         let error = ErrorSummary(kind: .http, message: "HTTP status 503")
@@ -168,8 +168,8 @@ struct PulseClientRunTests {
 
     // MARK: Requests
 
-    @Test func aReadyRequestWithoutATimeoutOfItsOwnHasTheClients() async throws {
-        let (client, transport) = PulseClient.answering(.test().with(\.timeout, value: 7))
+    @Test func aReadyRequestWithoutATimeoutUsesTheClientsTimeout() async throws {
+        let (client, transport) = PulseClient.responding(.test().with(\.timeout, value: 7))
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/")))
         _ = try await client.rawRequest(request)
         request.timeoutInterval = 3
@@ -178,7 +178,7 @@ struct PulseClientRunTests {
     }
 
     @Test func anOptionalOfADecodedTypeAcceptsWhatTheDecoderReads() async throws {
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         #expect(try await client.request(Request<User?>("/x")) == User())
         #expect(try await client.request(Request<Data?>("/x")) == User.json)
         #expect(try await client.request(Request<String?>("/x"))?.isEmpty == false)
@@ -186,8 +186,8 @@ struct PulseClientRunTests {
         #expect(accepted == ["application/json", "*/*", "*/*"])
     }
 
-    @Test func aBodyThatIsNoFileOnDiskIsAnEncodingFailure() async throws {
-        let (client, transport) = PulseClient.answering()
+    @Test func aBodyURLThatIsNotAFileIsAnEncodingFailure() async throws {
+        let (client, transport) = PulseClient.responding()
         for text in ["https://example.com/file", "data:,x", "relative", "/dev/null", "/tmp"] {
             let url = text.hasPrefix("/") ? URL(fileURLWithPath: text) : try #require(URL(string: text))
             let error = await #expect(throws: PulseError.self) {
@@ -198,19 +198,19 @@ struct PulseClientRunTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func aLinkToAFileIsAFile() async throws {
+    @Test func aSymbolicLinkToAFileIsAcceptedAsABody() async throws {
         let folder = FileManager.default.temporaryDirectory
         let file = folder.appendingPathComponent(UUID().uuidString)
         let link = folder.appendingPathComponent(UUID().uuidString)
         try Data("x".utf8).write(to: file)
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
         defer { [file, link].forEach { try? FileManager.default.removeItem(at: $0) } }
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         _ = try await client.request(GetUser(method: .post, body: .file(link)))
         #expect(transport.requests.count == 1)
     }
 
-    @Test func aHoplessMoveByAPluginTakesNoSecretAlong() async throws {
+    @Test func aRequestMovedByAPluginWithoutARedirectCarriesNoSecret() async throws {
         let moving = ClosurePlugin(scope: .call) { request, context, next in
             guard context.hop == 1 else { return try await next(request) }
             var moved = request
@@ -233,7 +233,7 @@ struct PulseClientRunTests {
         #expect(last.value(forHTTPHeaderField: "X-API-Key") == nil)
     }
 
-    @Test func whatAPluginTurnedIntoAPostMayNotBeResent() async throws {
+    @Test func aRequestThatAPluginTurnsIntoAPOSTMayNotBeResent() async throws {
         let posting = ClosurePlugin { request, _, next in
             var request = request
             request.httpMethod = "POST"
@@ -241,7 +241,7 @@ struct PulseClientRunTests {
         }
         let configuration = PulseConfiguration.test().with(\.retryPolicy, value: .default)
         for (plugins, mayBeResent) in [([posting], false), ([], true)] {
-            let (client, transport) = PulseClient.answering(configuration, plugins: plugins)
+            let (client, transport) = PulseClient.responding(configuration, plugins: plugins)
             _ = try await client.request(GetUser())
             #expect(transport.transportRequests.map(\.mayBeResent) == [mayBeResent])
         }
@@ -250,7 +250,7 @@ struct PulseClientRunTests {
     // MARK: Extremes
 
     @Test(arguments: [-1, 0, 1, Int.min, Int.max])
-    func numbersOfAnySizeMakeNoTrap(number: Int) async throws {
+    func extremeNumbersInOptionsDoNotTrap(number: Int) async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
             let configuration = PulseConfiguration.patient(with: server)
@@ -274,8 +274,8 @@ struct PulseClientRunTests {
     }
 
     @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
-    func aTimeThatIsNoPositiveNumberIsAnInvalidRequest(seconds: TimeInterval) async throws {
-        let (client, transport) = PulseClient.answering()
+    func aTimeoutThatIsNotPositiveIsAnInvalidRequest(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.responding()
         let fields: [WritableKeyPath<RequestOptions, TimeInterval?>] =
             [\.timeout, \.connectTimeout] + (seconds.isNaN ? [\.deadline] : [])
         for field in fields {
@@ -289,8 +289,8 @@ struct PulseClientRunTests {
     }
 
     @Test(arguments: ["", "a\r\nb", "a\0b"])
-    func anIdempotencyKeyThatNoServerWouldSeeIsAnInvalidRequest(key: String) async throws {
-        let (client, transport) = PulseClient.answering()
+    func anUnsendableIdempotencyKeyIsAnInvalidRequest(key: String) async throws {
+        let (client, transport) = PulseClient.responding()
         let error = await #expect(throws: PulseError.self) {
             try await client.request(
                 GetUser(method: .post), options: .init().with(\.idempotencyKey, value: .value(key)))
@@ -300,8 +300,8 @@ struct PulseClientRunTests {
     }
 
     @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
-    func anEndpointsTimeoutOfZeroIsTheClientsAndOthersAreInvalid(seconds: TimeInterval) async throws {
-        let (client, transport) = PulseClient.answering(.test().with(\.timeout, value: 7))
+    func anEndpointsZeroTimeoutMeansTheClientsAndNegativeOnesAreInvalid(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.responding(.test().with(\.timeout, value: 7))
         let result = await client.result(of: GetUser(timeoutInterval: seconds))
         _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 3), timeoutInterval: seconds))
         if seconds == 0 {
@@ -314,8 +314,8 @@ struct PulseClientRunTests {
     }
 
     @Test(arguments: [0, -1, -TimeInterval.infinity])
-    func nothingLeftOfADeadlineEndsTheCallBeforeItStarts(seconds: TimeInterval) async throws {
-        let (client, transport) = PulseClient.answering()
+    func aDeadlineThatIsNotPositiveEndsTheCallBeforeItStarts(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.responding()
         let error = await #expect(throws: PulseError.self) {
             try await client.request(GetUser(), options: .init().with(\.deadline, value: seconds))
         }
@@ -324,14 +324,14 @@ struct PulseClientRunTests {
     }
 
     @Test(arguments: [0.001, 1e300, TimeInterval.infinity])
-    func timesOfAnyLengthMakeNoTrap(seconds: TimeInterval) async throws {
+    func timeoutsOfAnyLengthDoNotTrap(seconds: TimeInterval) async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
             let options = RequestOptions().with(\.timeout, value: seconds).with(\.connectTimeout, value: seconds)
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
             let result = await client.result(of: GetUser(), options: options)
-            // A millisecond may be enough or not.
+            // A millisecond may or may not be enough.
             #expect(seconds < 1 || (try? result.get()) == User())
             await client.shutdown()
         }

@@ -8,14 +8,15 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Many calls at once over real sockets, cancelled at random moments; run under the thread and address sanitizers too.
+/// Many concurrent calls over real sockets, cancelled at random moments; also run under the thread and address
+/// sanitizers.
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct PulseClientStressTests {
-    @Test func twoHundredInFlightWithCancelsAtRandomMomentsLeaveNothingBehind() async throws {
+    @Test func twoHundredCallsWithRandomCancellationsLeaveNothingBehind() async throws {
         let random = SeededRandomness(seed: 2026)
         try await MockServer.run { server in
             server.on(.get, "/users/{id}") { request in
-                // A part of the answers never comes: only cancellation ends those calls.
+                // Some responses never come: only cancellation ends those calls.
                 request.parameters["id"].flatMap(Int.init).map { $0 % 3 == 0 } == true
                     ? .raw([.stall]) : .data(User.json, contentType: "application/json")
             }
@@ -54,7 +55,7 @@ struct PulseClientStressTests {
         }
     }
 
-    @Test func shutdownWhileBusyEndsEverythingAndLaterCallsSendNothing() async throws {
+    @Test func shutdownWhileBusyEndsAllCallsAndLaterCallsSendNothing() async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in .raw([.stall]) }
             let client = PulseClient(
@@ -68,7 +69,7 @@ struct PulseClientStressTests {
                     continue
                 }
             }
-            // What was on its way at the shutdown is read by the end of its connection.
+            // The server reads requests that were on their way at the shutdown until their connections end.
             let before = try await server.wait { $0.openConnectionCount == 0 }
             guard case .failure(.cancelled) = await client.result(of: GetUser()) else {
                 Issue.record("not cancelled")
@@ -79,14 +80,14 @@ struct PulseClientStressTests {
         }
     }
 
-    @Test func aClientThatIsDroppedIsFreed() async throws {
+    @Test func anUnreferencedClientIsDeallocated() async throws {
         weak var dropped: PulseClient?
         do {
-            let (client, _) = PulseClient.answering(plugins: [.headers(["X-A": "1"])])
+            let (client, _) = PulseClient.responding(plugins: [.headers(["X-A": "1"])])
             _ = try await client.request(GetUser(), options: .init().with(\.deadline, value: 600))
             dropped = client
         }
-        // The call's own task lets go of the client when it ends, which may be a moment later.
+        // The call's own task releases the client when it ends, possibly a moment later.
         while dropped != nil, !Task.isCancelled { await Task.yield() }
         #expect(dropped == nil)
     }

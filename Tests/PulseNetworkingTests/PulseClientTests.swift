@@ -10,9 +10,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PulseClientTests {
-    // MARK: Beginnings
+    // MARK: Initialization
 
-    @Test func aTransportThatCannotDoWhatIsConfiguredIsWarnedOf() {
+    @Test func aTransportThatLacksAConfiguredFeatureCausesAWarning() {
         func warnings(_ capabilities: TransportCapabilities) -> [String] {
             let (bus, sink) = (PulseEventBus(), RecordingSink())
             bus.addSink(sink)
@@ -34,7 +34,7 @@ struct PulseClientTests {
             (nil, [], ["Authorization", "X-Tenant-Ticket"]), ("https://api.example.com", [], []),
             (nil, ["https://api.example.com"], []),
         ] as [(String?, [String], [String])])
-    func secretDefaultHeadersOfAClientWithoutHomeAreWarnedOf(base: String?, trusted: [String], warned: [String]) {
+    func secretDefaultHeadersWithoutAHomeCauseAWarning(base: String?, trusted: [String], warned: [String]) {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
         var configuration = PulseConfiguration().with(\.baseURL, value: base.flatMap { URL(string: $0) })
@@ -49,13 +49,13 @@ struct PulseClientTests {
         #expect(!warnings.contains { $0.contains("s3cret") || $0.contains("t0p") })
     }
 
-    /// Also those that expire while the client lives.
-    @Test func pinsThatHaveExpiredAreWarnedOfAtTheNextRequest() async throws {
+    /// This includes pins that expire while the client exists.
+    @Test func expiredPinsCauseAWarningAtTheNextRequest() async throws {
         let (bus, sink, clock) = (PulseEventBus(), RecordingSink(), TestClock())
         bus.addSink(sink)
         let pins = [1, 2].map { "sha256/" + Data(repeating: $0, count: 32).base64EncodedString() }
         let policy = SSLPinningPolicy.publicKeyHashes(pins).expires(clock.now.addingTimeInterval(60))
-        let (client, _) = PulseClient.answering(
+        let (client, _) = PulseClient.responding(
             .test().with(\.sslPinningPolicy, value: policy).with(\.clock, value: clock), events: bus)
         func warnings() -> Int { sink.names.count { $0 == "warning" } }
         _ = try await client.request(GetUser())
@@ -65,14 +65,14 @@ struct PulseClientTests {
         #expect(warnings() == 1)
     }
 
-    /// As many paths as there are users are one route.
-    @Test func theRouteOfAVerbIsItsMethodAndItsPathWithoutValues() async throws {
+    /// Paths that differ only in values are one route.
+    @Test func theRouteOfAVerbCallIsItsMethodAndPathWithoutValues() async throws {
         let routes = Locked<[String]>([])
         let spy = HeadersPlugin { context in
             routes.withLock { $0.append(context.route) }
             return [:]
         }
-        let (client, _) = PulseClient.answering(plugins: [spy])
+        let (client, _) = PulseClient.responding(plugins: [spy])
         let _: User = try await client.get("/users/1?token=a")
         let _: User = try await client.get("/users/2", query: ["page": 2])
         let _: User = try await client.get("/orders/{order}", path: ["order": "first"])
@@ -86,11 +86,11 @@ struct PulseClientTests {
             ])
     }
 
-    // MARK: Where it works
+    // MARK: Executors
 
-    /// The chain and the plugins stay where their caller is, so the client leaves that actor before them.
-    @Test @MainActor func aCallFromTheMainActorWorksElsewhere() async throws {
-        // The thread tells nothing: on Linux the main queue may have another one.
+    /// The chain and the plugins inherit their caller's isolation, so the client leaves that actor before them.
+    @Test @MainActor func aCallFromTheMainActorRunsOffTheMainActor() async throws {
+        // The thread proves nothing: on Linux the main queue may run on another one.
         let key = DispatchSpecificKey<Void>()
         DispatchQueue.main.setSpecific(key: key, value: ())
         defer { DispatchQueue.main.setSpecific(key: key, value: nil) }
@@ -100,14 +100,14 @@ struct PulseClientTests {
                 onMain.withLock { $0.append(DispatchQueue.getSpecific(key: key) != nil) }
             })
         #expect(DispatchQueue.getSpecific(key: key) != nil)
-        let (client, _) = PulseClient.answering(plugins: [logger])
+        let (client, _) = PulseClient.responding(plugins: [logger])
         _ = try await client.request(GetUser())
         #expect(onMain.withLock { $0 } == [false])
     }
 
-    // MARK: What a plugin makes of a request
+    // MARK: Requests changed by plugins
 
-    /// Turns a GET into a POST where nobody further out sees it.
+    /// Turns a GET into a POST without outer plugins seeing it.
     private struct Overriding: PulsePlugin {
         let identifier = "overriding"
 
@@ -116,9 +116,9 @@ struct PulseClientTests {
         }
     }
 
-    /// Who somebody is at home does not concern another host.
+    /// User info for the home origin must not reach another host.
     @Test(arguments: [("https://mirror.example.com", nil), ("https://api.example.com", "ada")])
-    func userInformationStaysWithItsOrigin(origin: String, user: String?) async throws {
+    func userInfoOfAURLIsNotSentToAnotherOrigin(origin: String, user: String?) async throws {
         struct Moving: PulsePlugin {
             let identifier = "moving"
             let origin: String
@@ -129,7 +129,7 @@ struct PulseClientTests {
                 request.url = parts?.url
             }
         }
-        let (client, transport) = PulseClient.answering(
+        let (client, transport) = PulseClient.responding(
             .test("https://ada:secret@api.example.com/v1"), plugins: [Moving(origin: origin)])
         _ = try await client.request(GetUser())
         let url = try #require(transport.requests.first?.url)
@@ -138,7 +138,7 @@ struct PulseClientTests {
         #expect(url.absoluteString.contains("secret") == (user != nil))
     }
 
-    /// What the hop before has sent is nothing to it.
+    /// The previous hop's POST has no effect on the GET.
     @Test func theGETAfterARedirectedPOSTMayBeResent() async throws {
         let mayBeResent = Locked<[Bool]>([])
         let transport = MockTransport { request in
@@ -167,22 +167,22 @@ struct PulseClientTests {
         #expect(mayBeResent.withLock { $0 }.last == false, "no policy would send it again")
     }
 
-    @Test func whatLeavesAsAPOSTIsNotRetried() async throws {
+    @Test func aRequestThatAPluginTurnsIntoAPOSTIsNotRetried() async throws {
         let configuration = PulseConfiguration.test().with(
             \.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
         for (plugins, count) in [([Overriding()], 1), ([], 3)] as [([any PulsePlugin], Int)] {
-            let (client, transport) = PulseClient.answering(configuration, plugins: plugins, status: 503)
+            let (client, transport) = PulseClient.responding(configuration, plugins: plugins, status: 503)
             await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
             #expect(transport.requests.count == count)
         }
     }
 
-    @Test func norHedged() async throws {
+    @Test func aRequestThatAPluginTurnsIntoAPOSTIsNotHedged() async throws {
         for (plugins, count) in [([Overriding()], 1), ([], 2)] as [([any PulsePlugin], Int)] {
             let clock = TestClock()
             let configuration = PulseConfiguration.test().with(\.clock, value: clock)
             let hedging = HedgingPlugin(delay: .fixed(1), maximumCopies: 1)
-            let (warm, _) = PulseClient.answering(configuration, plugins: [hedging])
+            let (warm, _) = PulseClient.responding(configuration, plugins: [hedging])
             for _ in 0..<40 { _ = try await warm.request(GetUser()) }
             let transport = MockTransport { _ in
                 try await clock.sleep(1_000)
@@ -192,7 +192,7 @@ struct PulseClientTests {
                 configuration: configuration, plugins: [hedging] + plugins, transport: transport,
                 events: PulseEventBus())
             let call = Task { try await client.request(GetUser()) }
-            // The wire's and that of the next copy.
+            // The sleepers of the wire and of the next copy.
             await clock.sleepers(atLeast: 2)
             await clock.advance(by: 1)
             await clock.sleepers(atLeast: count)
@@ -204,8 +204,8 @@ struct PulseClientTests {
 
     // MARK: Results
 
-    @Test func givesTheDecodedValueAndItsResponse() async throws {
-        let (client, transport) = PulseClient.answering(headers: ["X-Page": "2"])
+    @Test func aCallReturnsTheDecodedValueAndItsResponse() async throws {
+        let (client, transport) = PulseClient.responding(headers: ["X-Page": "2"])
         #expect(try await client.request(GetUser()) == User())
         let decoded = try await client.response(for: GetUser())
         #expect(decoded.value == User())
@@ -215,37 +215,37 @@ struct PulseClientTests {
                 == Array(repeating: "https://api.example.com/v1/users/1", count: 2))
     }
 
-    @Test func givesTheErrorTyped() async throws {
-        let (client, _) = PulseClient.answering(status: 404)
+    @Test func aCallThrowsATypedError() async throws {
+        let (client, _) = PulseClient.responding(status: 404)
         let result = await client.result(of: GetUser())
         guard case .failure(.http(let response)) = result else {
             Issue.record("\(result)")
             return
         }
         #expect(response.statusCode == 404)
-        #expect(try await PulseClient.answering().client.result(of: GetUser()).get() == User())
+        #expect(try await PulseClient.responding().client.result(of: GetUser()).get() == User())
     }
 
     @Test(arguments: [
         (401, PulseError.Kind.unauthorized), (429, .rateLimited), (500, .http), (302, .http), (199, .http),
     ])
-    func aStatusThatIsNotAcceptedIsItsError(status: Int, kind: PulseError.Kind) async throws {
-        let (client, _) = PulseClient.answering(status: status)
+    func aRejectedStatusThrowsItsError(status: Int, kind: PulseError.Kind) async throws {
+        let (client, _) = PulseClient.responding(status: status)
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(error?.kind == kind)
         let raw = await #expect(throws: PulseError.self) { try await client.rawRequest(GetUser()) }
         #expect(raw?.kind == kind)
     }
 
-    @Test func anAcceptedStatusIsNoError() async throws {
-        let (client, _) = PulseClient.answering(status: 418)
+    @Test func anAcceptedStatusThrowsNoError() async throws {
+        let (client, _) = PulseClient.responding(status: 418)
         let any = RequestOptions().with(\.acceptedStatuses, value: .any)
         #expect(try await client.rawRequest(GetUser(), options: any).statusCode == 418)
         #expect(try await client.request(GetUser(), options: any) == User())
     }
 
-    @Test func aBodyOfAnotherShapeNamesTheType() async throws {
-        let (client, _) = PulseClient.answering(data: Data(#"{"id":"x"}"#.utf8))
+    @Test func theErrorForAMismatchedBodyNamesTheType() async throws {
+        let (client, _) = PulseClient.responding(data: Data(#"{"id":"x"}"#.utf8))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         guard case .decodingFailed(let type, _) = error else {
             Issue.record("\(String(describing: error))")
@@ -254,7 +254,7 @@ struct PulseClientTests {
         #expect(type == "User")
     }
 
-    @Test func anEndpointsOwnDecodeIsUsedAndItsPulseErrorKept() async throws {
+    @Test func anEndpointsCustomDecodeIsUsedAndItsPulseErrorIsKept() async throws {
         struct Own: Endpoint {
             let path = "/own"
             func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Int {
@@ -262,20 +262,20 @@ struct PulseClientTests {
                 return response.data.count
             }
         }
-        #expect(try await PulseClient.answering(data: Data([1, 2])).client.request(Own()) == 2)
-        let (client, _) = PulseClient.answering(data: Data([1, 2, 3]))
+        #expect(try await PulseClient.responding(data: Data([1, 2])).client.request(Own()) == 2)
+        let (client, _) = PulseClient.responding(data: Data([1, 2, 3]))
         let error = await #expect(throws: PulseError.self) { try await client.request(Own()) }
         #expect(error?.kind == .graphQL)
     }
 
-    @Test func anOptionalResponseOfAnEmptyBodyIsNilAndNoFailure() async throws {
-        let (client, _) = PulseClient.answering(status: 204, data: Data())
+    @Test func anEmptyBodyDecodesToNilForAnOptionalResponse() async throws {
+        let (client, _) = PulseClient.responding(status: 204, data: Data())
         #expect(try await client.request(Request<User?>(.get, "/x")) == nil)
         #expect(try await client.request(Request<EmptyResponse>(.get, "/x")) == EmptyResponse())
         #expect(try await client.request(Request<Data>(.get, "/x")).isEmpty)
     }
 
-    @Test func aDamagedAnswerOfTheCacheIsFetchedOncePastIt() async throws {
+    @Test func aDamagedCachedResponseIsFetchedOncePastTheCache() async throws {
         let calls = Locked<[RequestOptions.Cache?]>([])
         let cache = ClosurePlugin(scope: .call) { request, context, _ in
             calls.withLock { $0.append(context.options.cache) }
@@ -285,15 +285,15 @@ struct PulseClientTests {
             response.origin = .cache
             return response
         }
-        let (client, _) = PulseClient.answering(plugins: [cache])
+        let (client, _) = PulseClient.responding(plugins: [cache])
         #expect(try await client.request(GetUser()) == User())
         #expect(calls.withLock { $0 } == [.default, .reload])
     }
 
-    // MARK: What is sent
+    // MARK: Sent requests
 
     @Test func everyRequestHasAcceptAndUserAgentUnlessSet() async throws {
-        let (client, transport) = PulseClient.answering(.test().with(\.defaultHeaders, value: ["X-App": "1"]))
+        let (client, transport) = PulseClient.responding(.test().with(\.defaultHeaders, value: ["X-App": "1"]))
         _ = try await client.request(GetUser())
         _ = try await client.request(Request<Data>(.get, "/x"))
         _ = try await client.request(GetUser(headers: ["accept": "text/csv", "USER-AGENT": "me"]))
@@ -307,8 +307,8 @@ struct PulseClientTests {
         #expect(sent[2].count == 3)
     }
 
-    @Test func headersAreMergedConfigurationUnderEndpointUnderCall() async throws {
-        let (client, transport) = PulseClient.answering(
+    @Test func callHeadersOverrideEndpointHeadersWhichOverrideDefaults() async throws {
+        let (client, transport) = PulseClient.responding(
             .test().with(
                 \.defaultHeaders, value: ["X-A": "configuration", "X-B": "configuration", "X-C": "configuration"]))
         let endpoint = GetUser(headers: ["x-a": "endpoint", "x-b": "endpoint"])
@@ -320,8 +320,8 @@ struct PulseClientTests {
         #expect(sent.allHTTPHeaderFields?.keys.filter { $0.lowercased() == "x-a" }.count == 1)
     }
 
-    @Test func theCallsTimeoutBeatsTheEndpointsBeatsTheClients() async throws {
-        let (client, transport) = PulseClient.answering(
+    @Test func theCallsTimeoutOverridesTheEndpointsWhichOverridesTheClients() async throws {
+        let (client, transport) = PulseClient.responding(
             .test().with(\.timeout, value: 20).with(\.connectTimeout, value: 3))
         _ = try await client.request(GetUser())
         _ = try await client.request(GetUser(timeoutInterval: 7))
@@ -332,8 +332,8 @@ struct PulseClientTests {
         #expect(transport.transportRequests.allSatisfy { $0.connectTimeout == 3 })
     }
 
-    @Test func bodiesSetTheirContentTypeUnlessTheEndpointDid() async throws {
-        let (client, transport) = PulseClient.answering()
+    @Test func bodiesSetTheirContentTypeUnlessTheEndpointDoes() async throws {
+        let (client, transport) = PulseClient.responding()
         _ = try await client.request(GetUser(method: .post, body: .json(User())))
         _ = try await client.request(
             GetUser(method: .post, body: .formURLEncoded([URLQueryItem(name: "a", value: "b c+")])))
@@ -352,9 +352,9 @@ struct PulseClientTests {
         #expect(operation == ["query": "{ me }", "variables": ["id": 1]])
     }
 
-    /// Else a form leaves as JSON, and its boundary is named nowhere.
-    @Test func theTypeOfABodyComesBeforeADefaultOne() async throws {
-        let (client, transport) = PulseClient.answering(
+    /// Otherwise a form would be sent as JSON, without its boundary.
+    @Test func theContentTypeOfABodyOverridesADefaultOne() async throws {
+        let (client, transport) = PulseClient.responding(
             .test().with(\.defaultHeaders, value: ["content-type": "application/json"]))
         let form = MultipartFormData(parts: [.init(name: "a", data: Data("b".utf8))])
         _ = try await client.request(GetUser(method: .post, body: .multipart(form)))
@@ -365,21 +365,21 @@ struct PulseClientTests {
         _ = try await client.rawRequest(ready)
         let types = transport.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
         #expect(types[0]?.hasPrefix("multipart/form-data; boundary=") == true)
-        // What a ready request carries says nothing of itself.
+        // A ready request's body has no content type of its own.
         #expect(types[1...] == ["a/b", "application/json"])
     }
 
-    /// Else the layers below take it for another host than it is to pins, cookies and credentials.
-    @Test func aHostInEscapesIsLookedUpByItsName() async throws {
+    /// Otherwise lower layers would use a different host than pins, cookies and credentials do.
+    @Test func aPercentEncodedHostIsDecoded() async throws {
         let host = try #require(URL(string: "https://b%C3%BCcher.example/x"))
         let moving = ClosurePlugin { request, _, next in
             var request = request
             request.url = host
             return try await next(request)
         }
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         _ = try await client.rawRequest(URLRequest(url: host))
-        let (moved, movedTransport) = PulseClient.answering(plugins: [moving])
+        let (moved, movedTransport) = PulseClient.responding(plugins: [moving])
         _ = try await moved.rawRequest(GetUser())
         for sent in [transport, movedTransport] {
             #expect(sent.requests.map { $0.url?.absoluteString } == ["https://xn--bcher-kva.example/x"])
@@ -387,16 +387,16 @@ struct PulseClientTests {
     }
 
     @Test(arguments: ["https://a%EF%BC%852Fb.example/", "http://[%2Fx:]/"])
-    func aReadyRequestWhoseHostIsNoneIsRefused(text: String) async throws {
+    func aReadyRequestWithAnInvalidHostIsRejected(text: String) async throws {
         let url = try #require(URL(string: text))
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         let error = await #expect(throws: PulseError.self) { try await client.rawRequest(URLRequest(url: url)) }
         #expect(error?.kind == .invalidURL)
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func aReadyRequestGoesThroughTheWholeChain() async throws {
-        let (client, transport) = PulseClient.answering(plugins: [.headers(["X-Plugin": "1"])])
+    @Test func aReadyRequestPassesTheWholePluginChain() async throws {
+        let (client, transport) = PulseClient.responding(plugins: [.headers(["X-Plugin": "1"])])
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?x=1")))
         request.httpMethod = "PUT"
         request.httpBody = Data("body".utf8)
@@ -411,7 +411,7 @@ struct PulseClientTests {
         #expect(sent.value(forHTTPHeaderField: "Content-Type") == "application/octet-stream")
     }
 
-    @Test func aKeyIsTheSameOnEveryAttempt() async throws {
+    @Test func everyAttemptHasTheSameIdempotencyKey() async throws {
         let log = Locked<[String?]>([])
         let transport = MockTransport { request in
             let count = log.withLock { log in
@@ -433,14 +433,14 @@ struct PulseClientTests {
         #expect(log.withLock { $0.last } == "mine")
     }
 
-    // MARK: Bad input
+    // MARK: Invalid input
 
-    @Test func aHeaderThatWouldEndItsLineIsRefusedBeforeAnythingIsSent() async throws {
+    @Test func aHeaderWithALineBreakIsRejectedBeforeAnythingIsSent() async throws {
         for headers in [["X-A": "a\r\nX-B: b"], ["X-A\r\nX-B": "a"], ["X A": "a"], ["": "a"], ["X-A": "a\0"]] {
-            let (client, transport) = PulseClient.answering()
+            let (client, transport) = PulseClient.responding()
             let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(headers: headers)) }
             #expect(error?.kind == .invalidRequest)
-            let (configured, unused) = PulseClient.answering(.test().with(\.defaultHeaders, value: headers))
+            let (configured, unused) = PulseClient.responding(.test().with(\.defaultHeaders, value: headers))
             let second = await #expect(throws: PulseError.self) { try await configured.request(GetUser()) }
             #expect(second?.kind == .invalidRequest)
             let plugin = ClosurePlugin { request, _, next in
@@ -448,9 +448,9 @@ struct PulseClientTests {
                 request.allHTTPHeaderFields = headers
                 return try await next(request)
             }
-            let (plugged, silent) = PulseClient.answering(plugins: [plugin])
+            let (plugged, silent) = PulseClient.responding(plugins: [plugin])
             let third = await #expect(throws: PulseError.self) { try await plugged.request(GetUser()) }
-            // Foundation itself drops a name that is empty.
+            // Foundation itself drops an empty name.
             #expect(third?.kind == .invalidRequest || headers[""] != nil)
             #expect(transport.requests.isEmpty && unused.requests.isEmpty)
             #expect(silent.requests.isEmpty || headers[""] != nil)
@@ -458,15 +458,15 @@ struct PulseClientTests {
     }
 
     @Test func aRelativePathWithoutABaseIsAnInvalidURL() async throws {
-        let (client, transport) = PulseClient.answering(PulseConfiguration())
+        let (client, transport) = PulseClient.responding(PulseConfiguration())
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(error?.kind == .invalidURL)
         #expect(transport.requests.isEmpty)
         #expect(try await client.request(GetUser(path: "https://else.example.com/u")) == User())
     }
 
-    @Test func aReadyRequestThatCannotBeSentIsRefused() async throws {
-        let (client, transport) = PulseClient.answering()
+    @Test func anUnsendableReadyRequestIsRejected() async throws {
+        let (client, transport) = PulseClient.responding()
         for url in ["file:///etc/passwd", "ftp://example.com/", "data:,x", "/relative"] {
             let request = URLRequest(url: try #require(URL(string: url)))
             let error = await #expect(throws: PulseError.self) { try await client.rawRequest(request) }
@@ -479,16 +479,16 @@ struct PulseClientTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func aTrustedOriginThatIsNoneFailsEveryCall() async throws {
+    @Test func anInvalidTrustedOriginFailsEveryCall() async throws {
         let origin = try #require(URL(string: "mailto:a@example.com"))
-        let (client, transport) = PulseClient.answering(.test().with(\.trustedOrigins, value: [origin]))
+        let (client, transport) = PulseClient.responding(.test().with(\.trustedOrigins, value: [origin]))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(error?.kind == .invalidURL)
         #expect(transport.requests.isEmpty)
     }
 
     @Test func aMissingFileIsAnEncodingFailure() async throws {
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         let missing = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         for body in [
             RequestBody.file(missing), .multipart(MultipartFormData(parts: [.init(name: "f", file: missing)])),
@@ -507,7 +507,7 @@ struct PulseClientTests {
     }
 
     @Test func aBodyOverTheLimitIsTooLarge() async throws {
-        let (client, _) = PulseClient.answering(.test().with(\.maximumBufferedBodySize, value: User.json.count))
+        let (client, _) = PulseClient.responding(.test().with(\.maximumBufferedBodySize, value: User.json.count))
         #expect(try await client.request(GetUser()) == User())
         let smaller = RequestOptions().with(\.maximumBufferedBodySize, value: User.json.count - 1)
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(), options: smaller) }
@@ -518,7 +518,7 @@ struct PulseClientTests {
         #expect(limit == User.json.count - 1)
     }
 
-    @Test func whatTheTransportCannotEnforceIsRefusedBeforeAnythingIsSent() async throws {
+    @Test func aPolicyThatTheTransportCannotEnforceFailsBeforeAnythingIsSent() async throws {
         struct Plain: Transport {
             let sent = Locked(0)
             func send(_ request: TransportRequest) async throws -> PulseResponse {
@@ -539,14 +539,14 @@ struct PulseClientTests {
             let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
             #expect(error?.kind == .unsupported)
             #expect(transport.sent.withLock { $0 } == 0)
-            #expect(try await PulseClient.answering(configuration).client.request(GetUser()) == User())
+            #expect(try await PulseClient.responding(configuration).client.request(GetUser()) == User())
         }
     }
 
     // MARK: Verbs and builder
 
     @Test func verbsSendTheirMethodPathAndBody() async throws {
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         let _: User = try await client.get("/users?page=2")
         let _: User = try await client.post("/users", body: User())
         let _: User = try await client.put("/users/1", body: .text("x"))
@@ -566,7 +566,7 @@ struct PulseClientTests {
         #expect(transport.requests[5].httpBody == nil)
     }
 
-    @Test func theBuilderMakesTheSameClientAsTheInitializer() async throws {
+    @Test func theBuilderCreatesTheSameClientAsTheInitializer() async throws {
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
         let clock = TestClock()
         let client = PulseClient.Builder()
@@ -585,11 +585,11 @@ struct PulseClientTests {
 
     // MARK: Events
 
-    @Test func everyCallEmitsItsStartAndItsEndOnceWhateverItsEnd() async throws {
+    @Test func everyCallEmitsOneStartAndOneEnd() async throws {
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)
-        let (client, _) = PulseClient.answering(events: bus)
+        let (client, _) = PulseClient.responding(events: bus)
         _ = try await client.request(GetUser())
         #expect(sink.names == ["requestStarted", "attemptStarted", "responseReceived", "requestCompleted"])
         guard case .requestCompleted(.success(let response), let call, _) = sink.events.last else {
@@ -606,7 +606,7 @@ struct PulseClientTests {
             let sink = RecordingSink()
             let bus = PulseEventBus()
             bus.addSink(sink)
-            _ = await PulseClient.answering(events: bus).client.result(of: endpoint)
+            _ = await PulseClient.responding(events: bus).client.result(of: endpoint)
             #expect(sink.names == ["requestStarted", "requestCompleted"])
         }
     }
@@ -616,7 +616,7 @@ struct PulseClientTests {
         let sink = RecordingSink()
         bus.addSink(sink)
         for status in [200, 401, 404, 429] {
-            let (client, _) = PulseClient.answering(status: status, data: Data("hunter2".utf8), events: bus)
+            let (client, _) = PulseClient.responding(status: status, data: Data("hunter2".utf8), events: bus)
             _ = await client.result(of: GetUser(path: "/users?token=hunter2", headers: ["Authorization": "hunter2"]))
             _ = await client.result(of: GetUser(path: "https://u:hunter2@api.example.com/x?q=hunter2"))
             var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?key=hunter2")))
@@ -630,10 +630,10 @@ struct PulseClientTests {
         #expect(!text.contains("?"))
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
     @Test func aCallAfterShutdownThrowsCancelledAndSendsNothing() async throws {
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         await client.shutdown()
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(error?.kind == .cancelled)
@@ -641,14 +641,14 @@ struct PulseClientTests {
         await client.shutdown()
     }
 
-    @Test func shutdownEndsPluginsAndLeavesAForeignTransportAlone() async throws {
+    @Test func shutdownEndsPluginsAndKeepsACallersTransportOpen() async throws {
         struct Counting: PulsePlugin {
             let identifier = "counting"
             let count = Locked(0)
             func shutdown() async { count.withLock { $0 += 1 } }
         }
         let plugin = Counting()
-        let (client, transport) = PulseClient.answering(plugins: [plugin])
+        let (client, transport) = PulseClient.responding(plugins: [plugin])
         await client.shutdown()
         #expect(plugin.count.withLock { $0 } == 1)
         let other = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())

@@ -6,7 +6,7 @@ import PulsePlugins
 import PulseTesting
 import Testing
 
-/// Whatever is printed, interpolated, reflected or dumped shows no secret.
+/// No text shows a secret, whether printed, interpolated, reflected or dumped.
 @Suite(.timeLimit(.minutes(5)))
 struct SecretTextsTests {
     static let secret = "hunter2"
@@ -35,7 +35,7 @@ struct SecretTextsTests {
         return request
     }
 
-    @Test func ofValues() throws {
+    @Test func descriptionsOfValuesShowNoSecret() throws {
         let request = try Self.request()
         let values: [Any] = [
             Self.options, Self.configuration, PulseClient.Builder(Self.configuration),
@@ -59,7 +59,7 @@ struct SecretTextsTests {
         }
     }
 
-    @Test func ofWhatAPluginSees() async throws {
+    @Test func descriptionsThatAPluginSeesShowNoSecret() async throws {
         let texts = Locked<[String]>([])
         let spying = ClosurePlugin(scope: .call) { request, context, next in
             context.store["password"] = Self.secret
@@ -79,7 +79,7 @@ struct SecretTextsTests {
         }
     }
 
-    @Test func andStillSayWhatTheyAre() throws {
+    @Test func redactedDescriptionsStillIdentifyTheirValue() throws {
         #expect("\(Self.options)".contains("feed"))
         #expect("\(Self.options)".contains("X-Plain"))
         #expect("\(Self.configuration)".contains("api.example.com"))

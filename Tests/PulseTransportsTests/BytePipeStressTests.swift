@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct BytePipeStressTests {
-    /// A thread that must not wait: it goes on when it is woken, and not before.
+    /// A thread that must not block: it continues only when it is woken.
     private final class Bell: Sendable {
         private let rings = AsyncStream<Void>.makeStream(bufferingPolicy: .unbounded)
 
@@ -26,7 +26,7 @@ struct BytePipeStressTests {
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func whatIsOfferedIsReadInOrder(seed: UInt64) async throws {
+    func offeredBytesAreReadInOrder(seed: UInt64) async throws {
         let randomness = SeededRandomness(seed: seed)
         let all = Self.bytes(50_000)
         let bell = Bell()
@@ -52,7 +52,7 @@ struct BytePipeStressTests {
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func whatIsWrittenIsTakenInOrder(seed: UInt64) async throws {
+    func writtenBytesAreTakenInOrder(seed: UInt64) async throws {
         let randomness = SeededRandomness(seed: seed)
         let all = Self.bytes(50_000)
         let bell = Bell()
@@ -81,11 +81,11 @@ struct BytePipeStressTests {
         #expect(received == all, "seed \(seed)")
     }
 
-    /// Whose memory goes back to the pipe, which must not be before the reader has let go of it.
+    /// The bytes' memory returns to the pipe, but not before the reader has released it.
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
-    func whatWasReadStaysAsItWas(seed: UInt64) async throws {
+    func bytesThatWereReadStayUnchanged(seed: UInt64) async throws {
         let randomness = SeededRandomness(seed: seed)
-        // One period is no divisor of a block, so that no two places of a block look alike.
+        // A period that divides no block, so that no two positions of a block look alike.
         let period = Self.bytes(65_521)
         let all = (0..<60).reduce(into: Data()) { all, _ in all.append(period) }
         let bell = Bell()
@@ -104,7 +104,7 @@ struct BytePipeStressTests {
         while let chunk = try await pipe.read() {
             kept.append((count, chunk))
             count += chunk.count
-            // Some are looked at later and then let go, so that there is memory to be used again.
+            // Some chunks are checked later and then released, so that memory is reused.
             guard kept.count > 6 else { continue }
             let (start, old) = kept.remove(at: Int(randomness.next() % 7))
             #expect(old == all[start..<start + old.count], "seed \(seed)")
@@ -114,7 +114,7 @@ struct BytePipeStressTests {
         for (start, chunk) in kept { #expect(chunk == all[start..<start + chunk.count], "seed \(seed)") }
     }
 
-    @Test func whatComesUntilTheReaderIsResumedIsOnePiece() async throws {
+    @Test func bytesOfferedBeforeTheReaderResumesAreReadInOnePiece() async throws {
         let pipe = BytePipe {}
         let reader = Task.startingNow { try await pipe.read() }
         let calls = Locked<[BytePipe.Resumption]>([])
@@ -130,7 +130,7 @@ struct BytePipeStressTests {
     }
 
     @Test(arguments: [false, true])
-    func anEndThatOvertakesACalledReaderComesBehindTheBytes(isError: Bool) async throws {
+    func anEndDuringAResumptionComesAfterTheBytes(isError: Bool) async throws {
         struct Broken: Error {}
         let pipe = BytePipe {}
         let reader = Task.startingNow { try await pipe.read() }
@@ -148,7 +148,7 @@ struct BytePipeStressTests {
         }
     }
 
-    @Test func anErrorEndsWhoeverWaits() async throws {
+    @Test func anErrorEndsWaitingReadersAndWriters() async throws {
         struct Broken: Error {}
         let pipe = BytePipe(capacity: 1) {}
         let reader = Task { try await pipe.read() }
@@ -156,7 +156,7 @@ struct BytePipeStressTests {
         pipe.finish(Broken())
         await #expect(throws: Broken.self) { try await reader.value }
         await #expect(throws: (any Error).self) { try await pipe.write(Data([1])) }
-        // The first end counts, and what comes after it is dropped.
+        // The first end counts, and later bytes are dropped.
         pipe.finish()
         #expect(Data([1]).withUnsafeBytes { pipe.offer($0) })
         await #expect(throws: Broken.self) { try await pipe.read() }

@@ -9,14 +9,15 @@ import Testing
 
 @testable import PulseTransports
 
-/// A server that wants a certificate of the client.
+/// A server that requires a client certificate.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct ClientCertificateWireTests {
     private static let versions: [TLSSettings.Version] = [.tls12, .tls13]
 
-    /// With TLS 1.3 the alert crosses the request, and the server's reset follows at its heels.
+    /// With TLS 1.3 the alert crosses the request, and the server's reset follows immediately.
     @Test(.serialized, arguments: versions, [0, 10, 100_000, 3_000_000])
-    func aMissingCertificateIsAlwaysToldAndNeverTriedAgain(_ version: TLSSettings.Version, bodySize: Int) async throws {
+    func aMissingCertificateIsAlwaysReportedAndNeverRetried(_ version: TLSSettings.Version, bodySize: Int) async throws
+    {
         let runs = 25
         try await run(version) { server, identity in
             let client = Self.client(of: server, identity.clientSettings)
@@ -32,7 +33,7 @@ struct ClientCertificateWireTests {
     }
 
     @Test(.serialized, arguments: versions, [0, 3_000_000])
-    func aForeignCertificateIsAlwaysRefused(_ version: TLSSettings.Version, bodySize: Int) async throws {
+    func aForeignCertificateIsAlwaysRejected(_ version: TLSSettings.Version, bodySize: Int) async throws {
         let runs = 10
         let stranger = try MockServer.TLSIdentity.generated()
         try await run(version) { server, identity in
@@ -49,7 +50,7 @@ struct ClientCertificateWireTests {
     }
 
     @Test(arguments: versions)
-    func aCallThatShowsACertificateGoesOnBesideThoseThatHaveNone(_ version: TLSSettings.Version) async throws {
+    func callsWithAndWithoutACertificateDoNotShareConnections(_ version: TLSSettings.Version) async throws {
         try await run(version) { server, identity in
             server.on(.get, "/") { _ in .text("known") }
             var settings = identity.clientSettings
@@ -68,9 +69,9 @@ struct ClientCertificateWireTests {
         }
     }
 
-    // MARK: Errors of the setting
+    // MARK: Invalid settings
 
-    @Test func aWrongPasswordIsAnErrorOfTheSettingBeforeAnythingIsSent() async throws {
+    @Test func aWrongCertificatePasswordFailsBeforeAnythingIsSent() async throws {
         let other = try MockServer.TLSIdentity.generated()
         let right = try #require(other.clientCertificate)
         let unreadable: [(TLSSettings.ClientCertificate, String)] = [
@@ -95,7 +96,7 @@ struct ClientCertificateWireTests {
         }
     }
 
-    @Test func authoritiesThatCannotBeReadAreAnErrorOfTheSetting() async throws {
+    @Test func unreadableAuthoritiesAreAnInvalidSetting() async throws {
         let text = "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n"
         try await run(.tls13) { server, _ in
             let client = Self.client(of: server, TLSSettings(certificateAuthorities: [Data(text.utf8)]))
@@ -115,7 +116,7 @@ struct ClientCertificateWireTests {
             (46, false, .clientCertificateRejected), (48, false, .clientCertificateRejected),
             (49, true, .clientCertificateRequired), (47, true, nil), (70, true, nil), (0, true, nil),
         ] as [(Int, Bool, URLError.Code?)])
-    func anAlertMeansThatACertificateIsMissingOrRefused(
+    func anAlertMeansThatACertificateIsMissingOrRejected(
         alert: Int, lacksCertificate: Bool, code: URLError.Code?
     ) {
         #expect(CurlTLSNotes.refusal(alert: alert, lacksCertificate: lacksCertificate) == code)
@@ -142,7 +143,7 @@ struct ClientCertificateWireTests {
                 .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)), transport: transport)
     }
 
-    /// The error of a request that may be repeated.
+    /// The error of a request that may be resent.
     private static func error(of client: PulseClient, bodySize: Int) async -> PulseError {
         var request = Request<String>(bodySize == 0 ? .get : .put, "/")
         if bodySize > 0 { request = request.body(.data(Data(repeating: 0x61, count: bodySize))) }

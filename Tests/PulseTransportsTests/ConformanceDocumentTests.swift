@@ -14,7 +14,7 @@ struct ConformanceDocumentTests {
 
     // The exclusions of Foundation's Linux implementation are in the table.
     #if canImport(CPulsePlatform)
-    @Test func documentShowsTheListAsItIs() throws {
+    @Test func theConformanceDocumentMatchesTheSuite() throws {
         let text = try String(contentsOf: Self.document, encoding: .utf8)
         let beginning = try #require(text.range(of: Self.marker))
         let table = TransportConformance.table(of: [

@@ -35,7 +35,7 @@ struct ContentDecoderTests {
         return (pieces, bytes)
     }
 
-    @Test func decodesNoMoreThanItIsAskedFor() async throws {
+    @Test func aStreamDecodesNoMoreThanIsRead() async throws {
         let bomb = try #require(Self.bomb)
         #expect(try await Self.count(Self.stream([.gzip, .gzip], [bomb])).bytes == 4 << 20)
         #expect(try await Self.count(Self.stream([.gzip, .gzip], bomb.map { Data([$0]) })).bytes == 4 << 20)
@@ -44,7 +44,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test func asksForNoMoreThanItNeeds() async throws {
+    @Test func aStreamReadsNoMoreInputThanItNeeds() async throws {
         let bomb = try #require(Self.bomb)
         let asked = Locked(0)
         let stream = DecodedStream([.gzip, .gzip]) {
@@ -57,7 +57,7 @@ struct ContentDecoderTests {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test func aStreamThatIsCutFailsAfterWhatCouldBeDecoded() async throws {
+    @Test func aTruncatedStreamFailsAfterItsDecodableBytes() async throws {
         let bomb = try #require(Self.bomb)
         for count in stride(from: 1, to: bomb.count, by: 7) {
             let stream = Self.stream([.gzip, .gzip], [bomb.prefix(count)])
@@ -68,7 +68,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test func aWindowBeyondWhatContentMayHaveIsRefused() async throws {
+    @Test func aDecodingWindowBeyondTheStandardLimitIsRejected() async throws {
         // A frame that asks for 16 MiB (RFC 8878, section 3.1.1.1.2), with one block of one byte.
         let frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x70, 0x09, 0x00, 0x00, 0x61])
         await #expect(throws: TransportFailure.self) { try await Self.stream([.zstd], [frame]).read() }
@@ -77,7 +77,7 @@ struct ContentDecoderTests {
         #expect(try await Self.stream([.zstd], [allowed]).read() == Data("a".utf8))
     }
 
-    @Test func moreThanFiveCodingsAreAnAttack() async throws {
+    @Test func moreThanFiveContentCodingsAreRejected() async throws {
         let five = [ContentCoding](repeating: .gzip, count: 5)
         await #expect(throws: TransportFailure.self) { try await Self.stream(five + [.gzip], [Data([0x1F])]).read() }
         #expect(try await Self.stream(five + [.gzip], []).read() == nil)
@@ -88,7 +88,7 @@ struct ContentDecoderTests {
             (true, false, "gzip, deflate, br, zstd"), (false, false, "gzip, deflate"), (true, true, "identity"),
             (false, true, "identity"),
         ])
-    func asksForWhatItCanUndo(isSecure: Bool, hasRange: Bool, value: String) {
+    func acceptEncodingListsTheSupportedCodings(isSecure: Bool, hasRange: Bool, value: String) {
         #expect(ContentCoding.available == ContentCoding.allCases)
         #expect(ContentCoding.acceptEncoding(isSecure: isSecure, hasRange: hasRange) == value)
     }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import PulseTransports
 
-/// Cancels at the moments that a random schedule may miss, each of them seen by the server or by the source of a body.
+/// Cancels at moments that a random schedule may miss. The server or the source of a body observes each of them.
 @Suite(.timeLimit(.minutes(5)))
 struct CurlCancellationTests {
-    /// Before 7.87 a transfer that has sent nothing yet is ended in another way.
+    /// Before 7.87 an unsent transfer is ended in another way.
     private static let libraries: [CurlLibrary?] = [.system, .pretending(0x074400)]
 
     @Test(arguments: libraries, [false, true])
-    func aCancelWithinATLSHandshakeEndsTheWaitAndTheWire(library: CurlLibrary?, isTunneled: Bool) async throws {
+    func aCancellationDuringATLSHandshakeClosesTheConnection(library: CurlLibrary?, isTunneled: Bool) async throws {
         let (hellos, told) = AsyncStream<Data>.makeStream()
         let saysNothing: @Sendable (MockServer.Conversation) async throws -> Void = { conversation in
             defer { told.finish() }
@@ -35,7 +35,7 @@ struct CurlCancellationTests {
                 proxy: isTunneled ? .http(host: "127.0.0.1", port: server.port) : .direct)
             let transport = CurlTransport(4, library: library)
             let call = Task { try await transport.send(request) }
-            // Ends when the client has left.
+            // Ends when the client has closed the connection.
             for await hello in hellos {
                 #expect(hello.first == 0x16)
                 call.cancel()
@@ -53,8 +53,8 @@ struct CurlCancellationTests {
     }
 
     @Test(arguments: libraries)
-    func aCancelWhileTheServerTakesNoMoreOfABodyEndsItsSourceAndTheWire(library: CurlLibrary?) async throws {
-        // More than all buffers on the way hold: who writes it waits until most of it was taken, which never happens.
+    func aCancellationOfABlockedUploadEndsItsSourceAndConnection(library: CurlLibrary?) async throws {
+        // More than all buffers on the way hold: the writer waits until most of it was read, which never happens.
         let chunk = Data(repeating: 7, count: 64 << 20)
         let asked = Locked(0)
         let (ends, ended) = AsyncStream<Void>.makeStream()
@@ -73,7 +73,7 @@ struct CurlCancellationTests {
             let request = TransportRequest(urlRequest: urlRequest, body: .stream(body), idleTimeout: 600)
             let transport = CurlTransport(4, library: library)
             let call = Task { try await transport.send(request) }
-            // The server has taken a piece of the body, and takes no other before its clock moves.
+            // The server has read a piece of the body, and reads no more before its clock advances.
             await clock.sleepers(atLeast: 1)
             call.cancel()
             await #expect {
@@ -83,7 +83,7 @@ struct CurlCancellationTests {
             }
             for await _ in ends {}
             #expect(asked.withLock { $0 } == 1)
-            // The client's end stands behind what it had sent.
+            // The client's end comes after the bytes that it had sent.
             clock.autoAdvances = true
             await clock.advance(by: 1)
             try await server.connectionsClosedByClient()
@@ -95,13 +95,13 @@ struct CurlCancellationTests {
         }
     }
 
-    /// Who carries the requests: libcurl, both with the same handle, or PulseKit itself.
+    /// The engine of the requests: libcurl, both with the same handle, or PulseKit itself.
     enum Way: CaseIterable {
         case curl, streamedByCurl, plain
     }
 
     @Test(arguments: libraries, Way.allCases)
-    func aCancelAfterTheAnswerChangesNothing(library: CurlLibrary?, way: Way) async throws {
+    func aCancellationAfterTheResponseChangesNothing(library: CurlLibrary?, way: Way) async throws {
         let ended = Locked<Task<Data, any Error>?>(nil)
         try await MockServer.run { server in
             server.fallback { request in
@@ -128,8 +128,8 @@ struct CurlCancellationTests {
             let second = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("second")), idleTimeout: 600,
                 mayBeResent: true)
-            let answer = try await transport.send(second)
-            #expect(answer.data == Data("/second".utf8))
+            let received = try await transport.send(second)
+            #expect(received.data == Data("/second".utf8))
             #expect(server.requests.map(\.connection) == [0, 0])
             #expect(server.openConnectionCount == 1)
             await transport.shutdown()
@@ -138,7 +138,7 @@ struct CurlCancellationTests {
 }
 
 extension MockServer.Step {
-    /// Hands over a connection on which nothing was said yet: for what is no HTTP.
+    /// Hands over a connection without any HTTP traffic, for other protocols.
     fileprivate static func conversing(
         _ body: @escaping @Sendable (MockServer.Conversation) async throws -> Void
     ) -> [MockServer.Step] {
@@ -149,7 +149,7 @@ extension MockServer.Step {
 }
 
 extension Data {
-    /// Whether a TLS record is there up to its last byte (RFC 8446, section 5.1).
+    /// Whether a TLS record is complete (RFC 8446, section 5.1).
     fileprivate var isWholeRecord: Bool {
         count >= 5 && count >= 5 + Int(self[startIndex + 3]) << 8 + Int(self[startIndex + 4])
     }

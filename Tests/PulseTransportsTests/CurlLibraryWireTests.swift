@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 extension CurlLibrary {
-    /// The loaded libcurl, taken for an earlier one.
+    /// The loaded libcurl, presented as an earlier version.
     static func pretending(_ version: UInt32, readsVerifiedChain: Bool = true) -> CurlLibrary? {
         system.map {
             CurlLibrary(version: version, features: $0.features, readsVerifiedChain: readsVerifiedChain)
@@ -17,7 +17,7 @@ extension CurlLibrary {
     }
 }
 
-/// What a later libcurl brought has an answer for the case that it is missing.
+/// Features of later libcurl versions have a fallback.
 @Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
 struct CurlLibraryWireTests {
     private static let unchecked =
@@ -34,7 +34,7 @@ struct CurlLibraryWireTests {
     }
 
     @Test(.serialized, arguments: oldest.cases)
-    func keepsAsTheOldest(_ promise: TransportConformance.Case) async throws {
+    func theOldestSupportedLibcurlPasses(_ promise: TransportConformance.Case) async throws {
         if case .excluded(let reason) = try await Self.oldest.run(promise) {
             withKnownIssue("excluded: \(reason)") { Issue.record("not run") }
         }
@@ -45,7 +45,9 @@ struct CurlLibraryWireTests {
             (0x074400, false, [.proxy]), (0x074700, false, [.proxy]), (0x074D00, false, [.proxy, .tls]),
             (0x075000, true, [.proxy, .tls, .pinning]), (0x075801, true, [.proxy, .tls, .pinning]),
         ] as [(UInt32, Bool, TransportCapabilities)])
-    func tellsWhatItCanEnforce(version: UInt32, hasPrerequest: Bool, capabilities: TransportCapabilities) throws {
+    func capabilitiesMatchTheLibcurlVersion(version: UInt32, hasPrerequest: Bool, capabilities: TransportCapabilities)
+        throws
+    {
         let library = try #require(CurlLibrary.pretending(version))
         #expect(library.hasPrerequest == hasPrerequest)
         #expect(library.capabilities == capabilities)
@@ -53,7 +55,7 @@ struct CurlLibraryWireTests {
         #expect(!other.capabilities.contains(.pinning))
     }
 
-    @Test func withoutALibraryEveryRequestIsRefused() async throws {
+    @Test func withoutLibcurlEveryRequestIsUnsupported() async throws {
         let transport = CurlTransport(4, library: nil)
         #expect(transport.capabilities == [])
         let url = try #require(URL(string: "http://127.0.0.1/"))
@@ -64,23 +66,23 @@ struct CurlLibraryWireTests {
         }
     }
 
-    @Test func withoutALibraryClientsFallBackAndTellTheFirstWhoListens() {
+    @Test func withoutLibcurlClientsFallBackAndWarnOnce() {
         let configuration = PulseConfiguration()
-        let isTold = Locked(false)
+        let isReported = Locked(false)
         let sinks = [false, true, true].map { WarningSink(isActive: $0) }
         for sink in sinks {
             let fallback = StandardTransport(configuration, library: nil)
             #expect(fallback.transport is URLSessionTransport)
-            fallback.warn(sink, isTold: isTold)
+            fallback.warn(sink, isReported: isReported)
         }
         #expect(sinks.map(\.warnings) == [[], [StandardTransport.fallbackWarning], []])
     }
 
-    @Test func withALibraryThereIsNothingToTell() {
+    @Test func withLibcurlThereIsNoWarning() {
         let standard = StandardTransport(PulseConfiguration())
         #expect(standard.transport is CurlTransport)
         let sink = WarningSink(isActive: true)
-        standard.warn(sink, isTold: Locked(false))
+        standard.warn(sink, isReported: Locked(false))
         #expect(sink.warnings == [])
     }
 
@@ -100,7 +102,7 @@ struct CurlLibraryWireTests {
     }
 
     @Test(arguments: [6, 7] as [UInt64])
-    func everyCallEndsOnceWithTheOldestToo(seed: UInt64) async throws {
+    func everyCallEndsOnceWithTheOldestSupportedLibcurl(seed: UInt64) async throws {
         try await CurlSchedule(
             seed: seed, calls: 500, library: .pretending(0x074400), leavesAllToCurl: true
         ).play()

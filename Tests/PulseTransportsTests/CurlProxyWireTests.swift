@@ -22,7 +22,7 @@ struct CurlProxyWireTests {
 
     /// Under the default policy, which retries most of these statuses.
     @Test(arguments: [300, 403, 407, 429, 502, 503])
-    func aProxyThatRefusesATunnelIsNamedAndAskedOnce(status: Int) async throws {
+    func aProxyThatRefusesATunnelIsNamedAndNotRetried(status: Int) async throws {
         try await MockServer.run { server in
             server.fallback { _ in .text("no", status: status) }
             let client = Self.client(by: .http(host: "127.0.0.1", port: server.port))
@@ -67,7 +67,7 @@ struct CurlProxyWireTests {
     @Test(
         arguments: ["https", "http"],
         [ProxySettings.http(host: "127.0.0.1", port: 1), .socks5(host: "127.0.0.1", port: 1)])
-    func aProxyThatCannotBeReachedIsNamed(scheme: String, proxy: ProxySettings) async throws {
+    func anUnreachableProxyIsNamed(scheme: String, proxy: ProxySettings) async throws {
         let transport = CurlTransport()
         let url = try #require(URL(string: "\(scheme)://pulse.test/"))
         let request = TransportRequest(
@@ -79,7 +79,7 @@ struct CurlProxyWireTests {
         #expect(error?.description.contains("hunter2") == false)
     }
 
-    @Test func aProxyThatSaysNothingIsNamed() async throws {
+    @Test func aSilentProxyIsNamed() async throws {
         try await MockServer.run { server in
             server.onAccept { _ in [.stall] }
             let transport = CurlTransport()
@@ -100,7 +100,7 @@ struct CurlProxyWireTests {
         ("socks5h://ada:hunter2@proxy.test?x", "proxy.test:1080"), ("http://a@b:c@[::1]:3128", "[::1]:3128"),
         ("http://[::1]", "[::1]:1080"), ("http://", nil),
     ])
-    func aProxyOfTheEnvironmentIsNamedWithoutItsCredentials(value: String, name: String?) {
+    func anEnvironmentProxyIsNamedWithoutItsCredentials(value: String, name: String?) {
         #expect(CurlProxy.address(value) == name)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlSpinPolicyWireTests {
-    /// Whose senders always look for their answers themselves, as they else do where answers come at once.
+    /// Its senders always poll for their responses, as they otherwise do for fast servers.
     static let hasty = TransportConformance("CurlTransport in spin", timeLimit: 60) { connections in
         CurlTransport(connections, library: .system, spin: CurlSpinPolicy(isAlwaysOn: true))
     }

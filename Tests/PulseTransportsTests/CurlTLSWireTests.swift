@@ -8,18 +8,18 @@ import Testing
 
 @testable import PulseTransports
 
-/// HTTP/1.1 over TLS, all of which goes through libcurl and the system's libssl.
+/// HTTP/1.1 over TLS, which always uses libcurl and the system's libssl.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlTLSWireTests {
     static let conformance = TransportConformance.curlTransportOverTLS
 
     @Test(.serialized, arguments: conformance.cases)
-    func keeps(_ promise: TransportConformance.Case) async throws {
+    func curlOverTLSPasses(_ promise: TransportConformance.Case) async throws {
         try await Self.conformance.run(promise)
     }
 
-    /// RFC 9112, section 9.8: what ends with the connection may have been cut by anybody, unless TLS was closed.
-    @Test func aBodyThatEndsWithTheConnectionIsWholeOnlyAfterTheClosureAlert() async throws {
+    /// RFC 9112, section 9.8: a body that ends with the connection may be truncated, unless TLS was closed properly.
+    @Test func aBodyThatEndsWithTheConnectionIsCompleteOnlyAfterTheCloseAlert() async throws {
         let identity = try MockServer.TLSIdentity.generated()
         try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
             server.fallback { request in

@@ -8,20 +8,20 @@ import Testing
 
 @testable import PulseTransports
 
-/// Calls of every kind, cancelled at random moments, against a server of every temper. Each must have one end, the right
-/// one, and leave nothing behind.
+/// Calls of every kind, cancelled at random moments, against all kinds of server behavior. Each must end once and
+/// correctly, and leave nothing behind.
 @Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
 struct CurlTransportStressTests {
     @Test(arguments: [1, 2] as [UInt64], [false, true])
-    func everyCallEndsOnceWhateverIsCancelledAndWhen(seed: UInt64, leavesAllToCurl: Bool) async throws {
+    func everyCallEndsOnceUnderRandomCancellations(seed: UInt64, leavesAllToCurl: Bool) async throws {
         try await CurlSchedule(seed: seed, calls: 500, leavesAllToCurl: leavesAllToCurl).play()
     }
 
     @Test(arguments: [3, 4] as [UInt64])
-    func shutdownAtAnyMomentEndsEveryCall(seed: UInt64) async throws {
+    func shutdownAtARandomMomentEndsEveryCall(seed: UInt64) async throws {
         for round in 0..<6 as Range<UInt64> {
             try await MockServer.run { server in
-                server.fallback(CurlSchedule.answer)
+                server.fallback(CurlSchedule.response)
                 let transport = CurlTransport()
                 let randomness = SeededRandomness(seed: seed << 32 + round)
                 let plans = (0..<40).map { CurlSchedule.Plan($0, randomness) }
@@ -30,14 +30,14 @@ struct CurlTransportStressTests {
                 }
                 for _ in 0..<randomness.next() % 50 { await Task.yield() }
                 await transport.shutdown()
-                // Each has a result; a continuation that leaked would keep this waiting.
+                // Each has a result; a leaked continuation would block this loop.
                 for call in calls { _ = await call.value }
                 try await server.wait { $0.openConnectionCount == 0 }
             }
         }
     }
 
-    @Test func aShutdownEndsWhoWaitsForTheSlotOfAStreamThatNobodyReads() async throws {
+    @Test func aShutdownEndsAWaitForTheSlotOfAnUnreadStream() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(repeating: 7, count: 8 << 20)) }
             let transport = CurlTransport(maximumConnectionsPerHost: 1)
@@ -56,7 +56,7 @@ struct CurlTransportStressTests {
         }
     }
 
-    @Test func aTransportThatIsDroppedLetsItsStreamsEndAndItsThreadGo() async throws {
+    @Test func aReleasedTransportLetsItsStreamsAndThreadEnd() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(repeating: 7, count: 8 << 20)) }
             var transport: CurlTransport? = CurlTransport()
@@ -72,7 +72,7 @@ struct CurlTransportStressTests {
     }
 }
 
-/// The same in release, longer.
+/// A longer run in release builds.
 @Suite(.tags(.schedule), .serialized, .timeLimit(.minutes(5)))
 struct CurlTransportScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
@@ -95,7 +95,7 @@ struct CurlSchedule: Sendable {
             let switchboard = Switchboard()
             server.fallback { request in
                 switchboard.cancel(request.path)
-                return Self.answer(to: request)
+                return Self.response(to: request)
             }
             let transport = CurlTransport(16, library: library, leavesAllToCurl: leavesAllToCurl)
             let ends = Locked<[Plan.End: Int]>([:])
@@ -113,15 +113,15 @@ struct CurlSchedule: Sendable {
             let wrong = result.keys.filter(\.isWrong)
             #expect(wrong.isEmpty, "seed \(seed): \(wrong)")
             #expect(result.values.reduce(0, +) == calls)
-            // All kinds came up, else this would prove little.
-            for end in [Plan.End.answered, .cancelled, .failed] {
+            // All kinds must have occurred; otherwise the test would prove little.
+            for end in [Plan.End.succeeded, .cancelled, .failed] {
                 #expect(result[end, default: 0] > calls / 20, "\(end)")
             }
             try await Self.finish(transport, server)
         }
     }
 
-    /// Nobody was held up for good: all slots are free again, and one more call goes through. Then nothing is left.
+    /// No call hangs: all slots are free again, and one more call succeeds. Then nothing is left.
     private static func finish(_ transport: CurlTransport, _ server: MockServer) async throws {
         for _ in 0..<20 {
             let request = TransportRequest(
@@ -132,8 +132,8 @@ struct CurlSchedule: Sendable {
         try await server.wait { $0.openConnectionCount == 0 }
     }
 
-    /// The first part of the path says how the server behaves.
-    static func answer(to request: RecordedRequest) -> MockServer.Response {
+    /// The first part of the path selects the server's behavior.
+    static func response(to request: RecordedRequest) -> MockServer.Response {
         let body = Data(request.path.utf8)
         return switch request.path.split(separator: "/").first {
         case "plain": .data(body)
@@ -164,7 +164,7 @@ struct CurlSchedule: Sendable {
     /// One call of the schedule.
     struct Plan: Sendable {
         enum End: Sendable, Hashable {
-            case answered, cancelled, failed
+            case succeeded, cancelled, failed
             case wrong(String)
 
             var isWrong: Bool {
@@ -217,7 +217,7 @@ struct CurlSchedule: Sendable {
             let request = TransportRequest(
                 urlRequest: urlRequest, body: body, delivery: isStreamed ? .streamed : .buffered(limit: 1 << 20),
                 idleTimeout: 600)
-            // Known before the server can see the request.
+            // Must be known before the server can see the request.
             let gate = AsyncStream<Void>.makeStream()
             let task = Task { [isStreamed, cancel] in
                 for await _ in gate.stream {}
@@ -248,11 +248,11 @@ struct CurlSchedule: Sendable {
                     case "plain", "dripping", "chunked": data == Data(path.utf8)
                     default: false
                     }
-                return isRight ? .answered : .wrong("\(path) was answered with \(data.count) bytes")
+                return isRight ? .succeeded : .wrong("\(path) got \(data.count) bytes")
             case .failure(let error):
                 switch PulseError(wrapping: error) {
                 case .cancelled:
-                    if case .never = cancel { return .wrong("\(path) was cancelled by nobody") }
+                    if case .never = cancel { return .wrong("\(path) ended as cancelled without a cancellation") }
                     return .cancelled
                 case .transport(.networkConnectionLost, _) where behavior == "reset" || behavior == "cut":
                     return .failed

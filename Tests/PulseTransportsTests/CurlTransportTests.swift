@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CurlTransportTests {
-    private static func answers(_ count: Int, of body: Data) async throws -> [PulseResponse] {
+    private static func responses(_ count: Int, of body: Data) async throws -> [PulseResponse] {
         try await MockServer.run { server in
             server.fallback { _ in .data(body) }
             let transport = CurlTransport()
@@ -23,8 +23,8 @@ struct CurlTransportTests {
         }
     }
 
-    @Test func tellsWhenEachPhaseOfAnExchangeEnded() async throws {
-        let response = try #require(try await Self.answers(1, of: Data(repeating: 7, count: 1000)).first)
+    @Test func timingsReportTheEndOfEachPhase() async throws {
+        let response = try #require(try await Self.responses(1, of: Data(repeating: 7, count: 1000)).first)
         let timings = try #require(response.timings)
         let moments = [
             timings.queued, timings.nameResolved, timings.connected, timings.requestSent, timings.firstByte,
@@ -42,15 +42,15 @@ struct CurlTransportTests {
         #expect(timings.bytesDecoded == 1000)
     }
 
-    @Test func aConnectionThatIsUsedAgainHasNotBeenMade() async throws {
-        let timings = try #require(try await Self.answers(2, of: Data("answer".utf8)).last?.timings)
+    @Test func aReusedConnectionHasNoConnectTimings() async throws {
+        let timings = try #require(try await Self.responses(2, of: Data("response".utf8)).last?.timings)
         #expect(timings.isConnectionReused == true)
         #expect(timings.nameResolved == nil)
         #expect(timings.connected == nil)
         #expect(timings.firstByte != nil)
     }
 
-    @Test func aFilesTimingsGoUpToItsLastByte() async throws {
+    @Test func theTimingsOfADownloadIncludeItsLastByte() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
         let timings = try await MockServer.run { server in
@@ -67,11 +67,11 @@ struct CurlTransportTests {
         #expect(timings?.bytesDecoded == 100_000)
     }
 
-    @Test func aLengthThatLeavesNoRoomForTheOffsetIsNotTold() async throws {
+    @Test func aTotalThatOverflowsWithTheOffsetIsUnknown() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data(repeating: 7, count: 100).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let told = Locked<[TransferProgress]>([])
+        let reported = Locked<[TransferProgress]>([])
         try await MockServer.run { server in
             server.fallback { _ in
                 .raw([
@@ -83,7 +83,7 @@ struct CurlTransportTests {
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: 100),
                 idleTimeout: 600,
-                progress: { step in told.withLock { $0.append(step) } })
+                progress: { step in reported.withLock { $0.append(step) } })
             await #expect {
                 try await transport.send(request)
             } throws: {
@@ -91,7 +91,7 @@ struct CurlTransportTests {
             }
             await transport.shutdown()
         }
-        #expect(told.withLock { $0.last } == TransferProgress(completed: 104, total: nil))
+        #expect(reported.withLock { $0.last } == TransferProgress(completed: 104, total: nil))
     }
 
     /// The error number is that of the address that failed last.
@@ -101,7 +101,7 @@ struct CurlTransportTests {
             (ENETUNREACH, true, false, .notConnectedToInternet), (ENETUNREACH, false, true, .notConnectedToInternet),
             (EHOSTUNREACH, true, true, .notConnectedToInternet),
         ] as [(Int32, Bool, Bool, URLError.Code)])
-    func aHostThatMayHaveRefusedAtItsOtherAddressIsNoMissingNetwork(
+    func aPossibleRefusalAtAnotherAddressIsNotAMissingNetwork(
         number: Int32, hasTriedBothFamilies: Bool, hasDefaultRoute: Bool, expected: URLError.Code
     ) {
         let code = CurlFailure.connectCode(
@@ -109,9 +109,9 @@ struct CurlTransportTests {
         #expect(code == expected)
     }
 
-    @Test func aProxyThatIsNoneIsRefusedBeforeAnythingIsSent() async throws {
+    @Test func anInvalidProxyIsRejectedBeforeAnythingIsSent() async throws {
         try await MockServer.run { server in
-            server.fallback { _ in .text("answer") }
+            server.fallback { _ in .text("response") }
             let transport = CurlTransport()
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), proxy: .http(host: "", port: 3128))
@@ -125,9 +125,9 @@ struct CurlTransportTests {
         }
     }
 
-    /// With a body, progress is that of the body alone.
-    @Test func progressIsOfOneDirection() async throws {
-        let told = Locked<[TransferProgress]>([])
+    /// With a request body, progress is only that of the body.
+    @Test func progressReportsOneDirectionOnly() async throws {
+        let reported = Locked<[TransferProgress]>([])
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
         try await MockServer.run { server in
@@ -139,13 +139,13 @@ struct CurlTransportTests {
                 TransportRequest(
                     urlRequest: request, body: .bytes(Data(repeating: 2, count: 1_000)),
                     delivery: .file(file, resumeOffset: 0),
-                    progress: { step in told.withLock { $0.append(step) } }))
+                    progress: { step in reported.withLock { $0.append(step) } }))
             await transport.shutdown()
         }
-        #expect(told.withLock { $0 }.allSatisfy { $0.completed <= 1_000 })
+        #expect(reported.withLock { $0 }.allSatisfy { $0.completed <= 1_000 })
     }
 
-    /// As the versions of libcurl from 7.68 on tell it.
+    /// In the words of libcurl versions from 7.68.
     @Test(
         arguments: [
             (1, "", .maybeSent, false, true), (8, "", .responseStarted, true, true),
@@ -160,13 +160,13 @@ struct CurlTransportTests {
             (27, "", .responseStarted, false, false), (27, "", .beforeSend, false, false),
             (28, "", .maybeSent, false, false),
         ] as [(Int, String, PulseError.Phase, Bool, Bool)])
-    func aBadAnswerIsKnownByEachVersionsWords(
+    func anInvalidResponseIsRecognizedInEachLibcurlVersion(
         result: Int, text: String, phase: PulseError.Phase, isReadingHead: Bool, isBad: Bool
     ) {
-        #expect(CurlFailure.isBadAnswer(result, text, phase, isReadingHead: isReadingHead) == isBad)
+        #expect(CurlFailure.isInvalidResponse(result, text, phase, isReadingHead: isReadingHead) == isBad)
     }
 
-    @Test func anAnswerIsLookedForWhereTheLastOneCameAtOnce() {
+    @Test func pollingFollowsAFastResponse() {
         var spin = CurlSpinPolicy()
         func next() -> Bool { spin.isWorthwhile() }
         #expect(!next())
@@ -179,9 +179,9 @@ struct CurlTransportTests {
         #expect(!next())
     }
 
-    @Test(arguments: ["", " ", "\t "]) func aFieldOfBlanksIsSentEmpty(value: String) async throws {
+    @Test(arguments: ["", " ", "\t "]) func aBlankFieldValueIsSentEmpty(value: String) async throws {
         let fields = try await MockServer.run { server in
-            server.fallback { _ in .text("answer") }
+            server.fallback { _ in .text("response") }
             let transport = CurlTransport()
             var request = URLRequest(url: server.baseURL)
             request.allHTTPHeaderFields = ["X-Blank": value]

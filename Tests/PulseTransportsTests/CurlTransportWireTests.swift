@@ -11,9 +11,9 @@ import Testing
 struct CurlTransportWireTests {
     static let conformance = TransportConformance.curlTransport
 
-    // One after another: most of them are about timing on a machine that may have two cores.
+    // Serialized: most of these tests depend on timing, and the machine may have two cores.
     @Test(.serialized, arguments: conformance.cases)
-    func keeps(_ promise: TransportConformance.Case) async throws {
+    func curlTransportPasses(_ promise: TransportConformance.Case) async throws {
         try await Self.conformance.run(promise)
     }
 }

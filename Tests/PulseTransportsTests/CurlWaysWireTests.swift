@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-/// What goes through libcurl where there is TLS or a proxy.
+/// All requests go through libcurl, as they otherwise do with TLS or a proxy.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlAloneWireTests {
     static let conformance = TransportConformance("CurlTransport, all of it by libcurl", timeLimit: 60) { connections in
@@ -15,12 +15,12 @@ struct CurlAloneWireTests {
     }
 
     @Test(.serialized, arguments: conformance.cases)
-    func keeps(_ promise: TransportConformance.Case) async throws {
+    func libcurlAlonePasses(_ promise: TransportConformance.Case) async throws {
         try await Self.conformance.run(promise)
     }
 }
 
-/// Whose loop always sends and reads for the senders in the clear, as it else does where many are under way.
+/// The loop always sends and reads for cleartext senders, as it otherwise does with many exchanges under way.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CurlCrowdWireTests {
     static let conformance = TransportConformance("CurlTransport in a crowd", timeLimit: 60) { connections in
@@ -28,7 +28,7 @@ struct CurlCrowdWireTests {
     }
 
     @Test(.serialized, arguments: conformance.cases)
-    func keeps(_ promise: TransportConformance.Case) async throws {
+    func exchangesSentByTheLoopPass(_ promise: TransportConformance.Case) async throws {
         try await Self.conformance.run(promise)
     }
 }

@@ -7,10 +7,10 @@ import Testing
 @testable import PulseTransports
 
 #if canImport(Glibc) && canImport(CPulsePlatform) && compiler(>=6.2)
-/// Each in a process of its own, which has all its files and sockets open.
+/// Each test runs in its own process, which has used up its descriptors.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct DescriptorExhaustionTests {
-    @Test func aTransportWithoutDescriptorsSaysSo() async {
+    @Test func aTransportWithoutDescriptorsReportsIt() async {
         await #expect(processExitsWith: .success) {
             let transport = CurlTransport()
             try Descriptors.exhaust(leaving: 0)
@@ -20,12 +20,12 @@ struct DescriptorExhaustionTests {
     }
 
     @Test(arguments: ["http://127.0.0.1:1/", "https://127.0.0.1:1/", "http://localhost:1/", "https://localhost:1/"])
-    func aConnectionWithoutASocketSaysSo(address: String) async {
+    func aConnectionWithoutASocketReportsIt(address: String) async {
         await #expect(processExitsWith: .success) { [address] in
             for leavesAllToCurl in [false, true] {
                 let server = try await MockServer.start()
                 let transport = CurlTransport(8, library: .system, leavesAllToCurl: leavesAllToCurl)
-                // With its thread and its connections' watch.
+                // Starts the thread and the connections' poller.
                 let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
                 try #require(warm == nil)
                 let taken = try Descriptors.exhaust(leaving: 0)
@@ -38,9 +38,9 @@ struct DescriptorExhaustionTests {
         }
     }
 
-    /// The socket has the last descriptor: there is none for its copy, or for the file of authorities.
+    /// The socket has the last descriptor: there is none for its duplicate, or for the CA file.
     @Test(arguments: ["http", "https"])
-    func aConnectionWithoutWhatItNeedsBesideItsSocketSaysSo(scheme: String) async {
+    func aConnectionWithoutOtherDescriptorsReportsIt(scheme: String) async {
         await #expect(processExitsWith: .success) { [scheme] in
             let server = try await MockServer.start()
             let transport = CurlTransport()
@@ -53,7 +53,7 @@ struct DescriptorExhaustionTests {
         }
     }
 
-    @Test func aBodysFileThatCannotBeOpenedForThatSaysSo() async {
+    @Test func anUploadWithoutADescriptorForItsFileReportsIt() async {
         await #expect(processExitsWith: .success) {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             try Data("payload".utf8).write(to: file)
@@ -68,7 +68,7 @@ struct DescriptorExhaustionTests {
         }
     }
 
-    @Test func aDownloadsFileThatCannotBeOpenedForThatSaysSo() async {
+    @Test func aDownloadWithoutADescriptorForItsFileReportsIt() async {
         await #expect(processExitsWith: .success) {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             let server = try await MockServer.start()
@@ -77,7 +77,7 @@ struct DescriptorExhaustionTests {
             let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
             try #require(warm == nil)
             try Descriptors.exhaust(leaving: 0)
-            // Over the connection that is there.
+            // Uses the existing connection.
             let error = await Descriptors.failure(
                 of: transport, server.baseURL.absoluteString, delivery: .file(file, resumeOffset: 0))
             try #require(error == "resourceUnavailable, responseStarted", "\(error ?? "")")
@@ -85,7 +85,7 @@ struct DescriptorExhaustionTests {
     }
 
     private enum Descriptors {
-        /// Opens files until the process may have no more, but for so many.
+        /// Opens files until the process has only that many descriptors left.
         @discardableResult
         static func exhaust(leaving count: Int) throws -> [Int32] {
             var limit = rlimit()

@@ -19,15 +19,15 @@ struct FileSinkTests {
     }
 
     @Test(arguments: [(0, "new"), (2, "olnew"), (3, "oldnew")])
-    func aBodyBeginsAtItsOffsetAndNothingIsBehindIt(offset: Int64, expected: String) async throws {
+    func aBodyIsWrittenAtItsOffsetAndEndsTheFile(offset: Int64, expected: String) async throws {
         try await Self.run("old") { file in
             try await FileSink(file, offset: offset).take(ByteStream([Data("new".utf8)]), total: nil, nil)
             #expect(try Self.text(file) == expected)
         }
     }
 
-    /// Zeros would stand where nobody has fetched anything.
-    @Test func aFileThatEndsBeforeTheOffsetIsRefusedAndLeftAsItIs() async throws {
+    /// The gap would be filled with zeros that were never fetched.
+    @Test func aFileThatEndsBeforeTheOffsetIsRejectedAndLeftUnchanged() async throws {
         try await Self.run("old") { file in
             let failure = await #expect(throws: TransportFailure.self) { _ = try await FileSink(file, offset: 4) }
             #expect(failure?.code == .cannotWriteToFile)
@@ -37,7 +37,7 @@ struct FileSinkTests {
     }
 
     /// The server chooses the length.
-    @Test func aTotalBeyondSixtyFourBitsIsNotTold() async throws {
+    @Test func aTotalBeyondSixtyFourBitsIsUnknown() async throws {
         try await Self.run("old") { file in
             let told = Locked<[TransferProgress]>([])
             let sink = try await FileSink(file, offset: 3)
@@ -54,14 +54,14 @@ struct FileSinkTests {
             (4, Int64.max - 3, 3, 7, Int64.max), (4, Int64.max - 2, 3, 7, nil),
             (Int64.max, Int64.max, 1, Int64.max, nil),
         ] as [(Int64, Int64?, Int64, Int64, Int64?)])
-    func progressCountsWhatWasThereBefore(
+    func progressIncludesTheExistingBytes(
         completed: Int64, total: Int64?, offset: Int64, sum: Int64, sumOfAll: Int64?
     ) {
         let progress = TransferProgress(completed: completed, total: total, behind: offset)
         #expect(progress == TransferProgress(completed: sum, total: sumOfAll))
     }
 
-    @Test func aNewFileIsItsUsersAlone() async throws {
+    @Test func aNewFileIsReadableOnlyByItsUser() async throws {
         try await Self.run(nil) { file in
             try await FileSink(file, offset: 0).take(ByteStream([Data("a".utf8)]), total: nil, nil)
             let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
@@ -69,7 +69,7 @@ struct FileSinkTests {
         }
     }
 
-    @Test func manyPiecesComeInOrderAndWhatCameBeforeAnErrorStays() async throws {
+    @Test func piecesAreWrittenInOrderAndKeptAfterAnError() async throws {
         struct Cut: Error {}
         let pieces = (0..<100).map { Data(repeating: UInt8($0), count: 10_000) }
         for isCut in [false, true] {

@@ -13,7 +13,7 @@ struct HostSlotsStressTests {
         try #require(URL(string: "http://\(host)").flatMap(Origin.init))
     }
 
-    @Test func letsNoMoreInThanItsLimitAndEverybodyInTheEnd() async throws {
+    @Test func slotsNeverExceedTheirLimitAndReachEveryWaiter() async throws {
         let slots = HostSlots(limit: 3)
         let origin = try Self.origin("a")
         let inside = Locked((now: 0, most: 0))
@@ -25,7 +25,7 @@ struct HostSlotsStressTests {
                         inside.now += 1
                         inside.most = max(inside.most, inside.now)
                     }
-                    // The first ones stay until as many as may are inside.
+                    // The first holders stay until the limit is reached.
                     repeat { await Task.yield() } while inside.withLock { $0.most } < 3 && !Task.isCancelled
                     inside.withLock { $0.now -= 1 }
                     slots.release(origin)
@@ -36,7 +36,7 @@ struct HostSlotsStressTests {
         #expect(inside.withLock { $0.now } == 0)
     }
 
-    @Test func urgentRequestsAreLetInBeforeOthers() async throws {
+    @Test func urgentRequestsGetSlotsBeforeOthers() async throws {
         let slots = HostSlots(limit: 1)
         let url = try #require(URL(string: "http://a"))
         let origin = try Self.origin("a")
@@ -56,7 +56,7 @@ struct HostSlotsStressTests {
         #expect(order.withLock { $0 } == [.high, .normal, .low])
     }
 
-    @Test func aHostThatIsNeverIdleKeepsItsLineShort() async throws {
+    @Test func theQueueOfABusyHostStaysShort() async throws {
         let slots = HostSlots(limit: 1)
         let origin = try Self.origin("a")
         try await slots.acquire(origin)
@@ -77,7 +77,7 @@ struct HostSlotsStressTests {
         slots.release(origin)
     }
 
-    @Test func whoeverLeavesALineFreesItsPlaceWithoutASlotBecomingFree() async throws {
+    @Test func aCancelledWaiterFreesItsQueuePositionAtOnce() async throws {
         let slots = HostSlots(limit: 1)
         let origin = try Self.origin("a")
         try await slots.acquire(origin)
@@ -91,7 +91,7 @@ struct HostSlotsStressTests {
         slots.release(origin)
     }
 
-    @Test func anotherHostDoesNotWait() async throws {
+    @Test func anotherHostHasItsOwnSlots() async throws {
         let slots = HostSlots(limit: 1)
         try await slots.acquire(Self.origin("a"))
         try await slots.acquire(Self.origin("b"))
@@ -99,7 +99,7 @@ struct HostSlotsStressTests {
         slots.release(try Self.origin("b"))
     }
 
-    @Test func aCancelledWaiterLeavesNoHole() async throws {
+    @Test func cancelledWaitersLeakNoSlots() async throws {
         let random = SeededRandomness(seed: 7)
         let slots = HostSlots(limit: 2)
         let origin = try Self.origin("a")

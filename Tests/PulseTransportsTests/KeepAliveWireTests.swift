@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-/// `Keep-Alive: timeout=n` of a response: how long its server keeps the connection while it is idle.
+/// `Keep-Alive: timeout=n` of a response: how long its server keeps an idle connection.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct KeepAliveWireTests {
     enum Engine: CaseIterable {
@@ -23,7 +23,7 @@ struct KeepAliveWireTests {
         }
     }
 
-    /// A request that may not be repeated leaves a second to spare.
+    /// A request that may not be resent keeps a margin of a second.
     @Test(
         arguments: Engine.allCases,
         [
@@ -32,7 +32,9 @@ struct KeepAliveWireTests {
             ("timeout=60", false, true), ("max=100", false, true), ("timeout=x", false, true),
             ("timeout=99999999999999999999", false, true),
         ] as [(String?, Bool, Bool)])
-    func isHeeded(engine: Engine, rule: (value: String?, mayBeResent: Bool, isReused: Bool)) async throws {
+    func theKeepAliveTimeoutIsRespected(engine: Engine, rule: (value: String?, mayBeResent: Bool, isReused: Bool))
+        async throws
+    {
         try await MockServer.run(over: engine == .tls) { server, tls in
             server.fallback { _ in .text("response", headers: rule.value.map { ["keep-alive": $0] } ?? [:]) }
             let transport = engine.transport()
@@ -56,7 +58,7 @@ struct KeepAliveWireTests {
             ("Keep-Alive: timeout=1.5", nil), ("Keep-Alive: timeout=1=2", nil), ("Keep-Alive: xtimeout=5", nil),
             ("Keep-Alive:", nil), ("Keep-Alives: timeout=5", nil), ("K", nil), ("", nil), ("Kind: timeout=5", nil),
         ] as [(String, TimeInterval?)])
-    func isReadAsFarAsItIsOne(line: String, seconds: TimeInterval?) {
+    func aKeepAliveFieldIsParsedLeniently(line: String, seconds: TimeInterval?) {
         #expect(Array(line.utf8).withUnsafeBytes { KeepAliveTimeout.seconds(in: $0) } == seconds)
     }
 }

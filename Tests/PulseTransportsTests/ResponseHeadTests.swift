@@ -15,14 +15,14 @@ struct ResponseHeadTests {
         ("HTTP/1.1 200 OK\r\n\r\n", 200), ("HTTP/1.1 404\r\n\r\n", 404), ("HTTP/2 503 \r\n\r\n", 503),
         ("HTTP/1.0 301 Moved\n\n", 301), ("HTTP/1.1 200", 200),
     ])
-    func readsTheStatus(text: String, status: Int) {
+    func theStatusIsParsed(text: String, status: Int) {
         #expect(Self.head(text)?.statusCode == status)
     }
 
     @Test(arguments: [
         "", "\r\n", "200 OK\r\n", "HTTP/1.1\r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 abc\r\n", "http/1.1 200 OK\r\n",
     ])
-    func isNoneWithoutAStatusLine(text: String) {
+    func aHeadWithoutAStatusLineIsRejected(text: String) {
         #expect(Self.head(text) == nil)
     }
 
@@ -35,13 +35,13 @@ struct ResponseHeadTests {
             ("A: b\rC: d\r\n", [("A", "b C: d")]), ("A: b\r\r\n \r c\r\n", [("A", "b c")]),
             ("A: b\nC: d\n", [("A", "b"), ("C", "d")]), ("A: grün\r\n", [("A", "grün")]),
         ] as [(String, [(String, String)])])
-    func readsTheFieldsAsTheyCame(lines: String, fields: [(String, String)]) throws {
+    func fieldsAreParsedAsReceived(lines: String, fields: [(String, String)]) throws {
         let headers = try #require(Self.head("HTTP/1.1 200 OK\r\n" + lines + "\r\n")).headers
         #expect(headers.map(\.name) == fields.map(\.0))
         #expect(headers.map(\.value) == fields.map(\.1))
     }
 
-    @Test func takesWhatIsNoUTF8ForLatin1() throws {
+    @Test func bytesThatAreNotUTF8AreReadAsLatin1() throws {
         let bytes =
             Array("HTTP/1.1 200 OK\r\nA: gr".utf8) + [0xFC] + Array("n \r\nB: ".utf8) + [0xFC, 0xFC, 0x0D, 0x0A]
         let headers = try #require(ResponseHead(bytes)).headers
@@ -49,7 +49,7 @@ struct ResponseHeadTests {
         #expect(headers["B"] == "üü")
     }
 
-    @Test func keepsTheBytesOfAFoldedValue() throws {
+    @Test func aFoldedValueKeepsItsBytes() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\nA: ".utf8) + [0xFC] + Array("\r\n b".utf8) + [0xE9, 0x0D, 0x0A]
         let headers = try #require(ResponseHead(bytes)).headers
         #expect(headers["A"] == "ü bé")

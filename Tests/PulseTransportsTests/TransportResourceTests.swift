@@ -6,15 +6,15 @@ import PulseTesting
 import Testing
 
 #if canImport(Glibc) && compiler(>=6.2)
-/// Counted in a process of its own: in this one, other tests open files and sockets too.
+/// Counted in a separate process: in this one, other tests open files and sockets too.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct TransportResourceTests {
     #if canImport(CPulsePlatform)
-    @Test func tenThousandRequestsOverCurlLeaveNothing() async {
+    @Test func tenThousandRequestsOverCurlLeakNothing() async {
         await #expect(processExitsWith: .success) {
             try await MockServer.run { server in
-                server.fallback { _ in .text("answer") }
-                // What the process keeps for good is there after the first transport.
+                server.fallback { _ in .text("response") }
+                // The first transport allocates what the process keeps permanently.
                 let first = CurlTransport()
                 try await Self.round(of: 500, against: server, over: first)
                 await first.shutdown()
@@ -25,39 +25,39 @@ struct TransportResourceTests {
                 let before = Resources.now
                 for _ in 0..<20 { try await Self.round(of: 500, against: server, over: transport) }
                 let after = Resources.now
-                // Connections that are kept for the next request may be one more or less, at both ends.
+                // The number of kept idle connections may vary by a few, at both ends.
                 #expect(after.descriptors <= before.descriptors + 130)
                 #expect(after.threads <= before.threads + 16)
                 #expect(after.memory <= before.memory + 8 << 20)
-                // A round has fifty requests at a time: more connections would be lost ones.
+                // A round has fifty concurrent requests: more connections would be leaked ones.
                 try await server.wait { $0.openConnectionCount <= 64 }
                 await transport.shutdown()
                 try await server.wait { $0.openConnectionCount == 0 }
-                // Without connections the count is exact, but for what others of the process open for a moment.
+                // Without connections the count is exact, except for short-lived descriptors of the process.
                 #expect(Resources.now.descriptors <= idle.descriptors + 4)
             }
         }
     }
     #endif
 
-    @Test func twoThousandRequestsOverURLSessionLeaveNoThreadAndNoDescriptor() async {
+    @Test func twoThousandRequestsOverURLSessionLeakNoThreadsOrDescriptors() async {
         await #expect(processExitsWith: .success) {
             try await MockServer.run { server in
-                server.fallback { _ in .text("answer") }
-                // What the process keeps for good is there after the first round.
+                server.fallback { _ in .text("response") }
+                // The first round allocates what the process keeps permanently.
                 try await Self.round(of: 400, against: server)
                 let before = Resources.now
                 for _ in 0..<5 { try await Self.round(of: 400, against: server) }
-                // Foundation's sessions end a moment after their transport.
+                // Foundation's sessions end shortly after their transport.
                 while Resources.now.descriptors > before.descriptors, !Task.isCancelled { await Task.yield() }
                 let after = Resources.now
-                // Threads of dispatch come and go.
+                // Dispatch threads come and go.
                 #expect(after.threads <= before.threads + 16)
             }
         }
     }
 
-    /// In all kinds: answered, too large, cancelled, and on connections of their own.
+    /// All kinds of requests: successful, too large, cancelled, and on new connections.
     private static func round(of count: Int, against server: MockServer) async throws {
         let transport = URLSessionTransport()
         try await round(of: count, against: server, over: transport)

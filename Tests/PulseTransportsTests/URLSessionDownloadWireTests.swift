@@ -9,18 +9,18 @@ import Testing
 
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct URLSessionDownloadWireTests {
-    /// A file with `content`, and what a download from the server makes of it.
+    /// A file with `content`, and the result of a download over it.
     private static func download(
-        over old: String, from offset: Int64 = 0, holdsServersBack: Bool,
+        over old: String, from offset: Int64 = 0, appliesBackpressure: Bool,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
-        answering answer: @escaping @Sendable (RecordedRequest) async throws -> MockServer.Response
+        responding respond: @escaping @Sendable (RecordedRequest) async throws -> MockServer.Response
     ) async throws -> (result: Result<PulseResponse, PulseError>, file: String) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("download-\(UUID())")
         try Data(old.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 2, holdsServersBack: holdsServersBack)
+        let transport = URLSessionTransport(maximumConnectionsPerHost: 2, appliesBackpressure: appliesBackpressure)
         return try await MockServer.run { server in
-            server.fallback(answer)
+            server.fallback(respond)
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .file(file, resumeOffset: offset),
                 idleTimeout: 600,
@@ -37,30 +37,32 @@ struct URLSessionDownloadWireTests {
     }
 
     @Test(arguments: [true, false])
-    func aBodyOfNothingEmptiesTheFile(holdsServersBack: Bool) async throws {
-        let (result, file) = try await Self.download(over: "old", holdsServersBack: holdsServersBack) { _ in .text("") }
+    func anEmptyBodyEmptiesTheFile(appliesBackpressure: Bool) async throws {
+        let (result, file) = try await Self.download(over: "old", appliesBackpressure: appliesBackpressure) { _ in
+            .text("")
+        }
         #expect(try result.get().file != nil)
         #expect(file == "")
     }
 
     @Test(arguments: [true, false], [1000, 3 << 20])
-    func anErrorIsCutAndLeavesTheFileAlone(holdsServersBack: Bool, size: Int) async throws {
+    func anErrorBodyIsTruncatedAndTheFileStaysUnchanged(appliesBackpressure: Bool, size: Int) async throws {
         let body = String(repeating: "x", count: size)
-        let (result, file) = try await Self.download(over: "old", holdsServersBack: holdsServersBack) { _ in
+        let (result, file) = try await Self.download(over: "old", appliesBackpressure: appliesBackpressure) { _ in
             .text(body, status: 500)
         }
         let response = try result.get()
         #expect(response.statusCode == 500)
         #expect(response.isTruncated == (size > 64 << 10))
-        // A download task gives nothing away of a body that is not there as a whole before it is cut.
-        let isKnown = holdsServersBack || size < 1 << 20
+        // A download task delivers no part of a body that it truncates before its end.
+        let isKnown = appliesBackpressure || size < 1 << 20
         #expect(response.data.count == min(size, 64 << 10) || !isKnown && response.data.isEmpty)
         #expect(response.file == nil)
         #expect(file == "old")
     }
 
-    @Test func aFileThatCannotBeCompletedStaysAsItWas() async throws {
-        let (result, file) = try await Self.download(over: "old", holdsServersBack: false) { _ in
+    @Test func anIncompleteDownloadLeavesTheFileUnchanged() async throws {
+        let (result, file) = try await Self.download(over: "old", appliesBackpressure: false) { _ in
             .text("a new body").truncated(after: 4)
         }
         #expect(throws: PulseError.self) { try result.get() }
@@ -68,20 +70,20 @@ struct URLSessionDownloadWireTests {
     }
 
     @Test(arguments: [true, false])
-    func tellsHowFarItIsWithWhatWasThereBefore(holdsServersBack: Bool) async throws {
+    func downloadProgressIncludesTheExistingBytes(appliesBackpressure: Bool) async throws {
         let steps = Locked<[TransferProgress]>([])
         let (result, file) = try await Self.download(
-            over: "0123456789", from: 5, holdsServersBack: holdsServersBack,
+            over: "0123456789", from: 5, appliesBackpressure: appliesBackpressure,
             progress: { step in steps.withLock { $0.append(step) } },
-            answering: { _ in .text("part", status: 206, headers: ["Content-Range": "bytes 5-8/9"]) })
+            responding: { _ in .text("part", status: 206, headers: ["Content-Range": "bytes 5-8/9"]) })
         _ = try result.get()
         #expect(file == "01234part")
         #expect(steps.withLock { $0.last } == TransferProgress(completed: 9, total: 9))
     }
 
-    @Test func aPartOfAWholeBodyIsHandedOnWhileTheServerSendsTheRest() async throws {
+    @Test func aStreamDeliversBytesWhileTheServerSendsTheRest() async throws {
         let (more, sent) = AsyncStream<Data>.makeStream()
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, holdsServersBack: true)
+        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, appliesBackpressure: true)
         try await MockServer.run { server in
             server.fallback { _ in .init(status: 200, body: .stream(more), framing: .untilClose) }
             let response = try await transport.send(
@@ -97,22 +99,22 @@ struct URLSessionDownloadWireTests {
         }
     }
 
-    @Test func whoeverReadsLateGetsEveryByteInOrder() async throws {
+    @Test func aLateReaderGetsEveryByteInOrder() async throws {
         let body = Data((0..<(6 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 13) })
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, holdsServersBack: true)
+        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, appliesBackpressure: true)
         try await MockServer.run { server in
             server.fallback { _ in .init(status: 200, body: .data(body), framing: .untilClose) }
             let response = try await transport.send(
                 TransportRequest(urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600))
-            // All has come by then, which is more than a pipe takes.
+            // By then everything has arrived, which is more than a pipe holds.
             try await server.wait { $0.openConnectionCount == 0 }
             #expect(try await response.bytes?.collect(upTo: .max) == body)
             await transport.shutdown()
         }
     }
 
-    @Test func whoeverLeavesAStreamFreesItsPlace() async throws {
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, holdsServersBack: true)
+    @Test func droppingAStreamFreesItsSlot() async throws {
+        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, appliesBackpressure: true)
         try await MockServer.run { server in
             server.fallback { request in
                 request.path == "/endless"

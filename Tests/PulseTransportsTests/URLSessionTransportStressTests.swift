@@ -8,10 +8,9 @@ import Testing
 
 @Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
 struct URLSessionTransportStressTests {
-    /// 200 calls in flight for as long as there are calls left; of every three one is cancelled at a moment that the seed
-    /// decides.
+    /// 200 calls in flight while calls remain. The seed selects one of three for cancellation, and its moment.
     @Test(arguments: [1, 2] as [UInt64])
-    func everyCallEndsOnceWhateverIsCancelledAndWhen(seed: UInt64) async throws {
+    func everyCallEndsOnceUnderRandomCancellations(seed: UInt64) async throws {
         try await MockServer.run { server in
             let switchboard = Switchboard()
             server.fallback { request in
@@ -32,9 +31,9 @@ struct URLSessionTransportStressTests {
             }
             let result = tally.withLock { $0 }
             #expect(result.wrong == [])
-            #expect(result.answered + result.cancelled == 500)
-            // Both kinds came up, else this would prove little.
-            #expect(result.answered >= 333)
+            #expect(result.succeeded + result.cancelled == 500)
+            // Both kinds must have occurred; otherwise the test would prove little.
+            #expect(result.succeeded >= 333)
             #expect(result.cancelled > 30)
 
             await transport.shutdown()
@@ -43,7 +42,7 @@ struct URLSessionTransportStressTests {
     }
 
     @Test(arguments: [4, 5] as [UInt64])
-    func shutdownAtAnyMomentEndsEveryCall(seed: UInt64) async throws {
+    func shutdownAtARandomMomentEndsEveryCall(seed: UInt64) async throws {
         for round in 0..<4 as Range<UInt64> {
             try await MockServer.run { server in
                 server.fallback { request in
@@ -57,7 +56,7 @@ struct URLSessionTransportStressTests {
                 }
                 for _ in 0..<randomness.next() % 50 { await Task.yield() }
                 await transport.shutdown()
-                // Each has a result; a continuation that leaked would keep this waiting.
+                // Each has a result; a leaked continuation would block this loop.
                 for call in calls {
                     guard case .failure(let error) = await call.result else { continue }
                     #expect(PulseError(wrapping: error).kind == .cancelled)
@@ -70,18 +69,18 @@ struct URLSessionTransportStressTests {
 
 extension URLSessionTransportStressTests {
     enum End: Sendable {
-        case answered, cancelled
+        case succeeded, cancelled
         case wrong(String)
     }
 
     struct Tally: Sendable {
-        var answered = 0
+        var succeeded = 0
         var cancelled = 0
         var wrong: [String] = []
 
         mutating func add(_ end: End) {
             switch end {
-            case .answered: answered += 1
+            case .succeeded: succeeded += 1
             case .cancelled: cancelled += 1
             case .wrong(let what): wrong.append(what)
             }
@@ -115,7 +114,7 @@ extension URLSessionTransportStressTests {
         init(_ index: Int, url: URL, _ randomness: SeededRandomness) {
             path = "/\(index)"
             var urlRequest = URLRequest(url: url.appendingPathComponent(path))
-            // A request that may not be resent has a session of its own.
+            // A request that may not be resent has its own session.
             let isPost = randomness.next() % 4 == 0
             urlRequest.httpMethod = isPost ? "POST" : "GET"
             let body = Data(repeating: 1, count: Int(randomness.next() % 5000))
@@ -143,7 +142,7 @@ extension URLSessionTransportStressTests {
                 task.cancel()
             }
             switch await task.result {
-            case .success(let response) where String(decoding: response.data, as: UTF8.self) == path: return .answered
+            case .success(let response) where String(decoding: response.data, as: UTF8.self) == path: return .succeeded
             case .success(let response): return .wrong("\(path) got \(response)")
             case .failure(is CancellationError) where mayFail: return .cancelled
             case .failure(let error): return .wrong("\(path) failed: \(error)")

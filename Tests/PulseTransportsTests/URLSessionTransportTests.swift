@@ -19,7 +19,7 @@ struct URLSessionTransportTests {
         [""],
         ["no name at all", "a=1"],
     ])
-    func separatesCookiesThatWereJoined(_ cookies: [String]) {
+    func joinedCookiesAreSeparated(_ cookies: [String]) {
         var headers: HTTPHeaders = ["X-A": "b", "Set-Cookie": cookies.joined(separator: ", ")]
         headers.separateCookies()
         #expect(headers.values(for: "Set-Cookie") == cookies)
@@ -30,7 +30,7 @@ struct URLSessionTransportTests {
         ("gzip", true), ("GZIP", true), ("gzip, br", true), ("identity", true), ("aws-chunked", false),
         ("gzip, aws-chunked", false), ("", false),
     ])
-    func removesFieldsOfCodingsThatAreUndone(_ coding: String, _ isRemoved: Bool) {
+    func fieldsOfDecodedCodingsAreRemoved(_ coding: String, _ isRemoved: Bool) {
         var headers: HTTPHeaders = ["Content-Encoding": coding, "Content-Length": "10"]
         headers.removeDecodedContentFields()
         #expect(headers.contains("Content-Encoding") == !isRemoved)
@@ -44,9 +44,9 @@ struct URLSessionTransportTests {
     ]
 
     @Test(arguments: unenforced.indices)
-    func refusesWhatItDoesNotEnforceBeforeAnythingIsSent(index: Int) async throws {
+    func unenforceablePoliciesFailBeforeAnythingIsSent(index: Int) async throws {
         try await MockServer.run { server in
-            server.fallback { _ in .text("answer") }
+            server.fallback { _ in .text("response") }
             let transport = URLSessionTransport()
             var request = TransportRequest(urlRequest: URLRequest(url: server.baseURL))
             Self.unenforced[index](&request)
@@ -61,7 +61,7 @@ struct URLSessionTransportTests {
         }
     }
 
-    @Test func sendsTheFileThatALinkLeadsTo() async throws {
+    @Test func aSymbolicLinkUploadsItsTarget() async throws {
         let folder = FileManager.default.temporaryDirectory
         let file = folder.appendingPathComponent(UUID().uuidString)
         let link = folder.appendingPathComponent(UUID().uuidString)
@@ -80,26 +80,27 @@ struct URLSessionTransportTests {
         }
     }
 
-    /// Trap: iOS takes sockets away in the background; as an error of anybody's, nobody would repeat the call.
+    /// Trap: iOS reclaims sockets in the background; as an unknown error it would prevent a retry.
     @Test(
         arguments: [
             (NSPOSIXErrorDomain, 53, false, .networkConnectionLost),
             ("kCFErrorDomainCFNetwork", 310, false, .cannotConnectToHost),
             ("kCFErrorDomainCFNetwork", 310, true, .networkConnectionLost),
         ] as [(String, Int, Bool, URLError.Code)])
-    func countsErrorsOfOtherDomainsAsThoseOfTheWire(
+    func errorsOfOtherDomainsCountAsConnectionErrors(
         _ domain: String, _ code: Int, _ hasSent: Bool, _ expected: URLError.Code
     ) {
         let cause = NSError(domain: domain, code: code)
-        for hasAnswer in [false, true] {
+        for hasResponse in [false, true] {
             let error = PulseError(
-                wrapping: TransportFailure.meaning(of: cause, hasSent: hasSent || hasAnswer, hasAnswer: hasAnswer))
+                wrapping: TransportFailure.meaning(of: cause, hasSent: hasSent || hasResponse, hasResponse: hasResponse)
+            )
             guard case .transport(let code, _) = error else {
                 Issue.record("\(error)")
                 continue
             }
-            #expect(code == (hasAnswer ? .networkConnectionLost : expected))
-            #expect(error.phase == (hasAnswer ? .responseStarted : .maybeSent))
+            #expect(code == (hasResponse ? .networkConnectionLost : expected))
+            #expect(error.phase == (hasResponse ? .responseStarted : .maybeSent))
             #expect(error.isRetryable)
         }
     }
@@ -111,12 +112,12 @@ struct URLSessionTransportTests {
             (NSURLErrorDomain, -1, "CONNECT tunnel failed, response 407", .status(407)),
             (NSURLErrorDomain, -1, "Received HTTP code 502 from proxy after CONNECT", .status(502)),
         ] as [(String, Int, String, ProxyRefusal.Reason)])
-    func aProxyThatRefusesIsAnErrorOfItsOwn(
+    func aProxyRefusalHasItsOwnError(
         _ domain: String, _ code: Int, _ text: String, _ reason: ProxyRefusal.Reason
     ) {
         let libcurl = NSError(domain: "libcurl", code: 56, userInfo: [NSLocalizedDescriptionKey: text])
         let cause = NSError(domain: domain, code: code, userInfo: [NSUnderlyingErrorKey: libcurl])
-        let error = PulseError(wrapping: TransportFailure.meaning(of: cause, hasSent: false, hasAnswer: false))
+        let error = PulseError(wrapping: TransportFailure.meaning(of: cause, hasSent: false, hasResponse: false))
         guard case .proxyRefused(let refusal) = error else {
             Issue.record("\(error)")
             return
@@ -128,16 +129,17 @@ struct URLSessionTransportTests {
         NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNTLM,
         NSURLAuthenticationMethodNegotiate,
     ])
-    func leavesChallengesOfServersForCredentialsAlone(_ method: String) {
+    func credentialChallengesOfServersAreRejected(_ method: String) {
         #expect(SessionDelegate.disposition(of: method, isProxy: false) == .rejectProtectionSpace)
         #expect(SessionDelegate.disposition(of: method, isProxy: true) == .performDefaultHandling)
         let trust = "NSURLAuthenticationMethodServerTrust"
         #expect(SessionDelegate.disposition(of: trust, isProxy: false) == .performDefaultHandling)
     }
 
-    /// Trap: a connection died under a body that can be made again, and no policy repeats the call.
-    @Test func aBodyThatIsAskedForTwiceMeansALostConnection() throws {
-        let error = TransportFailure.meaning(of: URLError(.requestBodyStreamExhausted), hasSent: true, hasAnswer: false)
+    /// Trap: a connection is lost during a repeatable body, and no policy retries the call.
+    @Test func aBodyRequestedTwiceMeansALostConnection() throws {
+        let error = TransportFailure.meaning(
+            of: URLError(.requestBodyStreamExhausted), hasSent: true, hasResponse: false)
         let failure = try #require(error as? TransportFailure)
         #expect(failure.code == .networkConnectionLost)
         #expect(failure.phase == .maybeSent)
@@ -150,7 +152,7 @@ struct URLSessionTransportTests {
             ("http://ada@a.test", nil, "http://a.test", "Basic YWRhOg=="),
             ("http://ada:b@[::1]/", "Bearer c", "http://[::1]/", "Bearer c"),
         ] as [(String, String?, String, String?)])
-    func turnsUserInfoIntoBasicCredentials(
+    func userInfoBecomesBasicCredentials(
         _ address: String, _ own: String?, _ expected: String, _ authorization: String?
     ) throws {
         var request = URLRequest(url: try #require(URL(string: address)))
@@ -160,20 +162,20 @@ struct URLSessionTransportTests {
         #expect(request.value(forHTTPHeaderField: "Authorization") == authorization)
     }
 
-    /// Trap: a call without a way to its host is not queued.
+    /// Trap: a call to an unreachable host is not queued.
     @Test(
         arguments: [
             (1, ENETUNREACH, true), (1, EHOSTUNREACH, true), (1, ENETDOWN, true), (1, EHOSTDOWN, true),
             (1, ECONNREFUSED, false), (1, ETIMEDOUT, false), (4, EHOSTUNREACH, false),
         ] as [(Int, Int32, Bool)])
-    func tellsNoRouteFromARefusal(_ domain: Int, _ number: Int32, _ expected: Bool) {
+    func aMissingRouteDiffersFromARefusal(_ domain: Int, _ number: Int32, _ expected: Bool) {
         let info = [
             "_kCFStreamErrorDomainKey": NSNumber(value: domain), "_kCFStreamErrorCodeKey": NSNumber(value: number),
         ]
-        #expect(URLError.tellsOfNoRoute(info) == expected)
+        #expect(URLError.isUnreachable(info) == expected)
         let cause = NSError(domain: "kCFErrorDomainCFNetwork", code: -1004, userInfo: info)
-        #expect(URLError.tellsOfNoRoute([NSUnderlyingErrorKey: cause]) == expected)
-        #expect(!URLError.tellsOfNoRoute([:]))
+        #expect(URLError.isUnreachable([NSUnderlyingErrorKey: cause]) == expected)
+        #expect(!URLError.isUnreachable([:]))
     }
 
     #if canImport(FoundationNetworking)
@@ -181,7 +183,7 @@ struct URLSessionTransportTests {
         arguments: [
             (0.3, 1), (0, 1), (-5, 1), (1, 1), (1.2, 2), (30, 30), (.infinity, 1_000_000_000), (.nan, 1),
         ] as [(TimeInterval, TimeInterval)])
-    func roundsTimeoutsUpToSeconds(_ seconds: TimeInterval, _ expected: TimeInterval) {
+    func timeoutsAreRoundedUpToSeconds(_ seconds: TimeInterval, _ expected: TimeInterval) {
         #expect(URLSessionTransport.timeoutInterval(seconds) == expected)
     }
 
@@ -189,7 +191,7 @@ struct URLSessionTransportTests {
         ("5", true), ("5, 5", true), ("0", true), ("5, 6", false), ("5x", false), ("-5", false), ("", false),
         ("99999999999999999999", false),
     ])
-    func knowsContentLengthsThatCannotBeRight(_ length: String, _ isValid: Bool) throws {
+    func invalidContentLengthsAreRecognized(_ length: String, _ isValid: Bool) throws {
         let url = try #require(URL(string: "http://a.test"))
         let response = try #require(
             HTTPURLResponse(
@@ -197,7 +199,7 @@ struct URLSessionTransportTests {
         #expect(response.hasValidLength == isValid)
     }
 
-    /// Texts of libcurl 7.68 to 8.x, with the code that Foundation gives.
+    /// Texts of libcurl 7.68 to 8.x, with the codes that Foundation assigns.
     @Test(
         arguments: [
             (
@@ -211,7 +213,7 @@ struct URLSessionTransportTests {
             (.timedOut, "Connection timed out after 10001 milliseconds", .cannotConnectToHost, true),
             (.cannotFindHost, "Could not resolve host: transfer-closed.test", .cannotFindHost, true),
             (.networkConnectionLost, "Recv failure: Connection reset by peer", .networkConnectionLost, false),
-            // An address that refused before leaves its mark on whatever comes after.
+            // An earlier refused address affects the code of every later error.
             (.cannotConnectToHost, "Empty reply from server", .networkConnectionLost, false),
             (.cannotConnectToHost, "Recv failure: Connection reset by peer", .networkConnectionLost, false),
             (.unknown, "Recv failure: Connection timed out", .networkConnectionLost, false),
@@ -231,7 +233,7 @@ struct URLSessionTransportTests {
             (.unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .badServerResponse, false),
             (.unknown, "anything else", .badServerResponse, false),
         ] as [(URLError.Code, String, URLError.Code, Bool)])
-    func readsTheTextThatFoundationKeeps(
+    func libcurlTextsInFoundationErrorsAreInterpreted(
         _ code: URLError.Code, _ text: String, _ expected: URLError.Code, _ isBeforeSend: Bool
     ) {
         let cause = NSError(domain: NSURLErrorDomain, code: code.rawValue, userInfo: [NSLocalizedDescriptionKey: text])
@@ -240,7 +242,7 @@ struct URLSessionTransportTests {
         #expect(error.meaning.isBeforeSend == isBeforeSend)
     }
 
-    @Test func idleTimeoutIsNeverToldAsUnsent() {
+    @Test func anIdleTimeoutNeverCountsAsUnsent() {
         #expect(URLError(.timedOut).meaning == (.timedOut, false))
     }
     #endif

@@ -6,22 +6,22 @@ import Testing
 @testable import PulseTransports
 
 struct UploadCountTests {
-    private func moves(_ looks: [Int64], of length: Int64) -> [Bool] {
+    private func moves(_ counts: [Int64], of length: Int64) -> [Bool] {
         var count = UploadCount()
-        return looks.map { count.moves(to: $0, of: length) }
+        return counts.map { count.moves(to: $0, of: length) }
     }
 
-    /// Else the idle timeout of each request with a small body would count from the first look at it, and strike twice as
+    /// Otherwise the idle timeout of each request with a small body would start at the first check, and expire twice as
     /// late.
-    @Test func aBodyThatWentWithItsRequestIsNoActivity() {
+    @Test func aBodySentWithItsRequestIsNoActivity() {
         #expect(moves([100, 100], of: 100) == [false, false])
     }
 
-    @Test func aBodyThatIsOnItsWayIsActivityAsLongAsItMoves() {
+    @Test func aProgressingUploadIsActivity() {
         #expect(moves([0, 60, 60, 100, 100], of: 100) == [false, true, false, true, false])
     }
 
-    @Test func aBodyOfUnknownLengthMovesWithEachByte() {
+    @Test func everyByteOfABodyOfUnknownLengthIsActivity() {
         #expect(moves([60, 60, 61], of: .max) == [true, false, true])
     }
 }

@@ -4,7 +4,7 @@ public import PulseCore
 public import PulseTesting
 
 extension MockServer {
-    /// Runs `body` with a server, in the clear or over TLS, and with the settings that trust it.
+    /// Runs `body` with a server, in cleartext or over TLS, and with the settings that trust it.
     public static func run<Value>(
         over isSecure: Bool, _ body: (MockServer, TLSSettings) async throws -> Value
     ) async throws -> Value {

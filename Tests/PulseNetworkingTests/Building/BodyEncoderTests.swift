@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct BodyEncoderTests {
     private static func sent(_ body: RequestBody) async throws -> TransportRequest {
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         _ = try await client.request(GetUser(method: .post, body: body))
         return try #require(transport.transportRequests.first)
     }
@@ -29,7 +29,7 @@ struct BodyEncoderTests {
         return try await body(url)
     }
 
-    @Test func partsThatAreAllDataMakeBytes() async throws {
+    @Test func aFormOfDataPartsIsEncodedToBytes() async throws {
         let form = MultipartFormData(parts: [
             .init(name: "a", data: Data("1".utf8)), .init(name: "b", data: Data("2".utf8)),
         ])
@@ -50,8 +50,8 @@ struct BodyEncoderTests {
         "multipart/form-data", "multipart/form-data; charset=utf-8", "Multipart/Form-Data;", "multipart/mixed",
         "multipart/form-data; boundary=\"b-1\"", "multipart/form-data; a=b; boundary=b-1",
     ])
-    func aFormHasTheBoundaryThatItsTypeNames(type: String) async throws {
-        let (client, transport) = PulseClient.answering()
+    func aFormUsesTheBoundaryOfItsContentType(type: String) async throws {
+        let (client, transport) = PulseClient.responding()
         let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8))])
         _ = try await client.request(
             GetUser(method: .post, headers: ["content-type": type], body: .multipart(form)))
@@ -65,8 +65,8 @@ struct BodyEncoderTests {
         #expect(request.urlRequest.allHTTPHeaderFields?.keys.count { $0.lowercased() == "content-type" } == 1)
     }
 
-    @Test func aTypeOfTheCallersOwnThatIsNoFormStays() async throws {
-        let (client, transport) = PulseClient.answering()
+    @Test func aCallersContentTypeThatIsNotMultipartIsKept() async throws {
+        let (client, transport) = PulseClient.responding()
         let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8))])
         _ = try await client.request(
             GetUser(method: .post, headers: ["Content-Type": "application/x"], body: .multipart(form)))
@@ -75,7 +75,7 @@ struct BodyEncoderTests {
     }
 
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 1_000_003])
-    func aFileAmongThePartsMakesAStreamOfTheExactLengthThatCanBeMadeAgain(size: Int) async throws {
+    func aFormWithAFileBecomesARepeatableStreamOfExactLength(size: Int) async throws {
         let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try await Self.withFile(content) { file in
             let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8)), .init(name: "f", file: file)])
@@ -95,7 +95,7 @@ struct BodyEncoderTests {
     }
 
     @Test(arguments: [10, 999, 1001, 2000])
-    func aFileWhoseLengthChangesWhileItIsSentFailsTheBody(length: Int) async throws {
+    func aFileWhoseLengthChangesDuringTheUploadFailsTheBody(length: Int) async throws {
         try await Self.withFile(Data(repeating: 1, count: 1000)) { file in
             let request = try await Self.sent(.multipart(MultipartFormData(parts: [.init(name: "f", file: file)])))
             try Data(repeating: 1, count: length).write(to: file)
@@ -103,7 +103,7 @@ struct BodyEncoderTests {
         }
     }
 
-    @Test func aFileThatIsGoneWhenItIsSentFailsTheBody() async throws {
+    @Test func aFileThatDisappearsBeforeTheUploadFailsTheBody() async throws {
         try await Self.withFile(Data(repeating: 1, count: 1000)) { file in
             let request = try await Self.sent(.multipart(MultipartFormData(parts: [.init(name: "f", file: file)])))
             try FileManager.default.removeItem(at: file)
@@ -120,7 +120,7 @@ struct BodyEncoderTests {
         #expect(error?.phase == .maybeSent)
     }
 
-    @Test func aFileStandsBesideTheRequestAndIsNotLoaded() async throws {
+    @Test func aFileBodyIsPassedByReferenceAndNotLoaded() async throws {
         try await Self.withFile(Data("content".utf8)) { file in
             let request = try await Self.sent(.file(file, contentType: "a/b"))
             #expect(request.urlRequest.httpBody == nil)
@@ -135,7 +135,7 @@ struct BodyEncoderTests {
             let contentType = "x/y"
             func encode(_ value: some Encodable) throws -> Data { throw CocoaError(.coderInvalidValue) }
         }
-        let (client, transport) = PulseClient.answering()
+        let (client, transport) = PulseClient.responding()
         let error = await #expect(throws: PulseError.self) {
             try await client.request(
                 GetUser(method: .post, body: .json(User())), options: .init().with(\.encoder, value: Broken()))

@@ -27,11 +27,11 @@ struct EndpointCheckTests {
     }
 
     #if DEBUG
-    @Test func theFirstCallOfATypeWarnsOfEachWithBothTypes() async throws {
+    @Test func theFirstCallOfAnEndpointTypeWarnsOfEachUnusedMember() async throws {
         for _ in 0..<2 {
             let (bus, sink) = (PulseEventBus(), RecordingSink())
             bus.addSink(sink)
-            let (client, _) = PulseClient.answering(events: bus)
+            let (client, _) = PulseClient.responding(events: bus)
             for _ in 0..<3 { _ = try await client.request(Wrong()) }
             #expect(warnings(sink).count == 2)
             let headers = try #require(warnings(sink).first { $0.contains("Wrong.headers") })
@@ -41,7 +41,7 @@ struct EndpointCheckTests {
         }
     }
 
-    @Test func eachTypeIsLoggedOnce() {
+    @Test func anUnusedMemberIsLoggedOncePerType() {
         struct Logged: Endpoint {
             typealias Response = Data
             let path = "/a"
@@ -54,25 +54,25 @@ struct EndpointCheckTests {
         #expect(lines.withLock { $0.map { $0.contains("Logged.body") } } == [true])
     }
 
-    @Test func pluginsAreCheckedWhenTheClientIsMade() {
+    @Test func pluginsAreCheckedWhenTheClientIsCreated() {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
-        _ = PulseClient.answering(plugins: [Scoped()], events: bus)
+        _ = PulseClient.responding(plugins: [Scoped()], events: bus)
         #expect(warnings(sink).map { $0.contains("Scoped.scope") && $0.contains("PluginScope") } == [true])
     }
     #else
     @Test func releaseBuildsDoNotCheck() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
-        _ = try await PulseClient.answering(plugins: [Scoped()], events: bus).client.request(Wrong())
+        _ = try await PulseClient.responding(plugins: [Scoped()], events: bus).client.request(Wrong())
         #expect(warnings(sink).isEmpty)
     }
     #endif
 
-    @Test func anEndpointInOrderIsNotWarnedOf() async throws {
+    @Test func aCorrectEndpointCausesNoWarning() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
-        _ = try await PulseClient.answering(events: bus).client.request(GetUser())
+        _ = try await PulseClient.responding(events: bus).client.request(GetUser())
         #expect(warnings(sink).isEmpty)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseCore
 @testable import PulseNetworking
 
-/// Options that name a part which the client does not have.
+/// Options that require a part which the client lacks.
 @Suite(.timeLimit(.minutes(5)))
 struct OptionPartsTests {
     private typealias Case = (name: String, set: @Sendable (inout RequestOptions) -> Void, part: (any PulsePlugin)?)
@@ -28,14 +28,14 @@ struct OptionPartsTests {
     }
 
     @Test(arguments: cases.indices)
-    func isWarnedOfOncePerClientAndOption(index: Int) async throws {
+    func anOptionWithoutItsPluginCausesOneWarningPerClient(index: Int) async throws {
         let (name, set, part) = Self.cases[index]
         var options = RequestOptions()
         set(&options)
         for _ in 0..<2 {
             let (bus, sink) = (PulseEventBus(), RecordingSink())
             bus.addSink(sink)
-            let (client, transport) = PulseClient.answering(events: bus)
+            let (client, transport) = PulseClient.responding(events: bus)
             for _ in 0..<2 { _ = try await client.request(GetUser(), options: options) }
             _ = try await client.request(GetUser(options: options))
             _ = try await client.rawRequest(URLRequest.mock(), options: options)
@@ -46,16 +46,16 @@ struct OptionPartsTests {
         guard let part else { return }
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
-        let (client, _) = PulseClient.answering(plugins: [part], events: bus)
+        let (client, _) = PulseClient.responding(plugins: [part], events: bus)
         _ = try await client.request(GetUser(), options: options)
-        _ = try await PulseClient.answering(events: bus).client.request(GetUser(options: options, plugins: [part]))
+        _ = try await PulseClient.responding(events: bus).client.request(GetUser(options: options, plugins: [part]))
         #expect(warnings(sink).isEmpty)
         await client.shutdown()
     }
 
-    @Test func isNotCountedAsToldWhileNobodyListens() async throws {
+    @Test func aWarningWithoutListenersIsRepeatedLater() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
-        let (client, _) = PulseClient.answering(events: bus)
+        let (client, _) = PulseClient.responding(events: bus)
         let options = RequestOptions().with(\.cache, value: .cacheElseNetwork)
         _ = try await client.request(GetUser(), options: options)
         bus.addSink(sink)
@@ -63,11 +63,11 @@ struct OptionPartsTests {
         #expect(warnings(sink).count == 1)
     }
 
-    /// What every client can do is never warned of, nor what asks for nothing.
-    @Test func whatNeedsNoPartIsNotWarnedOf() async throws {
+    /// Options that every client supports, and default values.
+    @Test func anOptionThatNeedsNoPluginCausesNoWarning() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
-        let (client, _) = PulseClient.answering(events: bus)
+        let (client, _) = PulseClient.responding(events: bus)
         var options = RequestOptions()
         options.headers = ["X-A": "1"]
         options.timeout = 5
@@ -94,20 +94,20 @@ struct OptionPartsTests {
         #expect(warnings(sink).isEmpty)
     }
 
-    @Test func aRetryPluginOfTheAppsDoesNotWaitForConnectivity() async throws {
+    @Test func aCustomRetryPluginCausesAWarningAboutConnectivity() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
         let own = ClosurePlugin(scope: .retry) { request, _, next in try await next(request) }
-        let (client, _) = PulseClient.answering(plugins: [own], events: bus)
+        let (client, _) = PulseClient.responding(plugins: [own], events: bus)
         let options = RequestOptions().with(\.waitsForConnectivity, value: true)
         _ = try await client.request(GetUser(), options: options)
         #expect(warnings(sink).map { $0.contains("`waitsForConnectivity`") } == [true])
-        _ = try await PulseClient.answering(plugins: [.retry()], events: bus).client.request(
+        _ = try await PulseClient.responding(plugins: [.retry()], events: bus).client.request(
             GetUser(), options: options)
         #expect(warnings(sink).count == 1)
     }
 
-    @Test func aConnectTimeoutOverURLSessionIsWarnedOf() async throws {
+    @Test func aConnectTimeoutOverURLSessionCausesAWarning() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
         try await MockServer.run { server in
@@ -123,13 +123,13 @@ struct OptionPartsTests {
         }
     }
 
-    /// It would overtake the calls that it is to follow.
+    /// It would overtake the calls that it has to follow.
     @Test func anUnsafeCallThatCannotJoinTheQueueFails() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)
-        let (client, transport) = PulseClient.answering(
+        let (client, transport) = PulseClient.responding(
             .test().with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory))
                 .with(\.connectivity, value: .manual()), events: bus)
         let options = RequestOptions().with(\.queuesBehindPending, value: true)

@@ -30,7 +30,7 @@ struct URLComposerTests {
         ("http://[::1]:8080", "/a", "http://[::1]:8080/a"),
         ("https://u:p@h.test", "/a", "https://u:p@h.test/a"),
     ])
-    func joinsWithOneSlashAndKeepsTheOneAtTheEnd(base: String, path: String, url: String) throws {
+    func baseAndPathAreJoinedByOneSlashAndATrailingSlashIsKept(base: String, path: String, url: String) throws {
         #expect(try compose(base, path) == url)
     }
 
@@ -55,14 +55,14 @@ struct URLComposerTests {
         ("/.well-known/x", "/.well-known/x"),
         ("/a;v=1,2/b=c&d", "/a;v=1,2/b=c&d"),
     ])
-    func aPathIsPercentEncodedTextThatStaysAtHome(path: String, encoded: String) throws {
+    func aPathIsPercentEncodedAndCannotChangeTheHost(path: String, encoded: String) throws {
         let text = try compose("https://h.test/v1", path)
         #expect(text == "https://h.test/v1" + encoded)
         #expect(URL(string: text)?.host == "h.test")
     }
 
     @Test
-    func theBaseQueryComesFirstThenThePathsThenTheItems() throws {
+    func queriesAreOrderedByBaseThenPathThenItems() throws {
         let items = [
             URLQueryItem(name: "c", value: "x y+z&"), URLQueryItem(name: "flag", value: nil),
             URLQueryItem(name: "c", value: "2"), URLQueryItem(name: "\u{E9}=", value: ""),
@@ -83,7 +83,7 @@ struct URLComposerTests {
         ("x=\r\n\u{0}", "x=%0D%0A%00"),
         ("up=../..&dot=.", "up=../..&dot=."),
     ])
-    func theQueryOfAPathIsKeptButForIllegalCharacters(query: String, encoded: String) throws {
+    func theQueryOfAPathIsKeptExceptForIllegalCharacters(query: String, encoded: String) throws {
         #expect(try compose("https://h.test", "/a?\(query)") == "https://h.test/a?\(encoded)")
     }
 
@@ -98,7 +98,7 @@ struct URLComposerTests {
         ("http://[fe80::1%25eth0]:80/", "http://[fe80::1%25eth0]:80/"),
         ("https://under_score.test/", "https://under_score.test/"),
     ])
-    func anAbsolutePathStandsAlone(path: String, url: String) throws {
+    func anAbsoluteURLAsPathReplacesTheBase(path: String, url: String) throws {
         #expect(try compose("https://h.test/v1?key=1", path) == url)
         #expect(try compose(nil, path) == url)
         #expect(try compose("ftp://unusable.test", path) == url)
@@ -123,7 +123,7 @@ struct URLComposerTests {
         "https://\u{FF05}2F/", "http://%2e%2e/x", "http://../x", "http://./", "https://...:80/", "https://%2E/",
         "https://\u{3002}\u{3002}/",
     ])
-    func whatMakesNoSafeURLIsAnInvalidURL(path: String) {
+    func anUnsafePathIsAnInvalidURL(path: String) {
         for base in ["https://h.test/v1", nil] {
             let error = #expect(throws: PulseError.self) { try compose(base, path) }
             guard case .invalidURL = error else {
@@ -151,7 +151,7 @@ struct URLComposerTests {
         ("https://h.test", "/users?\u{301}s3cr3t#"), ("ftp://user:s3cr3t@h.test?s3cr3t", "/users"),
         ("https://h.test", "https://u:s3cr3t@h.test/users/.."),
     ])
-    func errorsShowThePathAndNothingThatMayBeSecret(base: String?, path: String) {
+    func errorsShowThePathWithoutPossibleSecrets(base: String?, path: String) {
         let error = #expect(throws: PulseError.self) {
             try compose(base, path, [URLQueryItem(name: "key", value: "s3cr3t")])
         }
@@ -163,13 +163,13 @@ struct URLComposerTests {
     }
 
     @Test
-    func aMarkBehindASignLosesNothing() throws {
+    func aCombiningMarkAfterASeparatorLosesNothing() throws {
         #expect(try compose("https://h.test", "/a?\u{301}x") == "https://h.test/a?%CC%81x")
         #expect(throws: PulseError.self) { try compose("https://h.test", "https://h.test:\u{301}80/a") }
     }
 
     @Test
-    func aTenKilobyteNameIsKeptWhole() throws {
+    func aTenKilobyteNameIsKeptComplete() throws {
         let name = String(repeating: "n\u{E9}+", count: 2_500)
         let url = try compose("https://h.test", "/a", [URLQueryItem(name: name, value: name)])
         let items = URLComponents(string: url)?.queryItems
@@ -177,7 +177,7 @@ struct URLComposerTests {
     }
 
     @Test
-    func theTextOfAURLIsAlwaysLegal() throws {
+    func theTextOfAComposedURLIsAlwaysLegal() throws {
         let pieces = [
             "a", "%", "%2F", " ", "\"", "\\", "\r", "\n", "\u{0}", "\u{E9}", "\u{301}", "[", "|", "?", "+", "&",
         ]

@@ -27,18 +27,18 @@ struct CookieJarTests {
             ("https://evilexample.com/", nil), ("https://www.example.com.evil.com/", nil),
             ("https://www.example.com:8443/", "a=1; b=2"), ("HTTPS://WWW.EXAMPLE.COM/", "a=1; b=2"),
         ] as [(String, String?)])
-    func givesEachRequestItsOwn(address: String, header: String?) throws {
+    func eachRequestGetsTheCookiesThatMatchItsURL(address: String, header: String?) throws {
         var jar = try Self.jar("a=1; Secure", "b=2; Domain=example.com", "p=3; Path=/account; Secure")
         let given = try jar.header(for: Self.url(address), now: Self.now)
         #expect(given == header)
     }
 
-    @Test func replacesWhatHasTheSameNameDomainAndPath() throws {
+    @Test func aCookieReplacesTheOneWithTheSameNameDomainAndPath() throws {
         var jar = try Self.jar("a=1", "b=2")
         let url = try Self.url("https://www.example.com/")
         let replaced = jar.store(["a=3"], from: url, now: Self.now + 1)
         #expect(replaced)
-        // Its place among the others stays (RFC 6265, section 5.3, step 11.3).
+        // The cookie keeps its position (RFC 6265, section 5.3, step 11.3).
         #expect(jar.header(for: url, now: Self.now) == "a=3; b=2")
         let repeated = jar.store(["a=3"], from: url, now: Self.now + 2)
         #expect(!repeated)
@@ -47,8 +47,8 @@ struct CookieJarTests {
         #expect(jar.header(for: url, now: Self.now) == "b=2")
     }
 
-    /// Trap: to Swift a letter with its mark and the two signs for it are the same.
-    @Test func tellsNamesAndValuesApartByTheirBytes() throws {
+    /// Trap: Swift considers a precomposed letter and its decomposed form equal.
+    @Test func cookieNamesAndValuesAreComparedByBytes() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         var jar = try Self.jar("\(composed)=1", "\(decomposed)=2", "v=\(composed)")
         #expect(jar.cookies.count == 3)
@@ -59,15 +59,15 @@ struct CookieJarTests {
         #expect(values.contains(Array(decomposed.utf8)) && !values.contains(Array(composed.utf8)))
     }
 
-    @Test func forgetsWhatHasExpired() throws {
+    @Test func anExpiredCookieIsNotSent() throws {
         var jar = try Self.jar("a=1; Max-Age=60", "b=2")
         let url = try Self.url("https://www.example.com/")
         #expect(jar.header(for: url, now: Self.now + 59) == "a=1; b=2")
         #expect(jar.header(for: url, now: Self.now + 60) == "b=2")
     }
 
-    /// Trap: whoever can answer in the clear plants a session.
-    @Test func letsNothingInTheClearStandInForASecureCookie() throws {
+    /// Trap: an attacker on the cleartext path plants a session.
+    @Test func aCleartextResponseCannotReplaceASecureCookie() throws {
         var jar = try Self.jar("session=good; Secure; Path=/")
         let plain = try Self.url("http://www.example.com/login")
         let planted = jar.store(
@@ -79,7 +79,7 @@ struct CookieJarTests {
         #expect(jar.header(for: secure, now: Self.now) == "session=good; other=fine")
     }
 
-    @Test func letsANewCookieTakeThePlaceOfASecureOneThatHasExpired() throws {
+    @Test func aNewCookieReplacesAnExpiredSecureCookie() throws {
         var jar = try Self.jar("session=old; Secure; Path=/; Max-Age=60")
         let plain = try Self.url("http://www.example.com/login")
         let early = jar.store(["session=new; Path=/"], from: plain, now: Self.now + 59)
@@ -89,7 +89,7 @@ struct CookieJarTests {
         #expect(jar.header(for: plain, now: Self.now + 61) == "session=new")
     }
 
-    @Test func isBounded() throws {
+    @Test func theJarIsBounded() throws {
         var jar = CookieJar(limit: 20, domainLimit: 5)
         for index in 0..<9 {
             _ = try jar.store(
@@ -106,9 +106,9 @@ struct CookieJarTests {
         #expect(try jar.cookies(for: Self.url("https://h19.example.com/"), now: Self.now).isEmpty)
     }
 
-    /// As a session, which is older than most, and goes with each request.
+    /// A session cookie is older than most, and is sent with each request.
     @Test(arguments: [true, false])
-    func letsGoOfWhatWasUsedLeastRecently(isSetAnew: Bool) throws {
+    func theLeastRecentlyUsedCookieIsEvictedFirst(isSetAnew: Bool) throws {
         var jar = CookieJar(limit: 20, domainLimit: 5)
         let url = try Self.url("https://one.example.com/")
         _ = jar.store(["session=1"], from: url, now: Self.now)
@@ -124,7 +124,7 @@ struct CookieJarTests {
         #expect(jar.cookies.values.map(\.name).sorted() == ["a5", "a6", "a7", "a8", "session"])
     }
 
-    @Test func whatComesInTheClearPushesOutNoSecureCookieOfItsDomain() throws {
+    @Test func aCleartextCookieEvictsNoSecureCookieOfItsDomain() throws {
         var jar = CookieJar(limit: 20, domainLimit: 5)
         _ = try jar.store(
             ["session=1; Secure; Domain=example.com"], from: Self.url("https://www.example.com/"), now: Self.now)
@@ -135,7 +135,7 @@ struct CookieJarTests {
         #expect(jar.cookies.values.map(\.name).sorted() == ["a5", "a6", "a7", "a8", "session"])
     }
 
-    @Test func anAnswerStoresAtMostAsManyAsADomainMayHave() throws {
+    @Test func aResponseStoresAtMostTheDomainLimitOfCookies() throws {
         var jar = CookieJar(limit: 100, domainLimit: 5)
         let url = try Self.url("https://a.b.example.com/")
         _ = try jar.store(["old=1"], from: Self.url("https://example.com/"), now: Self.now)
@@ -143,13 +143,13 @@ struct CookieJarTests {
         let hasChanged = jar.store(lines, from: url, now: Self.now + 1)
         #expect(hasChanged)
         #expect(jar.cookies.values.map(\.name).sorted() == ["a35", "a36", "a37", "a38", "a39", "old"])
-        // More may change or end, as many as there are.
+        // Any number of existing cookies may change or expire.
         let ends = jar.cookies.values.filter { $0.name != "old" }.map { "\($0.name)=; Max-Age=0; Domain=\($0.domain)" }
         _ = jar.store((0..<40).map { "b\($0)=; Max-Age=0" } + ends, from: url, now: Self.now + 2)
         #expect(jar.cookies.values.map(\.name) == ["old"])
     }
 
-    @Test func theLastLineOfACookieCounts() throws {
+    @Test func theLastSetCookieLineOfACookieCounts() throws {
         var jar = CookieJar()
         let url = try Self.url("https://www.example.com/")
         _ = jar.store(["a=1", "b=1", "a=2", "b=; Max-Age=0", "c=; Max-Age=0", "c=3"], from: url, now: Self.now)
@@ -157,7 +157,7 @@ struct CookieJarTests {
         #expect(header == "a=2; c=3")
     }
 
-    @Test func aJarOutOfAFileKeepsToItsLimits() throws {
+    @Test func aJarReadFromAFileEnforcesItsLimits() throws {
         var full = CookieJar(limit: 1000, domainLimit: 500)
         for index in 0..<30 {
             _ = try full.store(["a\(index)=1"], from: Self.url("https://a.example.com/"), now: Self.now)
@@ -172,8 +172,8 @@ struct CookieJarTests {
 
     #if DEBUG
     @Test(arguments: ["https", "http"])
-    func storingCostsInProportionToTheLines(scheme: String) throws {
-        // Full, and with secure cookies of the same names.
+    func theCostOfStoringIsProportionalToTheLines(scheme: String) throws {
+        // A full jar, with secure cookies of the same names.
         var full = CookieJar()
         for index in 0..<3000 {
             _ = try full.store(

@@ -18,7 +18,7 @@ struct CookieStoreTests {
     private static let url = URL(string: "https://example.com/") ?? URL(fileURLWithPath: "/")
     private static let now = CookieTests.now
 
-    @Test func keepsThoseWithAnExpiryInAFileOfItsUserAlone() async throws {
+    @Test func cookiesWithAnExpiryAreStoredInAFileForItsUserOnly() async throws {
         try await Self.withFile { file in
             let store = FileCookieStore(file: file)
             await store.store(setCookie: ["kept=1; Max-Age=60", "session=2"], from: Self.url, now: Self.now)
@@ -34,10 +34,10 @@ struct CookieStoreTests {
         }
     }
 
-    /// Trap: after a logout on a full disk the next start finds the session. That of the name's length is no other case to
-    /// the store: no file can be made beside its own.
+    /// Trap: after a logout on a full disk the next start finds the session. An overlong file name has the same effect:
+    /// no new file can be created.
     @Test(arguments: [false, true])
-    func forgetsWhereNoFileCanBeMade(byTheServer: Bool) async throws {
+    func removingAllCookiesNeedsNoNewFile(byTheServer: Bool) async throws {
         try await Self.withFile { short in
             let other = FileCookieStore(file: short)
             await other.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
@@ -59,8 +59,8 @@ struct CookieStoreTests {
         }
     }
 
-    /// Neither in a file that was moved aside, nor in one that a crash has kept from its name.
-    @Test func leavesNoCookieInAnyFileWhenItForgets() async throws {
+    /// Covers a file that was moved aside, and a temporary file that a crash has left.
+    @Test func removingAllCookiesLeavesNoneInAnyFile() async throws {
         try await Self.withFile { file in
             let directory = file.deletingLastPathComponent()
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -73,7 +73,7 @@ struct CookieStoreTests {
             await store.removeAll()
             #expect(await store.failure == nil)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".cookies.json.backup"])
-            // Also at the next start.
+            // Also covers the next start.
             try Data("session".utf8).write(to: temporary)
             #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".cookies.json.backup"])
@@ -81,12 +81,12 @@ struct CookieStoreTests {
     }
 
     #if os(Linux)
-    @Test func emptiesAFileThatCannotBeRemoved() async throws {
+    @Test func aFileThatCannotBeRemovedIsEmptied() async throws {
         try await Self.withFile { file in
             await FileCookieStore(file: file)
                 .store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
             let handle = try FileHandle(forUpdating: file)
-            // Nobody may remove it, not even root; it leads to the file.
+            // Not even root can remove this path; it leads to the file.
             let link = URL(fileURLWithPath: "/proc/self/fd/\(handle.fileDescriptor)")
             let store = FileCookieStore(file: link)
             #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
@@ -99,9 +99,9 @@ struct CookieStoreTests {
     }
     #endif
 
-    @Test func tellsThatItCouldNotForget() async throws {
+    @Test func aFailureToRemoveAllCookiesIsReported() async throws {
         try await Self.withFile { file in
-            // A directory can neither be removed nor emptied as a file, whoever asks.
+            // A directory can neither be removed nor emptied as a file, even by root.
             try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
             let store = FileCookieStore(file: file)
             await store.removeAll()
@@ -111,7 +111,7 @@ struct CookieStoreTests {
         }
     }
 
-    @Test func beginsEmptyFromEveryTruncationOfItsFile() async throws {
+    @Test func theStoreStartsEmptyFromEveryTruncationOfItsFile() async throws {
         try await Self.withFile { file in
             let store = FileCookieStore(file: file)
             await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
@@ -124,10 +124,10 @@ struct CookieStoreTests {
         }
     }
 
-    /// Trap: a file that cannot be read now is replaced by what came since.
-    @Test func leavesAFileThatItCannotReadAsItIs() async throws {
+    /// Trap: newer cookies overwrite a file that is unreadable for the moment.
+    @Test func anUnreadableFileIsLeftUntouched() async throws {
         try await Self.withFile { file in
-            // A directory cannot be read as a file, whoever asks.
+            // A directory cannot be read as a file, even by root.
             try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
             let store = FileCookieStore(file: file)
             await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
@@ -139,8 +139,8 @@ struct CookieStoreTests {
         }
     }
 
-    /// Trap: a process that began while the device was locked has no cookies for the rest of its life.
-    @Test func readsAFileAsSoonAsItCan() async throws {
+    /// Trap: a process that started while the device was locked has no cookies for the rest of its life.
+    @Test func anUnreadableFileIsReadAsSoonAsItIsReadable() async throws {
         try await Self.withFile { file in
             let lines = ["a=1; Max-Age=60", "gone=1; Max-Age=60", "changed=1; Max-Age=60"]
             await FileCookieStore(file: file).store(setCookie: lines, from: Self.url, now: Self.now)
@@ -162,14 +162,14 @@ struct CookieStoreTests {
         }
     }
 
-    @Test func tellsWhyItCouldNotWrite() async throws {
+    @Test func aFailureToWriteIsReported() async throws {
         let store = FileCookieStore(file: URL(fileURLWithPath: "/dev/null/cookies.json"))
         await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
         #expect(await store.failure != nil)
         #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
     }
 
-    @Test func carriesASessionFromLoginToTheNextCall() async throws {
+    @Test func aSessionCookieIsCarriedFromLoginToTheNextCall() async throws {
         let server = try await MockServer.start()
         server.fallback { request in
             request.path == "/login" ? .status(204).header("Set-Cookie", "session=abc; Path=/") : .status(200)

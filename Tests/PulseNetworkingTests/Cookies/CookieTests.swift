@@ -18,19 +18,19 @@ struct CookieTests {
         ("a=b", "a", "b"), ("a=", "a", ""), ("  a  =  b  ; Secure", "a", "b"), ("a=b=c", "a", "b=c"),
         ("a=\"b\"", "a", "\"b\""), ("a=b;c=d", "a", "b"), ("A=ü", "A", "ü"), ("a=b;;;", "a", "b"),
     ])
-    func takesNameAndValueAsTheyAre(line: String, name: String, value: String) throws {
+    func nameAndValueAreKeptUnchanged(line: String, name: String, value: String) throws {
         let cookie = try #require(try Self.cookie(line))
         #expect(cookie.name == name)
         #expect(cookie.value == value)
     }
 
-    /// Trap: a sign with a combining mark behind it is another Character, and another semicolon is an equal one.
+    /// Trap: a separator followed by a combining mark is another Character, and a different semicolon equals it.
     @Test(arguments: [
         ("q=\u{301}x; Path=/", "q", "\u{301}x"), ("id=abc;\u{301}b; Secure; Path=/", "id", "abc"),
         ("a=b\u{37E}c; Path=/; Secure", "a", "b\u{37E}c"), ("a=b;Path=/;Secure=\u{301}", "a", "b"),
         ("a=b \u{301}; Path=/", "a", "b \u{301}"),
     ])
-    func isReadByOctets(line: String, name: String, value: String) throws {
+    func aCookieIsParsedByOctets(line: String, name: String, value: String) throws {
         let cookie = try #require(try Self.cookie(line))
         #expect(Array(cookie.name.utf8) == Array(name.utf8))
         #expect(Array(cookie.value.utf8) == Array(value.utf8))
@@ -38,11 +38,11 @@ struct CookieTests {
         #expect(cookie.isSecure == line.contains("Secure"))
     }
 
-    @Test func readsAttributesByOctets() throws {
+    @Test func attributesAreParsedByOctets() throws {
         let marked = try #require(try Self.cookie("a=b; Path=/\u{301}x; Domain=.\u{301}; Domain=example.com"))
         #expect(Array(marked.path.utf8) == Array("/\u{301}x".utf8))
         #expect(marked.domain == "example.com")
-        // The Kelvin sign is a K to Swift.
+        // Swift considers the Kelvin sign equal to K.
         #expect(!CookieRules.path("/\u{212A}", matches: "/K"))
         #expect(CookieRules.path("/k", matches: "/k/\u{301}"))
     }
@@ -50,7 +50,7 @@ struct CookieTests {
     @Test(arguments: [
         "", "a", "=b", " = b", ";a=b", "a=b\u{0}", "a=b\u{1F}", "a=b\u{7F}", "a=" + String(repeating: "b", count: 4096),
     ])
-    func ignoresWhatIsNoCookie(line: String) throws {
+    func anInvalidCookieIsIgnored(line: String) throws {
         #expect(try Self.cookie(line) == nil)
     }
 
@@ -59,13 +59,13 @@ struct CookieTests {
         ("; Domain=shop.example.com", "shop.example.com", false), ("; Domain=example.com", "example.com", false),
         ("; domain=.Example.COM", "example.com", false), ("; Domain=a.com; Domain=example.com", "example.com", false),
     ])
-    func belongsToTheDomainThatItNames(attributes: String, domain: String, isHostOnly: Bool) throws {
+    func aCookieBelongsToTheDomainThatItNames(attributes: String, domain: String, isHostOnly: Bool) throws {
         let cookie = try #require(try Self.cookie("a=b" + attributes))
         #expect(cookie.domain == domain)
         #expect(cookie.isHostOnly == isHostOnly)
     }
 
-    @Test func aHostThatManyShareKeepsItsOwnForItself() throws {
+    @Test func aCookieForASharedDomainThatIsTheHostIsHostOnly() throws {
         let cookie = try #require(try Self.cookie("a=b; Domain=co.uk", from: "https://co.uk/"))
         #expect(cookie.isHostOnly)
     }
@@ -74,11 +74,11 @@ struct CookieTests {
     @Test(arguments: [
         ("https://api.id.me/", "id.me"), ("https://navigator.web.de/", "web.de"), ("https://www.in.gr/", "in.gr"),
     ])
-    func isTakenForAnOrdinaryDomain(address: String, domain: String) throws {
+    func aDomainLikeASecondLevelElsewhereIsAccepted(address: String, domain: String) throws {
         #expect(try Self.cookie("a=b; Domain=\(domain)", from: address)?.domain == domain)
     }
 
-    /// Trap: a cookie for a domain that many own reaches strangers.
+    /// Trap: a cookie for a shared domain leaks to strangers.
     @Test(arguments: [
         ("https://shop.example.com/", "other.com"), ("https://shop.example.com/", "ample.com"),
         ("https://shop.example.com/", "a.shop.example.com"), ("https://shop.example.com/", "com"),
@@ -86,7 +86,7 @@ struct CookieTests {
         ("https://a.or.jp/", "or.jp"), ("https://10.0.0.1/", "0.0.1"),
         ("https://[::1]/", "1"), ("https://example.com/", "..com"),
     ])
-    func isRefusedForTheDomainsOfOthers(address: String, domain: String) throws {
+    func aCookieForAForeignDomainIsRejected(address: String, domain: String) throws {
         #expect(try Self.cookie("a=b; Domain=\(domain)", from: address) == nil)
     }
 
@@ -96,7 +96,7 @@ struct CookieTests {
         ("https://a.com/x/y", "; Path=q", "/x"),
         ("https://a.com/x/y", "; Path=", "/x"),
     ])
-    func hasThePathThatItNamesOrCameFrom(address: String, attributes: String, path: String) throws {
+    func aCookieHasItsNamedPathOrThatOfItsOrigin(address: String, attributes: String, path: String) throws {
         #expect(try Self.cookie("a=b" + attributes, from: address)?.path == path)
     }
 
@@ -108,7 +108,7 @@ struct CookieTests {
             ("; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", 60), ("; Expires=nonsense", nil),
             ("; Max-Age=99999999999999999999", 400 * 86_400),
         ] as [(String, Double?)])
-    func expiresWhenItSays(attributes: String, seconds: Double?) throws {
+    func aCookieExpiresAtItsDeclaredTime(attributes: String, seconds: Double?) throws {
         let cookie = try #require(try Self.cookie("a=b" + attributes))
         switch seconds {
         case nil: #expect(cookie.expires == nil)
@@ -124,7 +124,7 @@ struct CookieTests {
         ("__Host-a=b; Secure; Path=/; Domain=a.com", "https://a.com/", false),
         ("__host-a=b; Path=/", "https://a.com/", false), ("__Secure-\u{301}=b", "https://a.com/", false),
     ])
-    func keepsWhatItsNameAndSecurePromise(line: String, address: String, isTaken: Bool) throws {
+    func theRulesOfSecureAndNamePrefixesAreEnforced(line: String, address: String, isTaken: Bool) throws {
         #expect(try (Self.cookie(line, from: address) != nil) == isTaken)
     }
 
@@ -133,7 +133,7 @@ struct CookieTests {
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "06 November 1994 8:49:37", "1994 Nov 06 08:49:37 PST", "08:49:37 6-Nov-1994", "Nov 6 94 8:49:37",
     ])
-    func readsDatesInAnyForm(text: String) {
+    func cookieDatesAreReadInAnyFormat(text: String) {
         #expect(CookieDate.parse(text) == Date(timeIntervalSince1970: 784_111_777))
     }
 
@@ -141,11 +141,11 @@ struct CookieTests {
         "", "06 Nov 1994", "08:49:37 Nov 1994", "06 08:49:37 1994", "06 Nov 08:49:37", "32 Nov 1994 08:49:37",
         "06 Nov 1994 24:00:00", "06 Nov 1600 08:49:37", "31 Feb 2024 00:00:00",
     ])
-    func readsNothingIntoABrokenDate(text: String) {
+    func anInvalidCookieDateIsIgnored(text: String) {
         #expect(CookieDate.parse(text) == nil)
     }
 
-    @Test func showsNoValue() throws {
+    @Test func theDescriptionOfACookieShowsNoValue() throws {
         let cookie = try #require(try Self.cookie("session=SECRET; Path=/"))
         var dumped = ""
         dump(cookie, to: &dumped)

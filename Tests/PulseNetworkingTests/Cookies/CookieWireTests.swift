@@ -8,10 +8,10 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Which cookies each of a call's requests carries, by the record of real servers.
+/// Which cookies each request of a call carries, as recorded by real servers.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CookieWireTests {
-    /// Refreshes by a call of the client that it serves, whose answer sets the session's cookie.
+    /// Refreshes by a call of the same client, whose response sets the session cookie.
     private actor CookieSession: TokenProvider {
         private let hasExpired: Bool
         private var client: PulseClient?
@@ -61,10 +61,11 @@ struct CookieWireTests {
         return store
     }
 
-    // MARK: What came since
+    // MARK: Updated cookies
 
-    /// Trap: the refresh works, and its call is refused again for the cookie of before. What stands further in may send the
-    /// replay as the first request of a call of its own; what knows its token's end refreshes before the first request.
+    /// Trap: the refresh succeeds, but its call is rejected again because of the old cookie. An inner plugin may send
+    /// the replay as the first request of its own call. A plugin that knows the token's expiry refreshes before the
+    /// first request.
     @Test(arguments: [false, true], [false, true])
     func aReplayAfterARefreshCarriesTheNewSession(isShared: Bool, hasExpired: Bool) async throws {
         try await MockServer.run { server in
@@ -87,9 +88,9 @@ struct CookieWireTests {
         }
     }
 
-    /// By which a load balancer leads a client back to the same server.
+    /// Load balancers use this to lead a client back to the same server.
     @Test(arguments: [[], ["session=1; Path=/"]])
-    func aRetryCarriesWhatTheAnswerBeforeHasSet(known: [String]) async throws {
+    func aRetryCarriesTheCookiesOfThePreviousResponse(known: [String]) async throws {
         try await MockServer.run { server in
             let busy = MockServer.Response.status(503).header("Set-Cookie", "server=b; Path=/")
             server.on(.get, "/data", script: [busy, .text("ok")])
@@ -103,14 +104,14 @@ struct CookieWireTests {
             let response = try await client.rawRequest(Request<Data>(.get, "/data"))
             let both = known.isEmpty ? "server=b" : "session=1; server=b"
             #expect(Self.cookies(server, "/data") == [known.isEmpty ? nil : "session=1", both])
-            // What is shown of the request is what was sent.
+            // The reported request is the one that was sent.
             #expect(seen.withLock { $0 } == Self.cookies(server, "/data"))
             #expect(response.request.value(forHTTPHeaderField: "Cookie") == both)
             await client.shutdown()
         }
     }
 
-    @Test func aCallThatWaitsToBeRetriedForgetsTheSessionAtLogout() async throws {
+    @Test func aPendingRetryDropsTheSessionAtLogout() async throws {
         try await MockServer.run { server in
             server.on(.get, "/data", script: [.status(503), .text("ok")])
             let store = await Self.store("session=1; Path=/", for: server)
@@ -126,7 +127,7 @@ struct CookieWireTests {
         }
     }
 
-    @Test func aRetryElsewhereCarriesWhatThatOriginHasSet() async throws {
+    @Test func aRetryAtAnotherOriginCarriesTheCookiesOfThatOrigin() async throws {
         try await MockServer.run { home in
             try await MockServer.run { foreign in
                 let target = foreign.baseURL.absoluteString + "/end"
@@ -142,9 +143,9 @@ struct CookieWireTests {
         }
     }
 
-    // MARK: What stays
+    // MARK: Kept cookies
 
-    @Test func aCookieOfTheEndpointOrAPluginStays() async throws {
+    @Test func aCookieSetByTheEndpointOrAPluginIsKept() async throws {
         try await MockServer.run { server in
             for path in ["/endpoint", "/plugin", "/none", "/removed"] {
                 let busy = MockServer.Response.status(503).header("Set-Cookie", "server=\(path); Path=/")
@@ -175,7 +176,7 @@ struct CookieWireTests {
     }
 
     @Test(arguments: [[], ["session=1; Path=/"]])
-    func aRetryThatAPluginHasMovedElsewhereCarriesNone(known: [String]) async throws {
+    func aRetryMovedByAPluginToAnotherOriginCarriesNoCookies(known: [String]) async throws {
         try await MockServer.run { home in
             try await MockServer.run { other in
                 let busy = MockServer.Response.status(503).header("Set-Cookie", "server=b; Path=/")
@@ -186,7 +187,7 @@ struct CookieWireTests {
                     request.url = target
                     return try await next(request)
                 }
-                // The same host: cookies know no ports.
+                // The same host: cookies ignore ports.
                 let store = MemoryCookieStore()
                 await store.store(setCookie: known, from: home.baseURL, now: .distantPast)
                 let client = Self.client(home, store, plugins: [moving])
@@ -197,9 +198,9 @@ struct CookieWireTests {
         }
     }
 
-    /// In the clear by the engine for small requests, and by libcurl, which sends what is read from a file.
+    /// Covers the cleartext engine for small requests, and libcurl, which sends file bodies.
     @Test(arguments: [false, true])
-    func bytesThatAreNotUTF8GoBackAsTheyCame(isFile: Bool) async throws {
+    func cookieBytesThatAreNotUTF8AreSentBackUnchanged(isFile: Bool) async throws {
         let server = try await MockServer.start()
         let bytes: [UInt8] = [0x61, 0x3D, 0xE9, 0xFF, 0xC3, 0xA9]
         let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: ".utf8) + bytes + Data("\r\n\r\n".utf8)
@@ -218,10 +219,10 @@ struct CookieWireTests {
         await server.shutdown()
     }
 
-    @Test func aStoreThatGivesALineBreakLaterInjectsNothing() async throws {
+    @Test func aLineBreakFromACookieStoreInjectsNoHeader() async throws {
         let retrying = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
         let configuration = PulseConfiguration.test().with(\.retryPolicy, value: retrying)
-        let (client, transport) = PulseClient.answering(
+        let (client, transport) = PulseClient.responding(
             configuration.with(\.cookieStore, value: BreakingStore()), status: 503, headers: ["Set-Cookie": "a=2"])
         let error = await #expect(throws: PulseError.self) { try await client.rawRequest(GetUser()) }
         #expect(error?.kind == .invalidRequest)
@@ -230,7 +231,7 @@ struct CookieWireTests {
     }
 }
 
-/// Gives each port what it has set, as it is.
+/// Returns for each port the cookies that it has set, unchanged.
 private final class PerPortStore: CookieStore {
     private let lines = Locked<[Int?: String]>([:])
 
@@ -243,7 +244,7 @@ private final class PerPortStore: CookieStore {
     }
 }
 
-/// Breaks after the first answer.
+/// Returns a line break after the first response.
 private final class BreakingStore: CookieStore {
     private let isBroken = Locked(false)
 

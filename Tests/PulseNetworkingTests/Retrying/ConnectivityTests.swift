@@ -6,7 +6,7 @@ import PulseObservability
 import PulseTesting
 import Testing
 
-/// A client's calls that wait for a connection.
+/// Calls of a client that wait for connectivity.
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectivityTests {
     private let clock = TestClock()
@@ -25,7 +25,7 @@ struct ConnectivityTests {
 
     private static let waiting = RequestOptions().with(\.waitsForConnectivity, value: true)
 
-    @Test func aCallGoesOnAsSoonAsThereIsAConnection() async throws {
+    @Test func aWaitingCallResumesWhenTheConnectionReturns() async throws {
         let client = client()
         let call = Task { try await client.request(GetUser(method: .post), options: Self.waiting) }
         await clock.sleepers(atLeast: 1)
@@ -36,11 +36,11 @@ struct ConnectivityTests {
         await client.shutdown()
     }
 
-    @Test func theDeadlineEndsTheWaitWithTheOfflineErrorItself() async throws {
+    @Test func aDeadlineEndsTheConnectivityWaitWithTheOfflineError() async throws {
         let client = client()
         let options = Self.waiting.with(\.deadline, value: 45)
         let call = Task { await client.result(of: GetUser(), options: options) }
-        // The deadline's and the wait's own.
+        // The sleepers of the deadline and of the wait.
         await clock.sleepers(atLeast: 1)
         await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 45)
@@ -51,7 +51,7 @@ struct ConnectivityTests {
         await client.shutdown()
     }
 
-    @Test func aShutdownEndsTheWait() async throws {
+    @Test func aShutdownEndsTheConnectivityWait() async throws {
         let client = client()
         let call = Task { await client.result(of: GetUser(), options: Self.waiting) }
         await clock.sleepers(atLeast: 1)
@@ -63,7 +63,7 @@ struct ConnectivityTests {
     }
 }
 
-/// A connection that is off until it is turned on.
+/// A connectivity monitor that is offline until it is turned on.
 private final class Switch: ConnectivityMonitor {
     private struct State {
         var path = ConnectivityStatus.Path.unsatisfied

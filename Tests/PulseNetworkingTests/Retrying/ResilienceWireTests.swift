@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// The breaker and hedging in a client, over real sockets.
+/// The circuit breaker and hedging in a client, over real sockets.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct ResilienceWireTests {
     private struct Read: Endpoint {
@@ -26,7 +26,7 @@ struct ResilienceWireTests {
             plugins: plugins, events: PulseEventBus())
     }
 
-    @Test func aProbeThatTheClientCancelsLetsTheNextOnePass() async throws {
+    @Test func aCancelledCircuitProbeLetsTheNextOnePass() async throws {
         let clock = TestClock()
         try await MockServer.run { server in
             server.on(.get, "/read", script: [.status(503), .raw([.stall]), .text("well")])
@@ -49,7 +49,7 @@ struct ResilienceWireTests {
         }
     }
 
-    @Test func aHedgedCopyOvertakesAStallAndTheLoserLeavesTheServer() async throws {
+    @Test func aHedgedCopyOvertakesAStallAndTheLoserIsCancelled() async throws {
         let clock = TestClock()
         try await MockServer.run { server in
             let script = Array(repeating: MockServer.Response.text("quick"), count: 19)

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// What is sent again and what is not, by the count of a real server.
+/// What is resent and what is not, as counted by a real server.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RetryWireTests {
     enum Engine: String, Sendable, CaseIterable, CustomTestStringConvertible {
@@ -16,7 +16,7 @@ struct RetryWireTests {
 
         var testDescription: String { rawValue }
 
-        /// Nil where there is none on this system.
+        /// Nil where the transport is unavailable on this system.
         var transport: (any Transport)? {
             switch self {
             case .urlSession: return URLSessionTransport()
@@ -38,7 +38,7 @@ struct RetryWireTests {
         }
     }
 
-    /// Eager to retry: the rule on methods and keys is all that holds it back.
+    /// Retries eagerly: only the rule on methods and keys prevents a retry.
     private static let eager = RetryPolicy(
         maxAttempts: 4, backoffStrategy: .immediate, retryableStatusCodes: Set(400..<600))
 
@@ -56,10 +56,10 @@ struct RetryWireTests {
         var options = RequestOptions()
     }
 
-    /// An answer at last: of what the fault left in a connection, an engine may take the next one for.
+    /// Waits for a response: after a fault an engine may find stray bytes on a connection and take them for one.
     private static func warm(_ client: PulseClient) async throws {
         var result: Result<Data, PulseError> = .failure(.cancelled)
-        // The last time as long as a busy machine needs.
+        // The last timeout suffices for a busy machine.
         for timeout: TimeInterval in [1, 1, 1, 600] {
             result = await client.result(of: Warm(), options: RequestOptions().with(\.timeout, value: timeout))
             if case .success = result { return }
@@ -67,7 +67,7 @@ struct RetryWireTests {
         _ = try result.get()
     }
 
-    /// How often a POST reached the server while that fault struck.
+    /// How often a POST reached the server despite the fault.
     private func arrivals(
         _ fault: WireFault, _ engine: Engine, onReusedConnection isReused: Bool, key: String? = nil,
         plugins: [any PulsePlugin] = []
@@ -82,7 +82,7 @@ struct RetryWireTests {
                 let last = isReused && !isWarm.withLock { $0 } ? fault.beforeRequest : []
                 return last.reduce(.text("warm")) { $0.fault($1, at: .end) }
             }
-            server.on(.post, "/make", reading: fault.reading) { _ in fault.answer }
+            server.on(.post, "/make", reading: fault.reading) { _ in fault.response }
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: Self.eager),
                 plugins: plugins, transport: transport, events: PulseEventBus())
@@ -93,13 +93,13 @@ struct RetryWireTests {
             var options = RequestOptions().with(\.timeout, value: fault.idleTimeout)
             options.idempotencyKey = key.map { .value($0) }
             _ = await client.result(of: Make(options: options))
-            // What was sent again would have come before this one.
+            // A resent request would have arrived before this one.
             try await Self.warm(client)
             let activity = server.activity
             await client.shutdown()
             await transport.shutdown()
             let posts = (activity.requests + activity.incompleteRequests).filter { $0.method == .post }
-            // URLSession keeps to itself which connection it takes.
+            // URLSession does not reveal which connection it uses.
             if isReused, engine == .curl, fault.beforeRequest.isEmpty {
                 #expect(posts.first.map { $0.indexOnConnection > 0 } ?? true, "the connection is reused")
             }
@@ -116,7 +116,7 @@ struct RetryWireTests {
     }
 
     @Test(.serialized, arguments: Engine.allCases)
-    func norByAPluginThatRetriesWhatever(engine: Engine) async throws {
+    func aPOSTWithoutAKeyIsNeverSentTwiceByAPluginThatAlwaysRetries(engine: Engine) async throws {
         let plugin = RetryPlugin(maxAttempts: 4, strategy: .immediate) { _ in true }
         for fault in WireFault.all where fault.idleTimeout > 0.5 {
             let count = try await arrivals(fault, engine, onReusedConnection: true, plugins: [plugin])
@@ -124,8 +124,8 @@ struct RetryWireTests {
         }
     }
 
-    /// A POST without a key whose body gives a part and, once the server has the head, what `rest` gives; with a plugin
-    /// that retries whatever. Nil where there is no transport for it.
+    /// A POST without a key. Its body produces a part and, once the server has the head, the result of `rest`. A plugin
+    /// retries every failure. Nil where the transport is unavailable.
     private func post(
         length: Int64? = nil, rest: @escaping @Sendable () throws -> Data?
     ) async throws -> (failure: PulseError, bodies: Int, arrivals: Int)? {
@@ -155,13 +155,13 @@ struct RetryWireTests {
         }
     }
 
-    /// Its error is about the source, and part of the request has left.
+    /// Its error concerns the source, and part of the request was sent.
     @Test(
         arguments: [
             URLError(.notConnectedToInternet), URLError(.cannotConnectToHost), PulseError.noConnection,
             PulseError.circuitOpen(name: "source", retryAfter: 0), PulseError.invalidRequest(reason: "source"),
         ] as [any Error])
-    func aPOSTWhoseBodysSourceFailsIsNotSentAgain(error: any Error) async throws {
+    func aPOSTWhoseBodySourceFailsIsNotResent(error: any Error) async throws {
         guard let (failure, bodies, arrivals) = try await post(rest: { throw error }) else { return }
         #expect(bodies == 1)
         #expect(arrivals == 1)
@@ -169,22 +169,22 @@ struct RetryWireTests {
     }
 
     @Test(arguments: [5, 100] as [Int64])
-    func norIsOneWhoseBodyHasAnotherLengthThanItTold(length: Int64) async throws {
+    func aPOSTWhoseBodyDiffersFromItsDeclaredLengthIsNotResent(length: Int64) async throws {
         let rest = length < 8 ? Data("part".utf8) : nil
         guard let (failure, bodies, arrivals) = try await post(length: length, rest: { rest }) else { return }
         #expect(bodies == 1)
         #expect(arrivals == 1)
         #expect(failure.phase == .maybeSent)
-        #expect("\(failure)".contains("the body has another length than was told"))
+        #expect("\(failure)".contains("the body's length differs from the declared one"))
     }
 
-    /// So the counts above tell something.
+    /// A positive control for the counts above.
     @Test(arguments: Engine.allCases)
-    func aPOSTWithAKeyIsSentAgain(engine: Engine) async throws {
+    func aPOSTWithAKeyIsResent(engine: Engine) async throws {
         guard engine.transport != nil else { return }
         var fault = WireFault("close")
-        fault.answer = .unanswered
-        // Foundation learns of some ends by its timeout alone.
+        fault.response = .unanswered
+        // Foundation detects some ends only by its timeout.
         fault.idleTimeout = engine == .curl ? 60 : 4
         for isReused in [false, true] {
             #expect(try await arrivals(fault, engine, onReusedConnection: isReused, key: "k") >= 4)
@@ -192,9 +192,9 @@ struct RetryWireTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func whatWasNotSentIsSentAgainWhateverTheMethod(engine: Engine) async throws {
+    func anUnsentRequestIsRetriedWithAnyMethod(engine: Engine) async throws {
         guard let transport = engine.transport else { return }
-        // A port that the system gives to nobody who asks for any.
+        // A port that the system never assigns dynamically.
         let closed = try #require(URL(string: "http://127.0.0.1:1"))
         let retries = RetryCount()
         let bus = PulseEventBus()
@@ -213,7 +213,7 @@ struct RetryWireTests {
     }
 }
 
-/// Counts the retries that a client announces.
+/// Counts the retries that a client reports.
 private final class RetryCount: EventSink {
     private let retries = Locked(0)
 

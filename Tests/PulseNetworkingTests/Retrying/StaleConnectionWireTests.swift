@@ -11,11 +11,11 @@ import Testing
 @testable import PulseNetworking
 @testable import PulseTransports
 
-/// A server that ends a kept-alive connection when the second request comes, counted at the server: nothing below the
-/// retry loop sends a request again, and what the loop sends is seen by everything that sees attempts.
+/// A server that ends a kept-alive connection when the second request comes, with counts from the server. No layer
+/// below the retry loop resends a request, and everything that observes attempts sees the loop's resends.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct StaleConnectionWireTests {
-    /// Who speaks HTTP, and who sends and reads.
+    /// Which engine speaks HTTP, and which side sends and reads.
     enum Engine: CaseIterable {
         case plain, crowded, curl, oldestCurl, tls
 
@@ -59,7 +59,7 @@ struct StaleConnectionWireTests {
 
     private struct Seen {
         let result: Result<String, PulseError>
-        /// What came at the server.
+        /// The requests that reached the server.
         let arrivals: [RecordedRequest]
         let sink: RecordingSink
         let metrics: MetricsSnapshot
@@ -67,7 +67,7 @@ struct StaleConnectionWireTests {
 
     /// One call over a connection that has carried a request before.
     ///
-    /// - Parameter dies: whether a request ends its connection, by its place there.
+    /// - Parameter dies: whether a request ends its connection, by its index there.
     private func call(
         _ call: Call, over engine: Engine, ending end: End = .close, _ policy: RetryPolicy? = nil,
         plugins: [any PulsePlugin] = [], dies: @escaping @Sendable (_ index: Int) -> Bool = { $0 > 0 }
@@ -107,7 +107,7 @@ struct StaleConnectionWireTests {
             (Call(method: .post, key: "k"), .never, 1), (Call(method: .post, key: "k"), .default, 2),
             (Call(method: .post), .never, 1), (Call(method: .post), .default, 1),
         ] as [(Call, RetryPolicy, Int)])
-    private func theServerSeesARequestAsOftenAsTheLoopSendsIt(
+    private func theServerSeesOnlyTheAttemptsOfTheRetryLoop(
         engine: Engine, expected: (call: Call, policy: RetryPolicy, count: Int)
     ) async throws {
         for end in End.allCases {
@@ -115,7 +115,8 @@ struct StaleConnectionWireTests {
             #expect(seen.arrivals.count == expected.count)
             switch seen.result {
             case .success(let text) where engine == .oldestCurl && expected.count == 1:
-                // It cannot be told when libcurl sends again, so that what may not be sent again has a new connection.
+                // Resends by libcurl cannot be detected here, so a request that must not be resent gets a new
+                // connection.
                 #expect(text == "response" && seen.arrivals[0].indexOnConnection == 0)
             case .success(let text):
                 #expect(text == "response" && expected.count == 2)
@@ -135,18 +136,18 @@ struct StaleConnectionWireTests {
         }
     }
 
-    /// Three attempts of the policy, and one more for the first one's connection.
+    /// Three attempts of the policy, and one extra for the stale connection of the first.
     @Test(arguments: Engine.allCases)
-    func aServerThatEndsEveryConnectionGetsOneMoreThanThePolicyAllows(engine: Engine) async throws {
+    func aServerThatClosesEveryConnectionGetsOneExtraAttempt(engine: Engine) async throws {
         let seen = try await call(Call(), over: engine) { _ in true }
         #expect(seen.arrivals.count == 4)
         #expect((try? seen.result.get()) == nil)
     }
 
-    // MARK: What sees it
+    // MARK: Observers
 
     @Test(arguments: Engine.allCases)
-    func everythingThatSeesAttemptsSeesIt(engine: Engine) async throws {
+    func pluginsAndEventsSeeTheResendAfterAStaleConnection(engine: Engine) async throws {
         let (lines, contexts) = (Locked<[String]>([]), Locked<[PluginContext]>([]))
         let noting = ClosurePlugin { request, context, next in
             if request.url?.path == "/once" { contexts.withLock { $0.append(context) } }
@@ -175,20 +176,20 @@ struct StaleConnectionWireTests {
         #expect(sent.count >= 4, "two requests and what became of them: \(sent)")
     }
 
-    @Test func aBreakerDoesNotCountIt() async throws {
+    @Test func aCircuitBreakerDoesNotCountAStaleConnection() async throws {
         let breaker = CircuitBreakerPlugin(failureThreshold: 1)
         let seen = try await call(Call(), over: .plain, plugins: [breaker])
         #expect(try seen.result.get() == "response")
     }
 
-    // MARK: Which connection
+    // MARK: Choice of the connection
 
-    /// The others may be as dead as the one that was.
+    /// The other idle connections may be stale too.
     @Test(arguments: Engine.allCases)
-    func theSecondRequestIsNotSentOverAnotherIdleConnection(engine: Engine) async throws {
+    func theResendAfterAStaleConnectionUsesANewConnection(engine: Engine) async throws {
         try await MockServer.run(over: engine == .tls) { server, tls in
             server.fallback { request in
-                // All three are under way at a time.
+                // All three are under way at the same time.
                 if request.path == "/warm" { _ = try? await server.wait { $0.requests.count >= 3 } }
                 return request.path == "/once" && request.indexOnConnection > 0 ? .unanswered : .text("response")
             }

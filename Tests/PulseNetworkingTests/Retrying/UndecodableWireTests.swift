@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// A body that cannot be decoded: what the caller gets of it, and what the server is asked.
+/// A body that cannot be decoded: what the caller receives, and what the server sees.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct UndecodableWireTests {
     private struct Page: Endpoint {
@@ -33,7 +33,7 @@ struct UndecodableWireTests {
     private struct Check: Error {}
 
     @Test(arguments: [200, 404, 503])
-    func isAskedForOnceAndTellsItsStatus(status: Int) async throws {
+    func anUndecodableResponseIsRequestedOnceAndItsErrorHasTheStatus(status: Int) async throws {
         let (error, requests) = try await Self.failure(
             .data(Data("no gzip".utf8), status: status, headers: ["Content-Encoding": "gzip", "X-A": "b"]))
         #expect(requests == 1)
@@ -48,7 +48,7 @@ struct UndecodableWireTests {
     }
 
     #if canImport(CPulsePlatform)
-    @Test func aStatusIsNotHiddenByACodingThatNobodyKnows() async throws {
+    @Test func anUnknownContentCodingDoesNotHideTheStatus() async throws {
         let (error, requests) = try await Self.failure(
             .data(Data("not here".utf8), status: 404, headers: ["Content-Encoding": "utf-8"]))
         #expect(requests == 4)

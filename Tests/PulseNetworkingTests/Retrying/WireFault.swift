@@ -4,23 +4,23 @@ import PulseCore
 import PulseTesting
 import Testing
 
-/// What can go wrong on the wire while a request is answered, and where.
+/// A fault on the wire during a request, and its position.
 struct WireFault: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var reading = MockServer.Reading.whole
-    var answer = MockServer.Response.text("made")
-    /// Done to the connection before anything is read; of a connection that is reused, after its last answer.
+    var response = MockServer.Response.text("made")
+    /// Done to the connection before anything is read; on a reused connection, after its last response.
     var beforeRequest: [MockServer.Step] = []
-    /// Seconds that the client waits for a byte.
+    /// The client's idle timeout in seconds.
     var idleTimeout: TimeInterval = 1
-    /// A head that ends halfway, at which Foundation on Linux ends the process.
+    /// A head that ends halfway, which crashes the process with Foundation on Linux.
     var cutsTheHead = false
 
     init(_ name: String) {
         testDescription = name
     }
 
-    static let all = beforeTheRequest + withinTheRequest + beforeTheAnswer + withinTheHead + withinTheBody + verdicts
+    static let all = beforeTheRequest + withinTheRequest + beforeTheResponse + withinTheHead + withinTheBody + verdicts
 
     private static let steps: [(name: String, step: MockServer.Step, stalls: Bool)] = [
         ("close", .close, false), ("reset", .reset, false), ("half-close", .halfClose, false), ("stall", .stall, true),
@@ -50,39 +50,41 @@ struct WireFault: Sendable, CustomTestStringConvertible {
             }
         ]
 
-    private static let beforeTheAnswer =
-        each("before the answer") { $0.answer = .raw([$1]) }
-        + each("after an interim answer") { fault, step in
-            fault.answer = .raw([.text("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), step])
+    private static let beforeTheResponse =
+        each("before the response") { $0.response = .raw([$1]) }
+        + each("after an interim response") { fault, step in
+            fault.response = .raw([.text("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), step])
             fault.cutsTheHead = true
         }
         + [
-            garbage("instead of an answer") { $0.answer = .raw([.text("\u{1}\u{2}garbage\r\n\r\n"), .close]) }
+            garbage("instead of a response") { $0.response = .raw([.text("\u{1}\u{2}garbage\r\n\r\n"), .close]) }
         ]
 
-    private static let withinTheHead = each("within the head of the answer") { fault, step in
-        fault.answer = .text("made").fault(step, at: .head(20))
+    private static let withinTheHead = each("within the head of the response") { fault, step in
+        fault.response = .text("made").fault(step, at: .head(20))
         fault.cutsTheHead = true
     }
 
     private static let withinTheBody =
-        each("within the body of the answer") { $0.answer = .text("made of more").fault($1, at: .body(4)) }
-        + each("after the answer") { $0.answer = .text("made").fault($1, at: .end) }
+        each("within the body of the response") { $0.response = .text("made of more").fault($1, at: .body(4)) }
+        + each("after the response") { $0.response = .text("made").fault($1, at: .end) }
         + [
             garbage("as a chunk") {
-                $0.answer = .raw([.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n"), .close])
+                $0.response = .raw([
+                    .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n"), .close,
+                ])
             },
-            of("a body shorter than its length") { $0.answer = .text("made").framed(.claimedLength(1000)) },
-            of("two lengths") { $0.answer = .text("made").framed(.conflictingLengths(2, 4)) },
-            of("slow bytes") { $0.answer = .text("made").dripping(1, every: 0.001) },
+            of("a body shorter than its length") { $0.response = .text("made").framed(.claimedLength(1000)) },
+            of("two lengths") { $0.response = .text("made").framed(.conflictingLengths(2, 4)) },
+            of("slow bytes") { $0.response = .text("made").dripping(1, every: 0.001) },
         ]
 
     private static let verdicts = [408, 425, 429, 500, 502, 503, 504].flatMap { status in
         [
-            of("status \(status)") { $0.answer = .status(status, headers: ["Retry-After": "0"]) },
+            of("status \(status)") { $0.response = .status(status, headers: ["Retry-After": "0"]) },
             of("status \(status), the body unread, and the end of the connection") {
                 $0.reading = .headOnly
-                $0.answer = .status(status, headers: ["Connection": "close"])
+                $0.response = .status(status, headers: ["Connection": "close"])
             },
         ]
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct CallRegistryTests {
     @Test(arguments: [true, false])
-    func aCallThatChangesHandsAfterItWasCancelledIsCancelledAgain(byShutdown: Bool) async throws {
+    func aCallMovedToAnotherTaskAfterItsCancellationIsCancelledThere(byShutdown: Bool) async throws {
         let calls = CallRegistry()
         let cancelled = Locked<[String]>([])
         let ticket = try #require(calls.add(tag: nil, .other { cancelled.withLock { $0.append("task") } }))
@@ -23,7 +23,7 @@ struct CallRegistryTests {
         await shutdown.value
     }
 
-    @Test func aCallOfAnotherTagChangesHandsInPeace() throws {
+    @Test func aCallWithAnotherTagIsMovedWithoutCancellation() throws {
         let calls = CallRegistry()
         let cancelled = Locked<[String]>([])
         let ticket = try #require(calls.add(tag: "feed", .other { cancelled.withLock { $0.append("task") } }))

@@ -7,8 +7,8 @@ import Testing
 
 @testable import PulseNetworking
 
-/// What has struck, in order.
-final class Strikes: Sendable {
+/// The expired deadlines, in order.
+final class Expiries: Sendable {
     private let ids = Locked<[Int]>([])
 
     func add(_ id: Int) { ids.withLock { $0.append(id) } }
@@ -20,7 +20,7 @@ final class Strikes: Sendable {
         }
     }
 
-    /// The same once there are that many: who strikes may be late.
+    /// Waits until there are that many: expiries may be delivered late.
     func take(_ count: Int) async -> [Int] {
         var all = take()
         while all.count < count, !Task.isCancelled {
@@ -36,18 +36,18 @@ final class Strikes: Sendable {
 struct DeadlineHeapScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    @Test func agreesWithAPlainModelOverARandomSchedule() async {
+    @Test func theHeapAgreesWithAPlainModelOverARandomSchedule() async {
         let random = SeededRandomness(seed: 42)
         let clock = SteppedClock()
         let heap = DeadlineHeap(clock: clock)
-        let strikes = Strikes()
+        let expiries = Expiries()
         var model: [Int: (deadline: TimeInterval, alarm: DeadlineHeap.Alarm)] = [:]
         for step in 0..<Self.steps {
             var due: [Int: TimeInterval] = [:]
             switch random.next() % 8 {
             case 0...3:
                 let deadline = clock.uptime + TimeInterval(random.next() % 18) / 4 - 0.25
-                let alarm = heap.add(deadline) { strikes.add(step) }
+                let alarm = heap.add(deadline) { expiries.add(step) }
                 if deadline > clock.uptime { model[step] = (deadline, alarm) } else { due[step] = deadline }
             case 4...5 where !model.isEmpty:
                 let id = model.keys.sorted()[Int(random.next() % UInt64(model.count))]
@@ -58,21 +58,21 @@ struct DeadlineHeapScheduleTests {
                 due = model.mapValues(\.deadline).filter { $0.value <= clock.uptime }
                 due.keys.forEach { model[$0] = nil }
             }
-            var struck = strikes.take()
-            while struck.count < due.count, !Task.isCancelled {
+            var expired = expiries.take()
+            while expired.count < due.count, !Task.isCancelled {
                 await Task.yield()
-                struck += strikes.take()
+                expired += expiries.take()
             }
-            #expect(struck.sorted() == due.keys.sorted(), "seed \(random.seed), step \(step)")
-            let deadlines = struck.compactMap { due[$0] }
+            #expect(expired.sorted() == due.keys.sorted(), "seed \(random.seed), step \(step)")
+            let deadlines = expired.compactMap { due[$0] }
             #expect(deadlines == deadlines.sorted(), "seed \(random.seed), step \(step)")
         }
         heap.shutdown()
     }
 }
 
-/// A clock that moves in one step, and not before whoever has to wake sleeps: who has read the time and is about to
-/// sleep would sleep too long.
+/// A clock that advances in one step, but only once all expected sleepers sleep. A task that has read the time and is
+/// about to sleep would otherwise sleep too long.
 private final class SteppedClock: PulseClock {
     private struct State {
         var uptime: TimeInterval = 0

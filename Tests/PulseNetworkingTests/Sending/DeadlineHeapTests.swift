@@ -9,26 +9,26 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DeadlineHeapTests {
-    @Test func strikesEachAtItsTimeInOrderAndNoRemovedOne() async {
+    @Test func deadlinesExpireInOrderAndRemovedOnesNever() async {
         let clock = TestClock()
         let heap = DeadlineHeap(clock: clock)
-        let strikes = Strikes()
-        _ = heap.add(3) { strikes.add(3) }
-        let second = heap.add(2) { strikes.add(2) }
-        _ = heap.add(1) { strikes.add(1) }
+        let expiries = Expiries()
+        _ = heap.add(3) { expiries.add(3) }
+        let second = heap.add(2) { expiries.add(2) }
+        _ = heap.add(1) { expiries.add(1) }
         heap.remove(second)
         heap.remove(second)
         await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1)
-        #expect(await strikes.take(1) == [1])
+        #expect(await expiries.take(1) == [1])
         await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 1.5)
-        #expect(strikes.take() == [])
+        #expect(expiries.take() == [])
         await clock.advance(by: 0.5)
-        #expect(await strikes.take(1) == [3])
+        #expect(await expiries.take(1) == [3])
     }
 
-    @Test func holdsOneSleeperForAnyNumberOfDeadlines() async {
+    @Test func theHeapHasOneSleeperForAnyNumberOfDeadlines() async {
         let clock = TestClock()
         let heap = DeadlineHeap(clock: clock)
         let alarms = (1...1000).map { heap.add(TimeInterval($0)) {} }
@@ -38,60 +38,60 @@ struct DeadlineHeapTests {
         heap.shutdown()
     }
 
-    @Test func endsItsSleeperAtShutdownAndWhenItIsDropped() async {
+    @Test func theSleeperEndsAtShutdownAndWhenTheHeapIsReleased() async {
         let clock = TestClock()
-        let strikes = Strikes()
+        let expiries = Expiries()
         let heap = DeadlineHeap(clock: clock)
-        _ = heap.add(1) { strikes.add(1) }
+        _ = heap.add(1) { expiries.add(1) }
         await clock.sleepers(atLeast: 1, for: .deadline)
         heap.shutdown()
         await clock.advance(by: 2)
-        #expect(strikes.take() == [])
+        #expect(expiries.take() == [])
         do {
             let dropped = DeadlineHeap(clock: clock)
-            _ = dropped.add(10) { strikes.add(10) }
+            _ = dropped.add(10) { expiries.add(10) }
             await clock.sleepers(atLeast: 1, for: .deadline)
         }
         await clock.advance(by: 20)
-        #expect(strikes.take() == [])
+        #expect(expiries.take() == [])
         #expect(clock.sleeperCount(for: .deadline) == 0)
     }
 
-    @Test func strikesADeadlineThatHasPassedAlready() async {
+    @Test func aDeadlineInThePastExpiresAtOnce() async {
         let clock = TestClock(uptime: 10)
         let heap = DeadlineHeap(clock: clock)
-        let strikes = Strikes()
-        _ = heap.add(9) { strikes.add(9) }
-        #expect(await strikes.take(1) == [9])
-        _ = heap.add(20) { strikes.add(20) }
+        let expiries = Expiries()
+        _ = heap.add(9) { expiries.add(9) }
+        #expect(await expiries.take(1) == [9])
+        _ = heap.add(20) { expiries.add(20) }
         await clock.sleepers(atLeast: 1, for: .deadline)
-        _ = heap.add(10) { strikes.add(10) }
-        _ = heap.add(-.infinity) { strikes.add(0) }
-        #expect(await strikes.take(2).sorted() == [0, 10])
+        _ = heap.add(10) { expiries.add(10) }
+        _ = heap.add(-.infinity) { expiries.add(0) }
+        #expect(await expiries.take(2).sorted() == [0, 10])
         await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 10)
-        #expect(await strikes.take(1) == [20])
+        #expect(await expiries.take(1) == [20])
     }
 
-    @Test func aStrikeMayAddAndRemoveAlarmsAndTheOrderHolds() async {
+    @Test func anExpiryMayAddAndRemoveDeadlinesInOrder() async {
         let clock = OversleepingClock()
         let heap = DeadlineHeap(clock: clock)
-        let strikes = Strikes()
+        let expiries = Expiries()
         await withCheckedContinuation { continuation in
-            let removed = heap.add(4) { strikes.add(4) }
-            _ = heap.add(3) { strikes.add(3) }
+            let removed = heap.add(4) { expiries.add(4) }
+            _ = heap.add(3) { expiries.add(3) }
             _ = heap.add(5) { continuation.resume() }
             _ = heap.add(2) {
-                strikes.add(2)
-                _ = heap.add(1) { strikes.add(1) }
+                expiries.add(2)
+                _ = heap.add(1) { expiries.add(1) }
                 heap.remove(removed)
             }
             clock.wake()
         }
-        #expect(strikes.take() == [2, 1, 3])
+        #expect(expiries.take() == [2, 1, 3])
     }
 
-    @Test func asksTheClockUnderNoLockOfItsOwn() async {
+    @Test func theHeapReadsTheClockOutsideItsLock() async {
         let clock = MeddlingClock()
         let heap = DeadlineHeap(clock: clock)
         let other = heap.add(1e9) {}
@@ -105,7 +105,7 @@ struct DeadlineHeapTests {
     }
 }
 
-/// Everybody sleeps until it says so, and then until long after.
+/// All sleepers sleep until `wake`, and then until long after their times.
 private final class OversleepingClock: PulseClock {
     private let isAwake = Locked(false)
 
@@ -138,7 +138,7 @@ private final class MeddlingClock: PulseClock {
             meddling()
             isDone.signal()
         }
-        // Bounded, so that a heap that holds its lock fails the test and does not hang it.
+        // Bounded, so that a heap that holds its lock fails the test instead of hanging it.
         if isDone.wait(timeout: .now() + 10) == .timedOut { wasKeptWaiting.withLock { $0 = true } }
         return 0
     }

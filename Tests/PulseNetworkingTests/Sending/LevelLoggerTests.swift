@@ -32,20 +32,20 @@ struct LevelLoggerTests {
     @Test(arguments: [
         (PulseConfiguration.LogLevel.none, 0), (.error, 1), (.warning, 3), (.info, 4), (.debug, 6),
     ])
-    func writesWhatItsLevelAsksFor(level: PulseConfiguration.LogLevel, count: Int) async throws {
+    func theLoggerWritesTheEventsOfItsLevel(level: PulseConfiguration.LogLevel, count: Int) async throws {
         let lines = try await Self.lines(at: level)
         #expect(lines.count == count, "\(lines)")
         #expect(!lines.joined().contains("hunter2"))
     }
 
-    @Test func writesOneReadableLineACall() async throws {
+    @Test func theLoggerWritesOneReadableLinePerCall() async throws {
         let lines = try await Self.lines(at: .info)
         #expect(lines.contains("info GET api.example.com/users/1 200, 5 bytes in 12 ms"))
         #expect(lines.contains("error GET api.example.com/users/1 failed in 1000 ms: HTTP status 503"))
     }
 
     @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}", "\u{1B}[2K", "\u{0}", "\u{7F}"])
-    func nothingInAnEventForgesALine(text: String) {
+    func noEventTextForgesALogLine(text: String) {
         let lines = Locked<[String]>([])
         let logger = LevelLogger(.debug, bus: PulseEventBus()) { line, _ in lines.withLock { $0.append(line) } }
         let forged = "/a\(text)error GET bank.example/login failed"
@@ -63,21 +63,21 @@ struct LevelLoggerTests {
         #expect(written.first?.contains("error GET bank.example/login failed") == true)
     }
 
-    @Test func escapesOfATextWhatItHasToAndNoMore() {
+    @Test func onlyControlCharactersAndLineBreaksAreEscaped() {
         #expect("a\nb\tc\u{1B}[0m".onOneLine == #"a\nb\tc\u{1B}[0m"#)
         #expect("Zo\u{EB} \u{1F468}\u{200D}\u{1F469} \\n".onOneLine == "Zo\u{EB} \u{1F468}\u{200D}\u{1F469} \\n")
         let context = PluginContext.mock(for: .mock(.get, "/"), endpointPath: "/a\nb")
         #expect(!context.description.contains("\n"))
     }
 
-    @Test func namesTheKeysOfAnUnpinnedServer() throws {
+    @Test func theLogNamesTheKeysOfAnUnpinnedServer() throws {
         let line = try #require(
             EventText.line(for: .pinningFailed(host: "a.example", seen: ["sha256/A=", "sha256/B="])))
         #expect(line.0 == .error)
         #expect(line.1.contains("a.example") && line.1.contains("sha256/A=, sha256/B="))
     }
 
-    @Test func passesEveryEventOnToTheBus() async throws {
+    @Test func theLoggerForwardsEveryEventToTheBus() async throws {
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)
@@ -85,12 +85,12 @@ struct LevelLoggerTests {
         #expect(sink.events.count == 6)
     }
 
-    @Test func tellsWhatIsQuestionableAboutAConfiguration() {
+    @Test func aQuestionableConfigurationIsLogged() {
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)
         let pin = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
-        _ = PulseClient.answering(
+        _ = PulseClient.responding(
             .test().with(\.sslPinningPolicy, value: .publicKeyHashes([pin])), events: bus)
         #expect(sink.names == ["warning"])
     }

@@ -60,7 +60,7 @@ struct OfflineEnqueueTests {
     ]
 
     @Test(arguments: failures.indices, [Failures.noConnection, .cannotConnect, .timeoutBeforeSending, .all, []])
-    func aFailureQueuesIfThePolicySaysSoAndNothingWasSent(
+    func anUnsentCallIsQueuedIfThePolicyListsItsFailure(
         index: Int, queues: OfflineQueuePolicy.Failures
     ) async throws {
         let (failure, member) = Self.failures[index]
@@ -73,7 +73,7 @@ struct OfflineEnqueueTests {
         await finish(client)
     }
 
-    /// A server that nobody can reach; one connection to it is refused after the other.
+    /// An unreachable server; it refuses one connection after the other.
     private static func refusing(_ count: Locked<Int>, until isUp: Locked<Bool>) -> MockTransport {
         MockTransport { request in
             count.withLock { $0 += 1 }
@@ -84,7 +84,7 @@ struct OfflineEnqueueTests {
         }
     }
 
-    @Test func replaysToAServerOutOfReachBackOffByTimeAndCountNothing() async throws {
+    @Test func replaysToAnUnreachableServerBackOffWithoutCountingAttempts() async throws {
         let (count, isUp) = (Locked(0), Locked(false))
         let policy = OfflineQueuePolicy(maxAttempts: 2, directory: directory, queues: [.noConnection, .cannotConnect])
         let client = client(policy, transport: Self.refusing(count, until: isUp))
@@ -99,7 +99,7 @@ struct OfflineEnqueueTests {
             await clock.sleepers(atLeast: 1)
             await clock.advance(by: 5)
         }
-        // 1,000 seconds: each wait is at least half a second, most are minutes in the end.
+        // 1,000 seconds: each delay is at least half a second; later ones are minutes.
         #expect(3...60 ~= count.withLock { $0 })
         #expect(try await client.offlineQueue?.pending().first?.attempts == 0)
         isUp.withLock { $0 = true }
@@ -109,14 +109,14 @@ struct OfflineEnqueueTests {
                 await clock.advance(by: 5)
             }
         }
-        // Nothing tells that the server is back but the time.
+        // Only time shows that the server is back.
         #expect(try await client.offlineQueue?.result(of: id).statusCode == 200)
         mover.cancel()
         await mover.value
         await finish(client)
     }
 
-    @Test func onlyTheTagOfAServerOutOfReachIsHeldBack() async throws {
+    @Test func anUnreachableServerHoldsBackOnlyItsOwnTag() async throws {
         let transport = MockTransport { request in
             guard request.url?.host == "api.example.com" else {
                 throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
@@ -137,14 +137,14 @@ struct OfflineEnqueueTests {
 
     // MARK: By hand
 
-    @Test func aCallThatIsEnqueuedIsStoredAtOnceAndSentWithOneKey() async throws {
+    @Test func anEnqueuedCallIsStoredAtOnceAndSentWithOneKey() async throws {
         let isUp = Locked(false)
         let transport = MockTransport { request in
             guard isUp.withLock({ $0 }) else { throw PulseError.noConnection }
             return PulseResponse(statusCode: 200, data: User.json, request: request)
         }
         let first = client(transport: transport)
-        // It need not be one that waits when it fails.
+        // The endpoint need not opt in to queueing on failure.
         let id = try await first.enqueue(GetUser(path: "/orders", method: .post, body: .json(User())))
         let entry = try #require(try await first.offlineQueue?.pending().first)
         #expect(entry.id == id)
@@ -160,7 +160,7 @@ struct OfflineEnqueueTests {
         await finish(second)
     }
 
-    @Test func entriesOfATagAreSentInTheirOrderHoweverTheyCame() async throws {
+    @Test func entriesOfATagAreSentInOrder() async throws {
         let isUp = Locked(false)
         let transport = MockTransport { request in
             guard isUp.withLock({ $0 }) else { throw PulseError.noConnection }
@@ -183,7 +183,7 @@ struct OfflineEnqueueTests {
         await finish(client)
     }
 
-    @Test func whatCannotBeEnqueuedSaysWhyAndIsNotStored() async throws {
+    @Test func aCallThatCannotBeEnqueuedFailsWithItsReasonAndIsNotStored() async throws {
         let transport = Self.accepting()
         let without = client(.disabled, transport: transport)
         var error = await #expect(throws: PulseError.self) { try await without.enqueue(Self.order) }
@@ -225,7 +225,7 @@ struct OfflineEnqueueTests {
         await finish(client)
     }
 
-    /// Whoever is logged in, with a token of their own.
+    /// The current session, with a token per account.
     private struct Session: TokenProvider {
         let account: Locked<String>
         let asked = Locked(0)
@@ -239,7 +239,7 @@ struct OfflineEnqueueTests {
         func handleAuthenticationFailure() async {}
     }
 
-    @Test func anEnqueuedCallBelongsToTheAccountThatIsLoggedInAndWaitsForNoLimit() async throws {
+    @Test func anEnqueuedCallBelongsToTheCurrentAccountAndPassesLimits() async throws {
         let session = Session(account: Locked("ada"))
         let client = client(
             plugins: [.auth(session), .rateLimit(requests: 1, per: 3600), .concurrencyLimit(1)],
@@ -253,7 +253,7 @@ struct OfflineEnqueueTests {
         await finish(client)
     }
 
-    @Test func underAnotherAccountAnEnqueuedCallDoesNotLeave() async throws {
+    @Test func anEnqueuedCallIsNotSentUnderAnotherAccount() async throws {
         let session = Session(account: Locked("ada"))
         let transport = MockTransport { _ in throw PulseError.noConnection }
         let first = client(plugins: [.auth(session)], transport: transport)
@@ -271,7 +271,7 @@ struct OfflineEnqueueTests {
         await finish(second)
     }
 
-    /// A plugin of the app that knows accounts and secrets.
+    /// A custom plugin that knows accounts and secrets.
     private struct OwnPlugin: PulsePlugin {
         let identifier = "own"
         let completed = Locked(0)
@@ -285,7 +285,7 @@ struct OfflineEnqueueTests {
         func didComplete(_ context: PluginContext) async { completed.withLock { $0 += 1 } }
     }
 
-    @Test func aPluginOfTheAppsOwnTellsTheAccountAndTheSecretsOfAnEnqueuedCall() async throws {
+    @Test func aCustomPluginDefinesTheAccountAndSecretsOfAnEnqueuedCall() async throws {
         let plugin = OwnPlugin()
         let client = client(
             plugins: [plugin, .cache(ttl: 60)], headers: ["X-Tenant": "tenant", "X-App": "1"],
@@ -299,7 +299,7 @@ struct OfflineEnqueueTests {
         await finish(client)
     }
 
-    /// A plugin that lets nothing through.
+    /// A plugin that rejects every call.
     private struct ClosedPlugin: PulsePlugin {
         let identifier = "closed"
 
@@ -308,7 +308,7 @@ struct OfflineEnqueueTests {
         }
     }
 
-    @Test func aPluginThatRefusesACallRefusesItInTheQueueToo() async throws {
+    @Test func aPluginThatRejectsACallAlsoKeepsItOutOfTheQueue() async throws {
         let client = client(plugins: [ClosedPlugin()], transport: Self.accepting())
         let error = await #expect(throws: PulseError.self) { try await client.enqueue(Self.order) }
         #expect(error?.kind == .invalidRequest)
@@ -316,7 +316,7 @@ struct OfflineEnqueueTests {
         await finish(client)
     }
 
-    @Test func anEnqueuedCallIsAnnounced() async throws {
+    @Test func anEnqueuedCallEmitsAnEvent() async throws {
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)

@@ -11,27 +11,27 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineGateTests {
-    /// What a test's transport does; true to answer, false for no connection.
+    /// The behavior of a test's transport: true for a response, false for no connection.
     private final class Network: Sendable {
         let isUp = Locked(false)
         let transport: MockTransport
 
         init(
-            _ answer: @escaping @Sendable (URLRequest) async throws -> PulseResponse = { request in
+            _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse = { request in
                 PulseResponse(statusCode: 200, data: User.json, request: request)
             }
         ) {
             let isUp = isUp
             transport = MockTransport { request in
                 guard isUp.withLock({ $0 }) else { throw PulseError.noConnection }
-                return try await answer(request)
+                return try await respond(request)
             }
         }
 
         func up() { isUp.withLock { $0 = true } }
     }
 
-    /// The account of whoever is logged in, as the auth plugin writes it.
+    /// Writes the current account, as the auth plugin does.
     private struct AccountPlugin: PulsePlugin {
         let identifier = "account"
         let scope = PluginScope.call
@@ -79,15 +79,15 @@ struct OfflineGateTests {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    // MARK: What is queued
+    // MARK: Queued calls
 
     @Test func aCallWithoutAConnectionIsQueuedAndSentLaterWithTheSameKey() async throws {
         let client = client()
         let id = try await queued(client)
         network.up()
-        let answer = Task { try await client.offlineQueue?.result(of: id) }
+        let replay = Task { try await client.offlineQueue?.result(of: id) }
         try await client.offlineQueue?.drain()
-        #expect(try await answer.value?.statusCode == 200)
+        #expect(try await replay.value?.statusCode == 200)
         let keys = network.transport.requests.map { $0.value(forHTTPHeaderField: "Idempotency-Key") }
         #expect(keys.count == 2)
         #expect(keys[0] != nil && keys[0] == keys[1])
@@ -96,18 +96,18 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func aRelaunchedClientSendsWhatWaitsByItself() async throws {
+    @Test func aRelaunchedClientSendsQueuedCallsByItself() async throws {
         let first = client()
         let id = try await queued(first)
         await first.shutdown()
         network.up()
         let second = client()
-        let answer = try await second.offlineQueue?.result(of: id)
-        #expect(answer?.statusCode == 200)
+        let response = try await second.offlineQueue?.result(of: id)
+        #expect(response?.statusCode == 200)
         await finish(second)
     }
 
-    @Test func alsoInsideAnExhaustedRetry() async throws {
+    @Test func aCallIsQueuedAfterItsRetriesAreExhausted() async throws {
         var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
         policy.reportsExhaustion = true
         let client = client(nil, configuration().with(\.retryPolicy, value: policy))
@@ -115,7 +115,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func anEndpointThatMayNotWaitFailsAsItIs() async throws {
+    @Test func anEndpointThatMayNotBeQueuedFailsWithItsError() async throws {
         let client = client()
         let error = await #expect(throws: PulseError.self) {
             try await client.request(GetUser(method: .post))
@@ -125,7 +125,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func withoutAQueueTheCallFailsAsItIs() async throws {
+    @Test func withoutAQueueACallFailsWithItsError() async throws {
         let client = client(nil, configuration(.disabled))
         #expect(client.offlineQueue == nil)
         let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
@@ -134,7 +134,7 @@ struct OfflineGateTests {
     }
 
     @Test(arguments: [PulseError.Kind.timeout, .transport, .http])
-    func onlyAMissingConnectionQueues(kind: PulseError.Kind) async throws {
+    func onlyAMissingConnectionQueuesACall(kind: PulseError.Kind) async throws {
         let network = Network { request in
             switch kind {
             case .timeout: throw PulseError.timeout(request)
@@ -152,7 +152,7 @@ struct OfflineGateTests {
     @Test(arguments: [
         (303, PulseError.Kind.noConnection), (302, .noConnection), (307, .queuedOffline), (308, .queuedOffline),
     ])
-    func afterAnAnswerItIsQueuedOnlyIfThatNamedAnotherPlaceForTheSameRequest(
+    func afterARedirectACallIsQueuedOnlyIfItsMethodIsKept(
         status: Int, kind: PulseError.Kind
     ) async throws {
         let network = Network { request in
@@ -169,7 +169,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// Up, and answers the first request alone, with 503.
+    /// Online, but responds only to the first request, with 503.
     private static func refusesOnce(_ count: Locked<Int>) -> Network {
         let network = Network { request in
             let number = count.withLock { count in
@@ -183,7 +183,7 @@ struct OfflineGateTests {
         return network
     }
 
-    @Test func afterAnAnsweredAttemptItIsNotQueued() async throws {
+    @Test func aCallWithAResponseIsNotQueued() async throws {
         let count = Locked(0)
         let network = Self.refusesOnce(count)
         let retry = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
@@ -193,9 +193,9 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// The request goes out in a call of the plugin's, which others may wait for.
+    /// The request is sent in the plugin's own call, which others may wait for.
     @Test(arguments: [true, false])
-    func afterAnAnsweredAttemptOfAPluginsOwnCallItIsNotQueued(isCached: Bool) async throws {
+    func aCallIsNotQueuedAfterAPluginsOwnCallGotAResponse(isCached: Bool) async throws {
         let count = Locked(0)
         let network = Self.refusesOnce(count)
         let retry = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
@@ -208,7 +208,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func aBodyThatCanBeReadOnceIsRefused() async throws {
+    @Test func aBodyThatCanBeReadOnlyOnceIsNotQueued() async throws {
         let client = client()
         var endpoint = Self.order
         endpoint.body = .stream(isOneShot: true) { ByteStream([]) }
@@ -217,7 +217,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func aFullQueueIsItsOwnError() async throws {
+    @Test func aFullQueueThrowsItsOwnError() async throws {
         let client = client(nil, configuration(OfflineQueuePolicy(maxQueueSize: 1, directory: directory)))
         _ = try await queued(client)
         let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
@@ -227,7 +227,7 @@ struct OfflineGateTests {
 
     // MARK: Secrets
 
-    @Test func noTokenAndNoSecretIsStoredAndBothAreSetAnew() async throws {
+    @Test func noTokenOrSecretIsStoredAndTheReplaySetsBoth() async throws {
         let configuration = configuration()
             .with(\.defaultHeaders, value: ["X-API-Key": "old-secret", "X-App": "1"])
         let first = client(nil, configuration, plugins: [AccountPlugin(account: Locked("a"))])
@@ -251,7 +251,7 @@ struct OfflineGateTests {
         await finish(second)
     }
 
-    /// Says that a header is a secret, which its name does not tell.
+    /// Marks a header as secret whose name does not suggest it.
     private struct MarkingPlugin: PulsePlugin {
         let identifier = "marking"
 
@@ -260,7 +260,7 @@ struct OfflineGateTests {
         }
     }
 
-    @Test func aDefaultHeaderThatAPluginMarksIsNotStoredAndSetAnewAndNoOtherIs() async throws {
+    @Test func onlyDefaultHeadersMarkedAsSecretAreLeftOutAndSetAtTheReplay() async throws {
         let before = configuration().with(\.defaultHeaders, value: ["X-Tenant": "old-tenant", "X-App": "1"])
         let first = client(nil, before, plugins: [MarkingPlugin()])
         let id = try await queued(first)
@@ -281,7 +281,7 @@ struct OfflineGateTests {
         await finish(second)
     }
 
-    @Test func anEndpointWithASecretOfItsOwnIsRefusedUnlessThePolicyListsIt() async throws {
+    @Test func anEndpointWithASecretIsNotQueuedUnlessThePolicyListsIt() async throws {
         var endpoint = Self.order
         endpoint.headers = ["X-API-Key": "mine"]
         let strict = client()
@@ -298,7 +298,7 @@ struct OfflineGateTests {
 
     // MARK: Accounts
 
-    @Test func underAnotherAccountNothingLeaves() async throws {
+    @Test func nothingIsSentUnderAnotherAccount() async throws {
         let account = Locked<String?>("a")
         let client = client(plugins: [AccountPlugin(account: account)])
         _ = try await queued(client)
@@ -316,7 +316,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// Whoever is logged in, with a token of their own.
+    /// The current session, with a token per account.
     private struct Session: TokenProvider {
         let account: Locked<String>
 
@@ -326,7 +326,7 @@ struct OfflineGateTests {
         func handleAuthenticationFailure() async {}
     }
 
-    @Test func theAuthPluginHoldsBackWhatAnotherQueuedAndSignsAnewWhatTheSameDid() async throws {
+    @Test func theAuthPluginReplaysOnlyEntriesOfItsAccountWithANewToken() async throws {
         let account = Locked("ada")
         let client = client(plugins: [AuthPlugin(tokenProvider: Session(account: account))])
         _ = try await queued(client)
@@ -347,7 +347,7 @@ struct OfflineGateTests {
 
     // MARK: Options and order
 
-    @Test func theStoredOptionsHoldAtTheReplay() async throws {
+    @Test func theReplayUsesTheStoredOptions() async throws {
         let client = client()
         var endpoint = Self.order
         endpoint.options = RequestOptions()
@@ -366,7 +366,7 @@ struct OfflineGateTests {
         await finish(second)
     }
 
-    @Test func aLiveCallJoinsItsTagsQueueOnlyIfItAsks() async throws {
+    @Test func aLiveCallJoinsItsTagsQueueOnlyOnRequest() async throws {
         let client = client(plugins: [AccountPlugin(account: Locked("a"))])
         _ = try await queued(client)
         network.up()
@@ -382,7 +382,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// Fails calls, once it is told with what.
+    /// Throws the given error, if any.
     private struct FailingPlugin: PulsePlugin {
         let identifier = "failing"
         var scope = PluginScope.attempt
@@ -395,12 +395,12 @@ struct OfflineGateTests {
 
     private struct Refusal: Error {}
 
-    /// It joins the queue, whatever would have failed it had it gone ahead.
+    /// The call joins the queue, whatever error it would otherwise have got.
     @Test(arguments: [
         PulseError.circuitOpen(name: "a", retryAfter: 9), .rateLimited(retryAfter: 9), .sessionExpired, .unauthorized(),
         .timeout(URLRequest(url: URL(fileURLWithPath: "/"))), .custom(Refusal()),
     ])
-    func aCallThatJoinsItsTagsQueueDoesSoWhateverAPluginFailsWith(error: PulseError) async throws {
+    func aCallJoinsItsTagsQueueWhateverErrorAPluginThrows(error: PulseError) async throws {
         let failure = Locked<PulseError?>(nil)
         let client = client(plugins: [AccountPlugin(account: Locked("a")), FailingPlugin(error: failure)])
         _ = try await queued(client)
@@ -409,7 +409,7 @@ struct OfflineGateTests {
         endpoint.options.queuesBehindPending = true
         _ = try await queued(client, endpoint)
         #expect(try await client.offlineQueue?.pending().map(\.account) == ["a", "a"])
-        // A live one fails as it is.
+        // A live call fails with the error.
         let thrown = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
         #expect(thrown?.kind == error.kind)
         await finish(client)
@@ -418,7 +418,7 @@ struct OfflineGateTests {
     @Test(arguments: [
         PulseError.invalidRequest(reason: "no"), .unsupported("no"), .custom(AccountMismatch()), .cancelled,
     ])
-    func whatIsWrongWithTheCallItselfIsNotQueued(error: PulseError) async throws {
+    func anInvalidCallIsNotQueued(error: PulseError) async throws {
         let failure = Locked<PulseError?>(nil)
         let client = client(plugins: [AccountPlugin(account: Locked("a")), FailingPlugin(error: failure)])
         _ = try await queued(client)
@@ -431,7 +431,8 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// It may have come before anybody was asked whose call it is: it would be sent under whoever is logged in then.
+    /// The error may precede the identification of the account: the entry would be sent under the account of a later
+    /// session.
     @Test func anUnknownFailureBeforeTheAccountIsKnownIsNotQueued() async throws {
         let failure = Locked<PulseError?>(nil)
         let client = client(plugins: [
@@ -446,7 +447,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// It would be sent under whoever is logged in then.
+    /// The entry would be sent under the account of a later session.
     @Test(arguments: [PulseError.noConnection, .timeout(URLRequest(url: URL(fileURLWithPath: "/")))])
     func aCallThatFailsBeforeTheAuthPluginWasAskedIsNotQueuedUnlessItIsAnonymous(error: PulseError) async throws {
         let failure = Locked<PulseError?>(nil)
@@ -467,14 +468,14 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// Nobody is logged in.
+    /// A logged-out session.
     private struct EmptySession: TokenProvider {
         func accessToken() async -> String? { nil }
         func refreshToken() async throws -> String { throw PulseError.sessionExpired }
         func handleAuthenticationFailure() async {}
     }
 
-    @Test func whatTheAuthPluginKnowsNoAccountOfIsQueuedForNobody() async throws {
+    @Test func aCallWithoutAnAccountIsQueuedWithoutAnOwner() async throws {
         let client = client(plugins: [AuthPlugin(tokenProvider: EmptySession())])
         _ = try await queued(client)
         #expect(try await client.offlineQueue?.pending().first?.account == nil)
@@ -482,8 +483,8 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// Nobody was asked who is logged in: the call itself is what failed.
-    @Test func aReplayThatFailsBeforeTheAccountIsKnownIsJudgedByItsFailure() async throws {
+    /// The account was never determined: the call itself has failed.
+    @Test func aReplayThatFailsBeforeTheAccountIsKnownIsHandledByItsError() async throws {
         let failure = Locked<PulseError?>(nil)
         let client = client(
             nil, configuration(OfflineQueuePolicy(maxAttempts: 2, directory: directory)),
@@ -503,7 +504,7 @@ struct OfflineGateTests {
 
     /// The next version of the app sends it.
     @Test(arguments: ClientFault.allCases)
-    func whatAFaultOfTheClientKeepsFromBeingSentIsTriedAgain(fault: ClientFault) async throws {
+    func aReplayThatAClientFaultPreventsIsRetried(fault: ClientFault) async throws {
         let first = client()
         let id = try await queued(first)
         await first.shutdown()
@@ -516,7 +517,7 @@ struct OfflineGateTests {
         }
         wire.up()
         let second = client(wire, settings, plugins: plugins)
-        // It drains by itself, and its clock stands still then.
+        // The client drains by itself, and its clock then stands still.
         while try await second.offlineQueue?.pending().first?.attempts == 0 { await Task.yield() }
         #expect(try await second.offlineQueue?.pending().map(\.attempts) == [1])
         await second.shutdown()
@@ -526,7 +527,7 @@ struct OfflineGateTests {
         await finish(third)
     }
 
-    /// A session whose token the server does not take any more.
+    /// A session whose token the server rejects.
     private struct StaleSession: TokenProvider {
         let hasExpired: Locked<Bool>
         let refresh: @Sendable () throws -> String
@@ -536,9 +537,9 @@ struct OfflineGateTests {
         func refreshToken() async throws -> String { try refresh() }
     }
 
-    /// Whether it is asked for because the token has expired, or because the server has refused it.
+    /// The refresh is due to an expired token, or to the server's rejection.
     @Test(arguments: [403, 0, 1], [false, true])
-    func aRefreshThatFailsIsNoVerdictOnTheEntry(status: Int, hasExpired: Bool) async throws {
+    func aFailedTokenRefreshDoesNotCountAgainstTheEntry(status: Int, hasExpired: Bool) async throws {
         let network = Network { PulseResponse(statusCode: 401, data: Data(), request: $0) }
         let isOver = Locked(false)
         let session = StaleSession(hasExpired: isOver) {
@@ -559,8 +560,8 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// It was sent before, and answered.
-    @Test func aRefreshWhoseTokenMakesNoHeaderIsNoVerdictOnTheEntry() async throws {
+    /// It was sent before, and got a response.
+    @Test func anInvalidTokenFromARefreshDoesNotCountAgainstTheEntry() async throws {
         let network = Network { PulseResponse(statusCode: 401, data: Data(), request: $0) }
         let client = client(
             network, plugins: [AuthPlugin(tokenProvider: StaleSession(hasExpired: Locked(false)) { "a\r\nb" })])
@@ -571,7 +572,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func aRecoveryThatFailsIsNoVerdictOnTheEntryThoughOneOnItIsCounted() async throws {
+    @Test func aFailedRecoveryDoesNotCountAgainstTheEntryUnlessItConcernsTheEntry() async throws {
         let login = URLRequest.mock(.post, "https://login.example.com/")
         let isOver = Locked(true)
         let network = Network { request in
@@ -596,7 +597,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func anEndpointThatAcceptsEveryStatusIsNotDoneByAFailure() async throws {
+    @Test func anEndpointThatAcceptsEveryStatusIsReplayedAgainAfterAFailure() async throws {
         let client = client()
         var endpoint = Self.order
         endpoint.options.acceptedStatuses = .any
@@ -605,13 +606,13 @@ struct OfflineGateTests {
         let failing = Network { PulseResponse(statusCode: 503, data: Data(), request: $0) }
         failing.up()
         let second = self.client(failing)
-        // It drains by itself, and its clock stands still then.
+        // The client drains by itself, and its clock then stands still.
         while try await second.offlineQueue?.pending().first?.attempts == 0 { await Task.yield() }
         #expect(try await second.offlineQueue?.pending().map(\.attempts) == [1])
         await finish(second)
     }
 
-    /// A session whose second token is good.
+    /// A session whose second token is valid.
     private struct RenewableSession: TokenProvider {
         let token = Locked("first")
 
@@ -625,7 +626,7 @@ struct OfflineGateTests {
         }
     }
 
-    @Test func anEndpointThatAcceptsEveryStatusIsSentAgainWithANewToken() async throws {
+    @Test func anEndpointThatAcceptsEveryStatusIsResentWithANewToken() async throws {
         let network = Network { request in
             let isGood = request.value(forHTTPHeaderField: "Authorization") == "Bearer second"
             return PulseResponse(statusCode: isGood ? 200 : 401, request: request)
@@ -640,7 +641,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func whatAnIsolatedCircuitHeldBackIsSentOnceThatIsReset() async throws {
+    @Test func anEntryHeldBackByAnIsolatedCircuitIsSentAfterTheReset() async throws {
         let breaker = CircuitBreakerPlugin()
         let client = client(plugins: [breaker])
         _ = try await queued(client)
@@ -659,7 +660,7 @@ struct OfflineGateTests {
         let code: Int
     }
 
-    @Test func anErrorInsideA200IsADeadLetterInTheEndAndTheNextOfItsTagIsSent() async throws {
+    @Test func anErrorInsideA200BecomesADeadLetterAndTheNextEntryIsSent() async throws {
         let network = Network { request in
             let isFaulty = request.url?.path == "/v1/orders"
             return PulseResponse(
@@ -680,8 +681,8 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    /// No server has answered: a plugin that fails by itself uses up no attempt.
-    @Test func anErrorOfAPluginsOwnBeforeTheWireCountsNoAttempt() async throws {
+    /// No server has responded: an error of a plugin uses up no attempt.
+    @Test func aPluginErrorBeforeSendingCountsNoAttempt() async throws {
         let failure = Locked<PulseError?>(nil)
         let client = client(
             nil, configuration(OfflineQueuePolicy(maxAttempts: 1, directory: directory)),
@@ -694,7 +695,7 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    @Test func aReplayRunsTheClientsPluginsAndNotTheEndpoints() async throws {
+    @Test func aReplayRunsTheClientsPluginsButNotTheEndpoints() async throws {
         let (own, shared) = (TracingPlugin.Log(), TracingPlugin.Log())
         let client = client(plugins: [TracingPlugin(identifier: "client", log: shared)])
         var endpoint = Self.order
@@ -708,15 +709,15 @@ struct OfflineGateTests {
         await finish(client)
     }
 
-    // MARK: The client's life
+    // MARK: Lifetime of the client
 
-    @Test func aClientThatIsDroppedEndsItsDrainerAndReleasesTheLock() async throws {
+    @Test func aReleasedClientEndsItsDrainTaskAndReleasesTheLock() async throws {
         var first: PulseClient? = client()
         if let first { _ = try await queued(first) }
         first = nil
         network.up()
         let second = client()
-        // The lock of the first goes with its drainer, a moment after the client.
+        // The drain task releases the first client's lock a moment after the client.
         while try await second.offlineQueue?.drain() ?? 0 > 0 {
             await Task.detached(priority: .background) { await Task.yield() }.value
         }
@@ -724,7 +725,7 @@ struct OfflineGateTests {
         await finish(second)
     }
 
-    @Test func aCallThatIsQueuedEndsAsSuchForItsPluginsAndEvents() async throws {
+    @Test func aQueuedCallEndsAsQueuedForPluginsAndEvents() async throws {
         let bus = PulseEventBus()
         let sink = RecordingSink()
         bus.addSink(sink)

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// What the errors of a later hop tell of the way there.
+/// What the errors of a later hop say about the redirects before it.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RedirectErrorWireTests {
     private static let start = Request<Data>(.get, "/start")
@@ -24,13 +24,13 @@ struct RedirectErrorWireTests {
             plugins: plugins, events: PulseEventBus())
     }
 
-    /// Who makes an error of the last answer.
+    /// The part that creates an error from the last response.
     enum Maker: Sendable, CaseIterable {
         case loop, validator, client
     }
 
     @Test(arguments: Maker.allCases)
-    func theAnswerInAnErrorTellsItsRedirects(maker: Maker) async throws {
+    func theResponseInAnErrorListsItsRedirects(maker: Maker) async throws {
         try await MockServer.run { server in
             server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/middle"]) }
             server.on(.get, "/middle") { _ in .status(307, headers: ["Location": "/end"]) }
@@ -49,7 +49,7 @@ struct RedirectErrorWireTests {
         }
     }
 
-    @Test func theFailureThatADeadlineNamesTellsItsRedirects() async throws {
+    @Test func theFailureThatADeadlineNamesListsItsRedirects() async throws {
         try await MockServer.run { server in
             server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
             server.on(.get, "/end", script: [.status(503), .raw([.stall])])
@@ -62,7 +62,7 @@ struct RedirectErrorWireTests {
             await clock.sleepers(atLeast: 1, for: .deadline)
             await clock.advance(by: 5)
             guard case .failure(.deadlineExceeded(let last)) = await call.value else {
-                Issue.record("the deadline did not strike")
+                Issue.record("the deadline did not expire")
                 return
             }
             #expect(last?.statusCode == 503)
@@ -71,7 +71,7 @@ struct RedirectErrorWireTests {
         }
     }
 
-    @Test func theAnswerToAnotherRequestTellsNothingOfTheHopsRedirects() async throws {
+    @Test func theResponseToAnotherRequestListsNoRedirectsOfTheHop() async throws {
         try await MockServer.run { server in
             server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
             server.on(.get, "/end") { _ in .text("bad") }

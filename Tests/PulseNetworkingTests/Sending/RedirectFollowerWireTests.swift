@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Redirects and the secrets on their way, by the record of real servers.
+/// Redirects and the secrets of their requests, as recorded by real servers.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct RedirectFollowerWireTests {
     private struct Where: Endpoint {
@@ -42,7 +42,7 @@ struct RedirectFollowerWireTests {
         Set(request.headers.map { $0.name.lowercased() })
     }
 
-    /// A home server whose `/start` leads to the other server, and a client for the home.
+    /// A home server whose `/start` redirects to the other server, and a client for the home.
     private static func crossing(
         status: Int = 302, plugins: [any PulsePlugin] = [], trustsOther: Bool = false, defaults: [String: String] = [:],
         endpoint: Where
@@ -66,7 +66,7 @@ struct RedirectFollowerWireTests {
 
     // MARK: Secrets
 
-    @Test func theEndpointsSecretsDoNotFollowToAForeignOrigin() async throws {
+    @Test func theEndpointsSecretsAreNotSentToAForeignOrigin() async throws {
         let (home, foreign) = try await Self.crossing(endpoint: Where(headers: Self.secrets))
         #expect(home.headers["Authorization"] == "Bearer endpoint")
         #expect(home.headers["X-API-Key"] == "endpoint")
@@ -77,7 +77,7 @@ struct RedirectFollowerWireTests {
         #expect(foreign.headers["X-Plain"] == "endpoint")
     }
 
-    @Test func whatPluginsAndDefaultsSetDoesNotFollowEither() async throws {
+    @Test func secretsOfPluginsAndDefaultsAreNotSentToAForeignOrigin() async throws {
         let plugins: [any PulsePlugin] = [
             .headers(["Authorization": "Bearer plugin", "X-Signature-256": "plugin", "X-Plugin": "plugin"]),
             ClosurePlugin { request, context, next in
@@ -99,7 +99,7 @@ struct RedirectFollowerWireTests {
         #expect(foreign.headers["X-App"] == "default")
     }
 
-    @Test func secretsGoAlongToATrustedOrigin() async throws {
+    @Test func secretsAreSentToATrustedOrigin() async throws {
         let (_, trusted) = try await Self.crossing(
             plugins: [.headers(["X-Signature-256": "plugin"])], trustsOther: true,
             endpoint: Where(headers: Self.secrets))
@@ -107,7 +107,7 @@ struct RedirectFollowerWireTests {
         #expect(trusted.headers["X-Signature-256"] == "plugin")
     }
 
-    @Test func whatWasDroppedStaysDroppedOnTheWayHome() async throws {
+    @Test func droppedSecretsStayDroppedOnARedirectBackHome() async throws {
         try await MockServer.run { home in
             try await MockServer.run { foreign in
                 let (there, back) = (foreign.baseURL.absoluteString + "/there", home.baseURL.absoluteString + "/back")
@@ -119,7 +119,7 @@ struct RedirectFollowerWireTests {
                 let last = try #require(home.requests.last)
                 #expect(last.path == "/back")
                 #expect(last.headers["Authorization"] == nil)
-                // The plugin prepares each hop anew, and this one is home.
+                // The plugin prepares each hop again, and this one is home.
                 #expect(last.headers["X-Signature-1"] == "plugin")
                 #expect(foreign.requests.first?.headers["X-Signature-1"] == nil)
                 await client.shutdown()
@@ -127,7 +127,7 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    @Test func anAbsoluteURLElsewhereGetsItsOwnHeadersAndNoSecretOfTheClients() async throws {
+    @Test func aForeignAbsoluteURLGetsItsOwnHeadersAndNoClientSecrets() async throws {
         try await MockServer.run { home in
             try await MockServer.run { foreign in
                 foreign.on(.get, "/end") { _ in .text("end") }
@@ -146,7 +146,7 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    @Test func aPluginThatMovesARequestElsewhereTakesNoSecretAlong() async throws {
+    @Test func aRequestMovedByAPluginCarriesNoSecret() async throws {
         try await MockServer.run { home in
             try await MockServer.run { foreign in
                 foreign.on(.get, "/start") { _ in .text("moved") }
@@ -167,7 +167,7 @@ struct RedirectFollowerWireTests {
     }
 
     @Test(arguments: [true, false])
-    func userInformationStaysWhereARequestWasBuiltFor(isTrusted: Bool) async throws {
+    func userInfoIsOnlySentToTheOriginOfTheBuiltRequest(isTrusted: Bool) async throws {
         try await MockServer.run { home in
             try await MockServer.run { other in
                 for server in [home, other] {
@@ -196,7 +196,7 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    @Test func aClientWithoutAHomeKeepsToTheFirstOrigin() async throws {
+    @Test func aClientWithoutAHomeTrustsOnlyTheFirstOrigin() async throws {
         try await MockServer.run { first in
             try await MockServer.run { other in
                 let target = other.baseURL.absoluteString + "/end"
@@ -231,7 +231,7 @@ struct RedirectFollowerWireTests {
         #expect(second.headers["Idempotency-Key"] == (hasBody ? "key" : nil))
     }
 
-    @Test func everyHopIsARequestOfItsOwnThroughTheWholeChain() async throws {
+    @Test func everyHopPassesTheWholePluginChain() async throws {
         try await MockServer.run { server in
             server.on(.get, "/start") { _ in .status(301, headers: ["Location": "/middle?x=1"]) }
             server.on(.get, "/middle") { _ in .status(308, headers: ["Location": "end"]) }
@@ -280,7 +280,7 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    @Test func aRedirectThatIsNotFollowedIsTheAnswer() async throws {
+    @Test func aRedirectThatIsNotFollowedIsTheResponse() async throws {
         try await MockServer.run { server in
             server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
             server.on(.get, "/nowhere") { _ in .status(302) }
@@ -316,9 +316,9 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    // MARK: Requests that a plugin has moved
+    // MARK: Requests moved by a plugin
 
-    /// Moves what is sent to one path of a server to the same path of another.
+    /// Moves requests for one path of a server to the same path of another.
     private static func moving(_ path: String, to server: MockServer) -> ClosurePlugin {
         let target = server.baseURL.appendingPathComponent(path)
         return ClosurePlugin(scope: .call) { request, _, next in
@@ -328,7 +328,7 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    @Test func aRelativeLocationLeadsToTheServerThatSentIt() async throws {
+    @Test func aRelativeLocationResolvesAgainstTheServerThatSentIt() async throws {
         try await MockServer.run { home in
             try await MockServer.run { other in
                 other.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
@@ -351,7 +351,7 @@ struct RedirectFollowerWireTests {
                 #expect(data == Data("end".utf8))
                 #expect(other.requests.map(\.path) == ["/start", "/end"])
                 #expect(home.requests.isEmpty)
-                // Whoever asks, the closure judges the same request.
+                // The closure judges the same request in all cases.
                 let requests = asked.withLock { $0 }
                 #expect(requests.count > 1)
                 #expect(requests.allSatisfy { $0 == requests[0] && $0.allHTTPHeaderFields?["X-Plugin"] == nil })
@@ -362,7 +362,7 @@ struct RedirectFollowerWireTests {
 
     // MARK: Custom decisions
 
-    @Test func aFileStaysBehindWhereACustomDecisionTurnsThePOSTIntoGET() async throws {
+    @Test func aFileBodyIsDroppedWhenACustomRedirectTurnsAPOSTIntoAGET() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data("payload".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -385,7 +385,7 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    @Test func aHostOfOnesOwnIsNotTakenToAnotherOrigin() async throws {
+    @Test func aCustomHostHeaderIsNotSentToAnotherOrigin() async throws {
         let (home, foreign) = try await Self.crossing(endpoint: Where(headers: ["Host": "tenant.example"]))
         #expect(home.headers["Host"] == "tenant.example")
         #expect(foreign.headers["Host"]?.hasPrefix("127.0.0.1") == true)
@@ -399,7 +399,7 @@ struct RedirectFollowerWireTests {
     }
 
     @Test(arguments: [true, false])
-    func theStoresCookiesStayWhereARequestWasBuiltFor(isTrusted: Bool) async throws {
+    func storedCookiesAreOnlySentToTheOriginOfTheBuiltRequest(isTrusted: Bool) async throws {
         try await MockServer.run { home in
             try await MockServer.run { other in
                 other.on(.get, "/start") { _ in .text("start") }
@@ -421,7 +421,7 @@ struct RedirectFollowerWireTests {
         }
     }
 
-    @Test func theCookieStoreIsReadForEachHopAndWrittenByEveryAnswer() async throws {
+    @Test func theCookieStoreIsReadForEachHopAndUpdatedByEachResponse() async throws {
         final class Jar: CookieStore {
             let stored = Locked<[String]>([])
             func cookieHeader(for url: URL, now: Date) async -> String? {
@@ -444,7 +444,7 @@ struct RedirectFollowerWireTests {
                     events: PulseEventBus())
                 _ = try await client.request(Where())
                 #expect(home.requests.first?.headers["Cookie"] == "jar=/start")
-                // The store decides what belongs to a foreign origin.
+                // The store decides which cookies belong to a foreign origin.
                 #expect(foreign.requests.first?.headers["Cookie"] == "jar=/end")
                 _ = try await client.request(Where(path: "/start", headers: ["Cookie": "own=1"]))
                 #expect(home.requests.last?.headers["Cookie"] == "own=1")

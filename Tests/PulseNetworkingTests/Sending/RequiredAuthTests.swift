@@ -9,12 +9,12 @@ import Testing
 @testable import PulseCore
 @testable import PulseNetworking
 
-/// `auth: .required`: without a credential nothing leaves, whichever plugins there are.
+/// `auth: .required`: without a credential nothing is sent, whatever plugins are installed.
 @Suite(.timeLimit(.minutes(5)))
 struct RequiredAuthTests {
     private static let required = RequestOptions().with(\.auth, value: .required)
 
-    /// Adds header fields, as an app's own plugin does.
+    /// Adds header fields, as a custom plugin does.
     private struct Writing: PulsePlugin {
         let identifier = "test.writing"
         var scope = PluginScope.call
@@ -37,24 +37,24 @@ struct RequiredAuthTests {
     ) async -> (error: PulseError.Kind?, sent: Int) {
         let bus = PulseEventBus()
         bus.addSink(sink)
-        let (client, transport) = PulseClient.answering(configuration, plugins: plugins, events: bus)
+        let (client, transport) = PulseClient.responding(configuration, plugins: plugins, events: bus)
         let result = await client.result(of: endpoint, options: Self.required)
         return (result.failureKind, transport.requests.count)
     }
 
-    @Test func withoutAPluginThatAuthenticatesTheCallFailsBeforeItIsSent() async {
+    @Test func requiredAuthWithoutAnAuthPluginFailsBeforeSending() async {
         let sink = RecordingSink()
         #expect(await outcome(sink: sink) == (.unauthorized, 0))
         #expect(!sink.names.contains("attemptStarted") && !sink.names.contains("requestRetrying"))
         #expect(await outcome(plugins: [.headers(["X-A": "1"]), .logger(), .retry()]) == (.unauthorized, 0))
     }
 
-    @Test func theClosureOfAnAuthPluginMayHaveNone() async {
+    @Test func requiredAuthFailsIfTheAuthClosureReturnsNoToken() async {
         #expect(await outcome(plugins: [AuthPlugin { nil }]) == (.unauthorized, 0))
         #expect(await outcome(plugins: [AuthPlugin { "t" }]) == (nil, 1))
     }
 
-    @Test func elsewhereItIsAnInvalidRequest() async {
+    @Test func requiredAuthForAForeignOriginIsAnInvalidRequest() async {
         let away = GetUser(path: "https://elsewhere.example/a")
         #expect(await outcome(away) == (.invalidRequest, 0))
         #expect(await outcome(away, plugins: [AuthPlugin { "t" }]) == (.invalidRequest, 0))
@@ -63,30 +63,30 @@ struct RequiredAuthTests {
     }
 
     @Test(arguments: [["Authorization": "Basic abc"], ["authorization": "Bearer t"], ["X-API-Key": "k"]])
-    func aCredentialFromElsewhereIsOneToo(fields: [String: String]) async {
+    func aCredentialSetByTheEndpointSatisfiesRequiredAuth(fields: [String: String]) async {
         #expect(await outcome(GetUser(headers: fields)) == (nil, 1))
         #expect(await outcome(configuration: .test().with(\.defaultHeaders, value: fields)) == (nil, 1))
         #expect(await outcome(plugins: [Writing(fields: fields)]) == (nil, 1))
         #expect(await outcome(plugins: [Writing(scope: .attempt, fields: fields)]) == (nil, 1))
     }
 
-    @Test func aHeaderThatAPluginMarksIsACredential() async {
+    @Test func aHeaderThatAPluginMarksSatisfiesRequiredAuth() async {
         #expect(await outcome(plugins: [Writing(fields: ["X-Mine": "k"])]) == (.unauthorized, 0))
         #expect(await outcome(plugins: [Writing(fields: ["X-Mine": "k"], marks: true)]) == (nil, 1))
         #expect(await outcome(plugins: [.apiKey("k", header: "X-Mine")]) == (nil, 1))
     }
 
     @Test(arguments: ["Cookie", "Proxy-Authorization", "X-CSRF-Token", "X-Signature-256"])
-    func aSecretThatProvesNothingIsNone(name: String) async {
+    func aSecretThatIsNoCredentialDoesNotSatisfyRequiredAuth(name: String) async {
         #expect(await outcome(plugins: [Writing(fields: [name: "a=b"])]) == (.unauthorized, 0))
     }
 
-    @Test func aSignatureIsNone() async {
+    @Test func aSignatureDoesNotSatisfyRequiredAuth() async {
         #expect(await outcome(plugins: [.signing(secret: Data("key".utf8))]) == (.unauthorized, 0))
     }
 
-    /// A server has to challenge it before it can show its credentials.
-    @Test func digestAuthenticationCounts() async {
+    /// A server has to challenge it before it can send its credentials.
+    @Test func digestAuthenticationSatisfiesRequiredAuth() async {
         #expect(await outcome(plugins: [.digest(username: "u", password: "p")]) == (nil, 1))
     }
 
@@ -107,27 +107,27 @@ struct RequiredAuthTests {
         #expect(transport.requests.map { $0.url?.host } == ["api.example.com", "api.example.com"])
     }
 
-    @Test func sharedWorkIsHeldToIt() async {
+    @Test func coalescedCallsAreCheckedForRequiredAuth() async {
         #expect(await outcome(plugins: [.coalescing()]) == (.unauthorized, 0))
         #expect(await outcome(plugins: [AuthPlugin { "t" }, .coalescing()]) == (nil, 1))
     }
 
-    /// The request of a plugin's own may be what logs in.
-    @Test func aReadyRequestOfAPluginIsNot() async throws {
-        let answer = Locked<Int?>(nil)
+    /// A plugin's own request may be the login itself.
+    @Test func aPluginsOwnRequestIsNotCheckedForRequiredAuth() async throws {
+        let status = Locked<Int?>(nil)
         let login = ClosurePlugin(scope: .call) { request, _, next in
             let ready = URLRequest(url: URL(fileURLWithPath: "/").absoluteURL)
             var own = ready
             own.url = URL(string: "https://api.example.com/login")
             let response = try await next.send(ready: own, limit: 100)
-            answer.withLock { $0 = response.statusCode }
+            status.withLock { $0 = response.statusCode }
             return try await next(request)
         }
         #expect(await outcome(plugins: [login]) == (.unauthorized, 1))
-        #expect(answer.withLock { $0 } == 200)
+        #expect(status.withLock { $0 } == 200)
     }
 
-    @Test func aCallThatJoinsTheQueueIsNotQueuedIfNoPluginAuthenticates() async throws {
+    @Test func aCallWithRequiredAuthIsNotQueuedWithoutAnAuthPlugin() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let client = PulseClient(
@@ -145,8 +145,8 @@ struct RequiredAuthTests {
         await client.shutdown()
     }
 
-    /// A probe that never left says nothing about the host: the next one decides.
-    @Test func anOpenBreakerIsNotClosedByIt() async {
+    /// An unsent probe says nothing about the host: the next one decides.
+    @Test func anOpenCircuitIsNotClosedByAMissingCredential() async {
         let clock = TestClock()
         let breaker = CircuitBreakerPlugin(failureThreshold: 2, cooldownDuration: 30)
         let client = PulseClient(

@@ -9,7 +9,7 @@ struct User: Codable, Sendable, Equatable {
     var id = 1
     var name = "Ada"
 
-    /// Made anew: the leak check takes the bytes of a constant for lost, whose pointer Foundation tags.
+    /// Created on each use: the leak checker reports the bytes of a constant, because Foundation tags the pointer.
     static var json: Data { Data(#"{"id":1,"name":"Ada"}"#.utf8) }
 }
 
@@ -27,15 +27,15 @@ struct GetUser: Endpoint {
 }
 
 extension PulseConfiguration {
-    /// A home that no test ever connects to.
+    /// A home to which no test ever connects.
     static func test(_ base: String = "https://api.example.com/v1") -> PulseConfiguration {
         PulseConfiguration().with(\.baseURL, value: URL(string: base)).with(\.retryPolicy, value: .none)
     }
 }
 
 extension PulseClient {
-    /// A client over a mock that answers every request with the user.
-    static func answering(
+    /// A client over a mock that responds to every request with the user.
+    static func responding(
         _ configuration: PulseConfiguration = .test(), plugins: [any PulsePlugin] = [], status: Int = 200,
         headers: HTTPHeaders = [:], data: Data = User.json, events: PulseEventBus = PulseEventBus()
     ) -> (client: PulseClient, transport: MockTransport) {
@@ -48,7 +48,7 @@ extension PulseClient {
     }
 }
 
-/// Keeps what a bus emits.
+/// Collects the events of a bus.
 final class RecordingSink: EventSink {
     private let recorded = Locked<[NetworkEvent]>([])
 
@@ -65,7 +65,7 @@ final class RecordingSink: EventSink {
     }
 }
 
-/// Writes down the order in which its hooks run.
+/// Records the order in which its hooks run.
 struct TracingPlugin: PulsePlugin {
     let identifier: String
     var scope = PluginScope.attempt
@@ -101,7 +101,7 @@ struct TracingPlugin: PulsePlugin {
     }
 }
 
-/// Runs a step with a request or answers in its place.
+/// Runs a step with a request, or responds in its place.
 struct ClosurePlugin: PulsePlugin {
     var identifier = "closure"
     var scope = PluginScope.attempt

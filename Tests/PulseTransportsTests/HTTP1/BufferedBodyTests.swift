@@ -36,7 +36,7 @@ struct BufferedBodyTests {
         + "FQIAooUPD7DnAWxRQ9rWiJW7ZUYnAp61KyXG34Mpdy5PqkHBiwN+RZhU1igb3tUFeOk7QSUktqP9KZxFg4VkckGDjgYAKLUv/SBa"
         + "RQAAEHh4AQA1ASwotS/9IFpFAAAQeHgBADUBLCi1L/0gWkUAABB4eAEANQEsKLUv/SBQRQAAEHh4AQCLAiw="
 
-    /// `1 << 20` zeros in gzip, which are mostly zeros themselves.
+    /// `1 << 20` zeros in gzip, whose bytes are mostly zeros too.
     private static let zeros: [UInt8] =
         [31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 237, 193, 49, 1, 0, 0, 0, 194, 160, 245, 79, 109, 8, 95, 160]
         + [UInt8](repeating: 0, count: 1016) + [62, 3, 28, 234, 56, 167, 0, 0, 16, 0]
@@ -51,7 +51,7 @@ struct BufferedBodyTests {
         _ coding: String, _ pieces: [ArraySlice<UInt8>], limit: Int = 100
     ) throws -> BufferedBody {
         var body = BufferedBody(limit: limit)
-        try body.begin(codings: ContentCoding.undone(coding), length: nil)
+        try body.begin(codings: ContentCoding.toDecode(coding), length: nil)
         for piece in pieces { try piece.withUnsafeBytes { try body.take($0) } }
         try body.finish()
         return body
@@ -62,7 +62,7 @@ struct BufferedBodyTests {
             ("gzip", gzip), ("x-gzip", gzip), ("deflate", zlib), ("deflate", raw), ("identity, gzip", gzip),
             ("gzip, none", gzip), ("br", brotli), ("zstd", zstd), ("gzip, gzip", twice), ("gzip, br", gzipInBrotli),
         ])
-    func undoesACodingWhicheverWayItsBytesAreSplit(coding: String, base64: String) throws {
+    func aCodedBodyIsDecodedAtEverySplit(coding: String, base64: String) throws {
         let bytes = Self.bytes(base64)
         for split in bytes.indices {
             #expect(try Self.body(coding, [bytes[..<split], bytes[split...]]).data == Self.text)
@@ -77,14 +77,14 @@ struct BufferedBodyTests {
             ("gzip", gzip), ("deflate", zlib), ("deflate", raw), ("br", brotli), ("zstd", zstd), ("gzip, gzip", twice),
             ("gzip, br", gzipInBrotli),
         ])
-    func noPartOfACodedBodyIsAWholeOne(coding: String, base64: String) {
+    func noPrefixOfACodedBodyIsComplete(coding: String, base64: String) {
         let bytes = Self.bytes(base64)
         for count in bytes.indices.dropFirst() {
             #expect(throws: TransportFailure.self) { try Self.body(coding, [bytes[..<count]]) }
         }
     }
 
-    @Test func aBodyMayBeAThousandTimesAsLargeAsItsBytes() throws {
+    @Test func aBodyMayBeAThousandTimesLargerThanItsCodedBytes() throws {
         let (bytes, size) = (Self.zeros, 1 << 20)
         for split in stride(from: 0, to: bytes.count, by: 50) {
             let body = try Self.body("gzip", [bytes[..<split], bytes[split...]], limit: size)
@@ -96,7 +96,7 @@ struct BufferedBodyTests {
     }
 
     @Test(arguments: [("gzip", gzip, 8), ("deflate", zlib, 4)])
-    func aChecksumIsChecked(coding: String, base64: String, length: Int) {
+    func checksumsAreVerified(coding: String, base64: String, length: Int) {
         var bytes = Self.bytes(base64)
         for index in bytes.indices.suffix(length) {
             bytes[index] ^= 1
@@ -111,19 +111,19 @@ struct BufferedBodyTests {
             "Content-Encoding: GZip", "content-encoding:\r\n x-gzip\r",
             "Content-Encoding: identity\r\nContent-Encoding: gzip",
         ])
-    func undoesTheCodingThatAHeadTells(fields: String) throws {
+    func aBodyIsDecodedAsItsHeadDeclares(fields: String) throws {
         let body = Self.bytes(Self.gzip)
-        let answer = Array("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body
-        for split in answer.indices {
+        let message = Array("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body
+        for split in message.indices {
             var reader = HTTP1ResponseParser(isHead: false, limit: 100)
-            for piece in [answer[..<split], answer[split...]] { try piece.withUnsafeBytes { try reader.read($0) } }
+            for piece in [message[..<split], message[split...]] { try piece.withUnsafeBytes { try reader.read($0) } }
             #expect(reader.isComplete)
             #expect(reader.body.data == Self.text)
         }
     }
 
-    /// The bytes that were told have come, and yet something is missing.
-    @Test func anAnswerIsNotWholeIfItsCodingIsNot() {
+    /// All declared bytes have arrived, but the coded data is incomplete.
+    @Test func aResponseIsIncompleteIfItsCodingIs() {
         let body = Self.bytes(Self.gzip).dropLast()
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
         #expect(throws: TransportFailure.self) {
@@ -133,14 +133,14 @@ struct BufferedBodyTests {
     }
 
     @Test(arguments: [[0, 0, 0], [0, 0x1F], [0, 0x1F, 0x8B, 8]] as [[UInt8]])
-    func passesOverPaddingWhicheverWayItIsSplit(padding: [UInt8]) throws {
+    func paddingIsSkippedAtEverySplit(padding: [UInt8]) throws {
         let bytes = Self.bytes(Self.gzip) + padding
         for split in bytes.indices {
             #expect(try Self.body("gzip", [bytes[..<split], bytes[split...]]).data == Self.text, "split at \(split)")
         }
     }
 
-    @Test func severalMembersAreOneBodyAndPaddingIsNone() throws {
+    @Test func severalGzipMembersFormOneBody() throws {
         let twice = Self.bytes(Self.gzip) + Self.bytes(Self.gzip)
         #expect(try Self.body("gzip", [twice[...]]).data == Self.text + Self.text)
         #expect(try Self.body("gzip", [twice[...], [0, 0, 0]]).data == Self.text + Self.text)
@@ -148,7 +148,7 @@ struct BufferedBodyTests {
     }
 
     @Test(arguments: ["gzip", "deflate", "br", "zstd", "gzip, gzip", "gzip, gzip, gzip, gzip, gzip, gzip"])
-    func whatIsNotCodedAsItSaysIsAnError(coding: String) {
+    func aBodyThatIsNotCodedAsDeclaredIsAnError(coding: String) {
         #expect {
             try Self.body(coding, [[0xFF, 0xFF, 0xFF, 0xFF]])
         } throws: {
@@ -162,13 +162,13 @@ struct BufferedBodyTests {
     }
 
     @Test(arguments: ["utf-8", "aws-chunked", "gzip, aws-chunked", "aws-chunked, gzip", "compress", "gzip br"])
-    func aCodingThatNobodyKnowsLeavesTheBodyAsItIs(coding: String) throws {
-        #expect(ContentCoding.undone(coding) == [])
+    func anUnknownCodingLeavesTheBodyUnchanged(coding: String) throws {
+        #expect(ContentCoding.toDecode(coding) == [])
         let bytes = Self.bytes(Self.gzip)
         #expect(try Self.body(coding, [bytes[...]]).data == Data(bytes))
     }
 
-    /// The error of a body, by its kind and code; the text of what was read without one.
+    /// The error of a body, by its kind and code; the decoded text on success.
     private static func verdict(_ coding: String, _ pieces: [ArraySlice<UInt8>], limit: Int) -> String {
         do {
             return String(decoding: try body(coding, pieces, limit: limit).data, as: UTF8.self)
@@ -202,9 +202,9 @@ struct BufferedBodyTests {
         }
     }
 
-    /// Brotli and zstd keep back what they had made when they fail: within one piece the failure would come first.
+    /// Brotli and zstd withhold output when they fail: within one piece the failure would come first.
     @Test(arguments: [("br", brotliOfText), ("zstd", zstdOfFrames)])
-    func theLimitComesBeforeALaterFailureHoweverTheBytesCome(coding: String, base64: String) {
+    func theLimitPrecedesALaterFailureAtEverySplit(coding: String, base64: String) {
         var bytes = Self.bytes(base64)
         bytes.append(0xFF)
         for limit in [0, 100, 900] {
@@ -220,11 +220,11 @@ struct BufferedBodyTests {
     }
 
     @Test(arguments: ["gzip", "br", "zstd"])
-    func whatDecodesToNothingIsCutAsWell(coding: String) throws {
+    func inputThatDecodesToNothingIsLimited(coding: String) throws {
         let empty: [UInt8] =
             switch coding {
             case "gzip": Self.bytes(Self.gzip) + [UInt8](repeating: 0, count: 200_000)
-            // Metadata blocks of no bytes; frames to be skipped.
+            // Empty metadata blocks, or skippable frames.
             case "br": [0x0C] + [UInt8](repeating: 0x06, count: 200_000)
             default: (0..<20_000).flatMap { _ in [0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 1, 2] as [UInt8] }
             }
@@ -233,13 +233,13 @@ struct BufferedBodyTests {
         #expect(Self.verdict(coding, bytewise, limit: 100) == "responseTooLarge")
     }
 
-    @Test func aBodyThatIsCutHasWhatFits() throws {
+    @Test func aTruncatedBodyHasTheBytesUpToTheLimit() throws {
         for (coding, bytes) in [
             ("", Array(Self.text)), ("gzip", Self.bytes(Self.gzip)), ("br", Self.bytes(Self.brotli)),
         ] {
             for limit in [0, 10, 30] {
                 var body = BufferedBody(limit: limit, cuts: true)
-                try body.begin(codings: ContentCoding.undone(coding), length: 1000)
+                try body.begin(codings: ContentCoding.toDecode(coding), length: 1000)
                 #expect(throws: PulseError.self) {
                     try bytes.withUnsafeBytes { try body.take($0) }
                     try body.finish()
@@ -248,7 +248,7 @@ struct BufferedBodyTests {
                 #expect(body.data == Self.text.prefix(limit))
             }
             var body = BufferedBody(limit: Self.text.count, cuts: true)
-            try body.begin(codings: ContentCoding.undone(coding), length: 1000)
+            try body.begin(codings: ContentCoding.toDecode(coding), length: 1000)
             try bytes.withUnsafeBytes { try body.take($0) }
             try body.finish()
             #expect(!body.isTruncated)
@@ -263,12 +263,12 @@ struct BufferedBodyTests {
         }
     }
 
-    @Test func aLengthBeyondTheLimitIsNotWaitedFor() {
+    @Test func aDeclaredLengthBeyondTheLimitFailsAtOnce() {
         var body = BufferedBody(limit: 10)
         let error = #expect(throws: PulseError.self) { try body.begin(codings: [], length: 11) }
         #expect(error?.kind == .responseTooLarge)
         #expect(throws: Never.self) { try body.begin(codings: [], length: 10) }
-        // How long it is without its coding, nobody has told.
+        // The decoded length is unknown.
         #expect(throws: Never.self) { try body.begin(codings: [.gzip], length: 11) }
     }
 }

@@ -42,10 +42,10 @@ struct HTTP1ConnectionPoolTests {
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = connection.begin()
         _ = connection.finish(idleLimit: idleLimit)
-        connections.giveBack(connection, mayRest: true, now: now)
+        connections.release(connection, isReusable: true, now: now)
     }
 
-    @Test func givesTheConnectionThatWasUsedLast() throws {
+    @Test func theMostRecentlyUsedConnectionIsTakenFirst() throws {
         let pairs = try [Pair(), Pair()]
         try rest(pairs[0], since: 1)
         try rest(pairs[1], since: 2)
@@ -55,7 +55,7 @@ struct HTTP1ConnectionPoolTests {
         #expect(pairs[0].isOpen)
     }
 
-    @Test func aConnectionThatHasRestedForTooLongIsClosed() throws {
+    @Test func aConnectionThatIsIdleForTooLongIsClosed() throws {
         let pairs = try [Pair(), Pair()]
         try rest(pairs[0], since: 0)
         try rest(pairs[1], since: 1)
@@ -63,12 +63,12 @@ struct HTTP1ConnectionPoolTests {
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
     }
 
-    /// One that is about to be closed makes way for the one below it, which is kept for longer.
+    /// A connection that its server may close soon is skipped for the next one, which is kept for longer.
     @Test(
         arguments: [
             (13.9, true, 1), (14, true, 0), (12.9, false, 1), (13, false, 0), (99, true, 0), (99.5, false, nil),
         ] as [(TimeInterval, Bool, Int?)])
-    func aConnectionThatItsServerMayBeAboutToCloseIsNotGiven(
+    func aConnectionThatItsServerMayCloseSoonIsNotTaken(
         now: TimeInterval, mayBeResent: Bool, expected: Int?
     ) throws {
         let pairs = try [Pair(), Pair()]
@@ -81,7 +81,7 @@ struct HTTP1ConnectionPoolTests {
         #expect(pairs[0].isOpen == (expected == 1))
     }
 
-    @Test func theIdleLimitIsTheLastThatTheServerTold() throws {
+    @Test func theIdleLimitIsTheServersLatest() throws {
         let pair = try Pair()
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         #expect(connection.idleLimit == .infinity)
@@ -92,7 +92,7 @@ struct HTTP1ConnectionPoolTests {
         }
     }
 
-    @Test func idleConnectionsAreClosedWhereOneTurnedOutStale() throws {
+    @Test func aStaleConnectionClosesTheOtherIdleOnes() throws {
         let pairs = try [Pair(), Pair()]
         for pair in pairs { try rest(pair, since: 1) }
         connections.dropIdle(origin)
@@ -101,41 +101,41 @@ struct HTTP1ConnectionPoolTests {
         connections.dropIdle(origin)
     }
 
-    @Test func numbersOfConnectionsThatAreGoneAreUsedAgain() throws {
+    @Test func idsOfRemovedConnectionsAreReused() throws {
         for _ in 0..<3 {
             let pairs = try [Pair(), Pair()]
             let both = try pairs.map { try connections.add($0.near, origin, remoteAddress: nil) }
             #expect(both.map(\.id).sorted() == [0, 1])
-            for connection in both { connections.giveBack(connection, mayRest: false, now: 1) }
+            for connection in both { connections.release(connection, isReusable: false, now: 1) }
         }
     }
 
-    @Test func theOldestGoWhereThereAreTooMany() throws {
+    @Test func theOldestIdleConnectionsAreClosedBeyondTheLimit() throws {
         let pairs = try (0..<5).map { _ in try Pair() }
         for (moment, pair) in pairs.enumerated() { try rest(pair, since: TimeInterval(moment)) }
         #expect(pairs.map(\.isOpen) == [false, false, true, true, true])
     }
 
-    @Test func aLateEndHitsNobodyElse() throws {
+    @Test func aLateEndDoesNotHitTheNextExchange() throws {
         let pair = try Pair()
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let turn = connection.begin()
+        let exchangeID = connection.begin()
         #expect(connection.finish())
-        connection.end(.cancelled, turn: turn)
+        connection.end(.cancelled, exchangeID: exchangeID)
         _ = connection.begin()
         try connection.check()
     }
 
-    @Test func anExchangeThatWasEndedWhileItReadLeavesItsConnectionUnfit() throws {
+    @Test func anExchangeThatEndedDuringAReadMakesItsConnectionUnusable() throws {
         let pair = try Pair()
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let turn = connection.begin()
-        connection.end(.cancelled, turn: turn)
+        let exchangeID = connection.begin()
+        connection.end(.cancelled, exchangeID: exchangeID)
         #expect(throws: HTTP1Connection.End.cancelled) { try connection.check() }
         #expect(!connection.finish())
     }
 
-    @Test func closingEndsAllAndRefusesMore() throws {
+    @Test func closingThePoolEndsAllExchangesAndRefusesNewOnes() throws {
         let pairs = try [Pair(), Pair()]
         try rest(pairs[0], since: 1)
         let busy = try connections.add(pairs[1].near, origin, remoteAddress: nil)
@@ -145,11 +145,11 @@ struct HTTP1ConnectionPoolTests {
         #expect(throws: CancellationError.self) { try connections.take(origin, now: 2) }
     }
 
-    // MARK: What the loop does
+    // MARK: Loop
 
     /// A loop that does nothing by itself.
     private final class Poller: Sendable {
-        // Unchecked: a C pointer, whose functions used here may be called at any time.
+        // Unchecked: a C pointer, whose functions used here are thread-safe.
         nonisolated(unsafe) let pointer: OpaquePointer
 
         init() throws {
@@ -163,10 +163,10 @@ struct HTTP1ConnectionPoolTests {
         }
     }
 
-    /// Waits with a request to be sent, of which `act` is told once the wait has begun.
+    /// Waits with a request to be sent, and calls `act` once the wait has begun.
     private func wait(
         on connection: HTTP1Connection, sending outgoing: [UInt8] = [7, 8], _ act: @escaping (HTTP1Connection) -> Void
-    ) async -> HTTP1Connection.News {
+    ) async -> HTTP1Connection.Events {
         await connection.wait(until: .infinity, sending: outgoing) { connection in
             act(connection)
             return true
@@ -178,8 +178,8 @@ struct HTTP1ConnectionPoolTests {
             .resume()
     }
 
-    /// The numbers of what the loop finds now.
-    private func events(_ poller: Poller) -> [UInt64] {
+    /// The numbers of the sockets that the loop finds ready.
+    private func readyNumbers(_ poller: Poller) -> [UInt64] {
         var numbers = [UInt64](repeating: 0, count: PULSE_LOOP_TURN)
         var count: Int32 = 0
         pulse_loop_wait(poller.pointer, 0)
@@ -187,52 +187,52 @@ struct HTTP1ConnectionPoolTests {
         return Array(numbers[..<Int(count)])
     }
 
-    /// Has the loop read what it finds; gives how much it has found.
+    /// Makes the loop read from the ready sockets. Returns their count.
     @discardableResult
     private func receiveAll(_ poller: Poller, room: Int = 64) -> Int {
-        let events = events(poller)
+        let events = readyNumbers(poller)
         withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { buffer in
             events.withUnsafeBufferPointer { connections.receive($0, with: buffer) }
         }
         return events.count
     }
 
-    /// A connection at rest over which the loop has sent a request and read its answer.
+    /// An idle connection on which the loop has sent a request and read its response.
     ///
     /// - Parameter act: what happens between the two.
-    private func restAfterACrowd(
-        _ pair: Pair, _ poller: Poller, room: Int = 64, answer: [UInt8] = [9], _ act: @escaping () -> Void = {}
+    private func idleAfterCrowdedExchange(
+        _ pair: Pair, _ poller: Poller, room: Int = 64, response: [UInt8] = [9], _ act: @escaping () -> Void = {}
     ) async throws -> HTTP1Connection {
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = connection.begin()
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             connection.sendOutgoing(poller.pointer)
-            #expect(send(pair.far, answer, answer.count, 0) == answer.count)
+            #expect(send(pair.far, response, response.count, 0) == response.count)
             act()
             #expect(receiveAll(poller, room: room) == 1)
         }
-        guard case .bytes = news.arrival else { throw CocoaError(.featureUnsupported) }
+        guard case .bytes = events.arrival else { throw CocoaError(.featureUnsupported) }
         #expect(connection.finish())
         var bytes: [UInt8] = [0, 0, 0]
         #expect(recv(pair.far, &bytes, 3, Int32(MSG_DONTWAIT)) == 2)
         return connection
     }
 
-    /// Sends a request in a crowd, of whose answer the loop must be told.
-    private func expectTheNextAnswer(over connection: HTTP1Connection, _ pair: Pair, _ poller: Poller) async {
+    /// Sends a request in the crowded manner, and expects an event for its response.
+    private func expectNextResponse(over connection: HTTP1Connection, _ pair: Pair, _ poller: Poller) async {
         _ = connection.begin()
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             connection.sendOutgoing(poller.pointer)
             #expect(send(pair.far, [7], 1, 0) == 1)
             if receiveAll(poller) == 0 { connection.end(.cancelled) }
         }
-        guard case .bytes([7]) = news.arrival else { return #expect(Bool(false), "\(news)") }
+        guard case .bytes([7]) = events.arrival else { return #expect(Bool(false), "\(events)") }
     }
 
     @Test func theLoopSendsAndReadsForAnExchange() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             connection.sendOutgoing(poller.pointer)
             var bytes: [UInt8] = [0, 0, 0]
             #expect(recv(pair.far, &bytes, 3, Int32(MSG_DONTWAIT)) == 2)
@@ -240,35 +240,35 @@ struct HTTP1ConnectionPoolTests {
             #expect(send(pair.far, [9], 1, 0) == 1)
             receive(connection)
         }
-        #expect(news.end == nil)
-        #expect(news.sent?.sentCount == 2)
-        guard case .bytes([9]) = news.arrival else { return #expect(Bool(false), "\(news)") }
+        #expect(events.end == nil)
+        #expect(events.sent?.sentCount == 2)
+        guard case .bytes([9]) = events.arrival else { return #expect(Bool(false), "\(events)") }
         try connection.check()
     }
 
-    @Test func aRequestWhoseExchangeWasEndedDoesNotLeave() async throws {
+    @Test func aRequestOfAnEndedExchangeIsNotSent() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let turn = connection.begin()
-        let news = await wait(on: connection) { connection in
-            connection.end(.cancelled, turn: turn)
+        let exchangeID = connection.begin()
+        let events = await wait(on: connection) { connection in
+            connection.end(.cancelled, exchangeID: exchangeID)
             connection.sendOutgoing(poller.pointer)
         }
-        #expect(news.end == .cancelled)
-        #expect(news.sent == nil)
-        // Open, and nothing to be read.
+        #expect(events.end == .cancelled)
+        #expect(events.sent == nil)
+        // The connection is open, with nothing to read.
         #expect(pair.isOpen)
     }
 
-    @Test func anExchangeThatIsEndedLaterKnowsThatItsRequestHasLeft() async throws {
+    @Test func anExchangeThatEndsAfterSendingKnowsThatItsRequestWasSent() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             connection.sendOutgoing(poller.pointer)
             connection.end(.timedOut)
         }
-        #expect(news.end == .timedOut)
-        #expect(news.sent?.sentCount == 2)
+        #expect(events.end == .timedOut)
+        #expect(events.sent?.sentCount == 2)
     }
 
     @Test func aRequestIsSentOnceHoweverOftenItsConnectionIsPosted() async throws {
@@ -283,112 +283,112 @@ struct HTTP1ConnectionPoolTests {
         #expect(recv(pair.far, &bytes, 8, Int32(MSG_DONTWAIT)) == 2)
     }
 
-    @Test func nothingIsReadBeforeTheRequestHasLeft() async throws {
+    @Test func nothingIsReadBeforeTheRequestIsSent() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         try rest(pair, since: 1)
         let connection = try #require(try connections.take(origin, now: 2))
         _ = connection.begin()
-        let news = await wait(on: connection) { connection in
-            // An event of the connection that had its number before.
+        let events = await wait(on: connection) { connection in
+            // An event of the connection that had this number before.
             receive(connection)
             #expect(send(pair.far, [9], 1, 0) == 1)
             receive(connection)
             connection.sendOutgoing(poller.pointer)
         }
-        #expect(news.end == .stale)
-        #expect(news.sent == nil && news.arrival == nil)
+        #expect(events.end == .stale)
+        #expect(events.sent == nil && events.arrival == nil)
     }
 
     @Test(arguments: [false, true])
-    func theTimeIsUpForARequestThatHasNotLeft(_ hasSomethingUnasked: Bool) async throws {
+    func anUnsentRequestTimesOut(_ hasSomethingUnasked: Bool) async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         if hasSomethingUnasked { #expect(send(pair.far, [9], 1, 0) == 1) }
-        let news = await connection.wait(until: 5, sending: [7]) { connection in
+        let events = await connection.wait(until: 5, sending: [7]) { connection in
             #expect(connection.checkTimeout(now: 4) == 5)
             #expect(connection.checkTimeout(now: 5) == .infinity)
             connection.sendOutgoing(poller.pointer)
             return true
         }
-        #expect(news.end == .timedOut)
-        #expect(news.sent == nil)
+        #expect(events.end == .timedOut)
+        #expect(events.sent == nil)
         #expect(pair.isOpen)
     }
 
     @Test(arguments: [false, true])
-    func anAnswerThatIsThereSavesAnExchangeWhoseTimeIsUp(_ isThere: Bool) async throws {
+    func anArrivedResponsePreventsATimeout(_ isThere: Bool) async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let news = await connection.wait(until: 5, sending: [7]) { connection in
+        let events = await connection.wait(until: 5, sending: [7]) { connection in
             connection.sendOutgoing(poller.pointer)
             if isThere { #expect(send(pair.far, [9], 1, 0) == 1) }
             #expect(connection.checkTimeout(now: 5) == .infinity)
             return true
         }
-        #expect(news.end == (isThere ? nil : .timedOut))
-        #expect(news.sent?.sentCount == 1)
+        #expect(events.end == (isThere ? nil : .timedOut))
+        #expect(events.sent?.sentCount == 1)
     }
 
-    @Test func whatCannotBeSentAtOnceIsWaitedFor() async throws {
+    @Test func theLoopWaitsForRoomToSend() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         let outgoing = [UInt8](repeating: 7, count: 4 << 20)
-        let news = await wait(on: connection, sending: outgoing) { connection in
+        let events = await wait(on: connection, sending: outgoing) { connection in
             connection.sendOutgoing(poller.pointer)
-            #expect(events(poller).isEmpty, "it has no room yet")
+            #expect(readyNumbers(poller).isEmpty, "it has no room yet")
             var bytes = outgoing
             while recv(pair.far, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
-            #expect(events(poller).count == 1)
+            #expect(readyNumbers(poller).count == 1)
             receive(connection)
         }
-        let sent = try #require(news.sent)
+        let sent = try #require(events.sent)
         #expect(sent.sentCount > 0 && sent.sentCount < outgoing.count)
-        #expect(sent.failure == nil && news.arrival == nil)
+        #expect(sent.failure == nil && events.arrival == nil)
     }
 
     @Test(arguments: [false, true])
-    func nothingIsSentWhereSomethingUnaskedHasCome(_ isClosed: Bool) async throws {
+    func nothingIsSentOnAConnectionWithUnsolicitedBytes(_ isClosed: Bool) async throws {
         let (pair, poller) = (try Pair(), try Poller())
         try rest(pair, since: 1)
         let connection = try #require(try connections.take(origin, now: 2))
         _ = connection.begin()
         #expect(isClosed ? shutdown(pair.far, Int32(SHUT_WR)) == 0 : send(pair.far, [9], 1, 0) == 1)
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
-        #expect(news.end == .stale)
-        #expect(news.sent == nil)
+        let events = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(events.end == .stale)
+        #expect(events.sent == nil)
         #expect(pair.isOpen)
         #expect(!connection.finish())
     }
 
     @Test(arguments: [false, true], [false, true])
-    func theLoopIsToldOfWhatComesAtRest(_ isClosed: Bool, _ isPosted: Bool) async throws {
+    func theLoopSeesUnsolicitedBytesOnAnIdleConnection(_ isClosed: Bool, _ isPosted: Bool) async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller)
+        let connection = try await idleAfterCrowdedExchange(pair, poller)
         let come = { _ = isClosed ? shutdown(pair.far, Int32(SHUT_WR)) : Int32(send(pair.far, [9], 1, 0)) }
         if !isPosted {
             come()
             #expect(receiveAll(poller) == 1)
         }
         _ = connection.begin()
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             if isPosted {
                 come()
                 #expect(receiveAll(poller) == 1)
             }
             connection.sendOutgoing(poller.pointer)
         }
-        #expect(news.end == .stale && news.sent == nil && news.arrival == nil)
+        #expect(events.end == .stale && events.sent == nil && events.arrival == nil)
     }
 
-    @Test func anEndThatComesWithTheAnswerIsNotForgotten() async throws {
+    @Test func anEndThatComesWithTheResponseIsNotLost() async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller) { shutdown(pair.far, Int32(SHUT_WR)) }
+        let connection = try await idleAfterCrowdedExchange(pair, poller) { shutdown(pair.far, Int32(SHUT_WR)) }
         _ = connection.begin()
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
-        #expect(news.end == .stale && news.sent == nil)
+        let events = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(events.end == .stale && events.sent == nil)
     }
 
-    @Test func anEndThatComesBeforeTheExchangeIsOverIsNotForgotten() async throws {
+    @Test func anEndThatComesBeforeTheExchangeIsOverIsNotLost() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = connection.begin()
@@ -401,136 +401,136 @@ struct HTTP1ConnectionPoolTests {
         #expect(receiveAll(poller) == 1)
         #expect(connection.finish())
         _ = connection.begin()
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
-        #expect(news.end == .stale && news.sent == nil)
+        let events = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(events.end == .stale && events.sent == nil)
     }
 
-    @Test func whatTheLoopHadNoRoomForIsNotForgotten() async throws {
+    @Test func bytesBeyondTheLoopsBufferAreNotLost() async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller, room: 4, answer: [1, 2, 3, 4, 5])
+        let connection = try await idleAfterCrowdedExchange(pair, poller, room: 4, response: [1, 2, 3, 4, 5])
         _ = connection.begin()
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
-        #expect(news.end == .stale && news.sent == nil)
+        let events = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(events.end == .stale && events.sent == nil)
     }
 
-    @Test func aWaitForRoomIsAWatchForOneEvent() async throws {
+    @Test func aWaitForWritabilityWatchesForOneEvent() async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller)
+        let connection = try await idleAfterCrowdedExchange(pair, poller)
         _ = connection.begin()
-        let news = await wait(on: connection, sending: [UInt8](repeating: 7, count: 4 << 20)) { connection in
+        let events = await wait(on: connection, sending: [UInt8](repeating: 7, count: 4 << 20)) { connection in
             connection.sendOutgoing(poller.pointer)
             #expect(send(pair.far, [9], 1, 0) == 1)
             receive(connection)
         }
-        #expect(try #require(news.sent).sentCount < 4 << 20)
+        #expect(try #require(events.sent).sentCount < 4 << 20)
         var bytes = [UInt8](repeating: 0, count: 4 << 20)
         while recv(pair.far, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
-        #expect(events(poller).count == 1)
+        #expect(readyNumbers(poller).count == 1)
         #expect(connection.finish())
-        await expectTheNextAnswer(over: connection, pair, poller)
+        await expectNextResponse(over: connection, pair, poller)
     }
 
-    @Test func theLoopLooksForWhatItWasNotToldOf() async throws {
+    @Test func theLoopChecksForMissedEvents() async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller)
+        let connection = try await idleAfterCrowdedExchange(pair, poller)
         #expect(send(pair.far, [9], 1, 0) == 1)
         _ = connection.begin()
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
-        #expect(news.end == .stale && news.sent == nil)
+        let events = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(events.end == .stale && events.sent == nil)
     }
 
-    @Test func theLoopIsToldOfEachAnswerOfACrowd() async throws {
+    @Test func theLoopSeesEachResponseInTheCrowdedManner() async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller)
-        for turn in 2..<5 {
-            #expect(connection.begin() == 2 * turn - 1)
-            let news = await wait(on: connection) { connection in
+        let connection = try await idleAfterCrowdedExchange(pair, poller)
+        for round in 2..<5 {
+            #expect(connection.begin() == 2 * round - 1)
+            let events = await wait(on: connection) { connection in
                 connection.sendOutgoing(poller.pointer)
-                #expect(events(poller).isEmpty)
-                #expect(send(pair.far, [UInt8(turn)], 1, 0) == 1)
+                #expect(readyNumbers(poller).isEmpty)
+                #expect(send(pair.far, [UInt8(round)], 1, 0) == 1)
                 #expect(receiveAll(poller) == 1)
             }
-            guard case .bytes([UInt8(turn)]) = news.arrival else { return #expect(Bool(false), "\(news)") }
+            guard case .bytes([UInt8(round)]) = events.arrival else { return #expect(Bool(false), "\(events)") }
             #expect(connection.finish())
         }
     }
 
-    @Test func whoeverLooksItselfWakesNoLoop() async throws {
+    @Test func aPollingSenderDoesNotWakeTheLoop() async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller)
+        let connection = try await idleAfterCrowdedExchange(pair, poller)
         _ = connection.begin(unseenBy: poller.pointer)
         #expect(send(pair.far, [9], 1, 0) == 1)
-        #expect(events(poller).isEmpty)
+        #expect(readyNumbers(poller).isEmpty)
         var byte: UInt8 = 0
         #expect(recv(pair.near, &byte, 1, 0) == 1)
         #expect(connection.finish())
-        await expectTheNextAnswer(over: connection, pair, poller)
+        await expectNextResponse(over: connection, pair, poller)
     }
 
-    @Test func aWatchForOneEventIsNoneForAll() async throws {
+    @Test func aOneShotWatchReportsOneEvent() async throws {
         let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await restAfterACrowd(pair, poller)
+        let connection = try await idleAfterCrowdedExchange(pair, poller)
         _ = connection.begin()
         #expect(connection.watch(poller.pointer, orWriting: false))
         #expect(send(pair.far, [9], 1, 0) == 1)
-        #expect(events(poller).count == 1)
+        #expect(readyNumbers(poller).count == 1)
         #expect(send(pair.far, [9], 1, 0) == 1)
-        #expect(events(poller).isEmpty)
+        #expect(readyNumbers(poller).isEmpty)
         var bytes: [UInt8] = [0, 0]
         #expect(recv(pair.near, &bytes, 2, 0) == 2)
         #expect(connection.finish())
-        await expectTheNextAnswer(over: connection, pair, poller)
+        await expectNextResponse(over: connection, pair, poller)
     }
 
-    @Test func whatANewConnectionBringsIsItsAnswer() async throws {
+    @Test func theFirstBytesOfANewConnectionAreItsResponse() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = connection.begin()
         #expect(send(pair.far, [9], 1, 0) == 1)
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             connection.sendOutgoing(poller.pointer)
             receive(connection)
         }
-        #expect(news.sent?.sentCount == 2)
-        guard case .bytes([9]) = news.arrival else { return #expect(Bool(false), "\(news)") }
+        #expect(events.sent?.sentCount == 2)
+        guard case .bytes([9]) = events.arrival else { return #expect(Bool(false), "\(events)") }
     }
 
-    @Test func aFailureOfSendingEndsTheWait() async throws {
+    @Test func aSendFailureEndsTheWait() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         shutdown(pair.near, Int32(SHUT_WR))
-        let news = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
-        #expect(news.sent?.failure?.number == EPIPE)
-        #expect(news.sent?.sentCount == 0)
-        #expect(news.end == nil)
+        let events = await wait(on: connection) { $0.sendOutgoing(poller.pointer) }
+        #expect(events.sent?.failure?.number == EPIPE)
+        #expect(events.sent?.sentCount == 0)
+        #expect(events.end == nil)
     }
 
-    @Test func theLoopSeesTheEnd() async throws {
+    @Test func theLoopSeesTheEndOfAConnection() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             connection.sendOutgoing(poller.pointer)
             shutdown(pair.far, Int32(SHUT_WR))
             receive(connection)
         }
-        guard case .end = news.arrival else { return #expect(Bool(false), "\(news)") }
+        guard case .end = events.arrival else { return #expect(Bool(false), "\(events)") }
     }
 
-    @Test func theLoopSeesAReset() async throws {
+    @Test func theLoopSeesAConnectionReset() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
-        let news = await wait(on: connection) { connection in
+        let events = await wait(on: connection) { connection in
             connection.sendOutgoing(poller.pointer)
-            // With something unread in it.
+            // Closes with unread bytes.
             shutdown(pair.far, Int32(SHUT_RDWR))
             dup2(open("/dev/null", O_RDWR), pair.far)
             receive(connection)
         }
-        guard case .broken(let failure) = news.arrival else { return #expect(Bool(false), "\(news)") }
+        guard case .broken(let failure) = events.arrival else { return #expect(Bool(false), "\(events)") }
         #expect(failure.number == ECONNRESET)
     }
 
-    @Test func newsIsToldOnce() async throws {
+    @Test func anEventIsDeliveredOnce() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try connections.add(pair.near, origin, remoteAddress: nil)
         _ = await wait(on: connection) { connection in
@@ -538,26 +538,26 @@ struct HTTP1ConnectionPoolTests {
             #expect(send(pair.far, [9], 1, 0) == 1)
             receive(connection)
         }
-        let news = await connection.wait(until: .infinity) { connection in
+        let events = await connection.wait(until: .infinity) { connection in
             receive(connection)
             return true
         }
-        #expect(news.sent == nil && news.arrival == nil && news.end == nil)
+        #expect(events.sent == nil && events.arrival == nil && events.end == nil)
     }
 
     @Test func theLoopStaysAwakeWhileItHasSomethingToSend() throws {
         let pair = try Pair()
         let (commands, connection) = (CurlCommandQueue(), try connections.add(pair.near, origin, remoteAddress: nil))
-        #expect(commands.mayFallAsleep())
-        #expect(commands.post(connection), "somebody must wake it")
+        #expect(commands.mayBlock())
+        #expect(commands.post(connection), "the caller must wake it")
         #expect(!commands.post(connection), "it is awake")
-        #expect(!commands.mayFallAsleep())
+        #expect(!commands.mayBlock())
         #expect(commands.sends().count == 2)
         #expect(commands.sends().isEmpty)
-        #expect(commands.mayFallAsleep())
+        #expect(commands.mayBlock())
     }
 
-    @Test func theLoopSendsWhereMoreThanAFewAreUnderWay() {
+    @Test func theLoopSendsWhenManyExchangesAreUnderWay() {
         let connections = HTTP1ConnectionPool(limit: 4, few: 2, CurlSpinPolicy(isAlwaysOn: true))
         #expect((0..<4).map { _ in connections.enter() } == [.hasty, .usual, .crowded, .crowded])
         #expect(connections.isShared)
@@ -566,12 +566,12 @@ struct HTTP1ConnectionPoolTests {
         #expect(connections.enter() == .usual)
     }
 
-    @Test func whatTheLoopCannotWatchEndsTheExchange() async throws {
+    @Test func anUnwatchableSocketEndsTheExchange() async throws {
         let poller = try Poller()
-        // epoll refuses what is always ready.
+        // epoll refuses files that are always ready.
         let connection = try connections.add(open("/dev/null", O_RDWR), origin, remoteAddress: nil)
-        let news = await connection.wait(until: .infinity) { $0.watch(poller.pointer, orWriting: false) }
-        #expect(news.end == .unwatched)
+        let events = await connection.wait(until: .infinity) { $0.watch(poller.pointer, orWriting: false) }
+        #expect(events.end == .unwatched)
     }
 
     @Test func onlyAnEarlierDeadlineWakesTheLoop() {

@@ -16,13 +16,13 @@ struct HTTP1ExchangeWireTests {
             mayBeResent: true)
     }
 
-    /// Whatever the client would do with it: that is decided above.
+    /// This holds even for a request that the client would resend: that is decided above.
     @Test(arguments: [0, 4], [false, true])
-    func aRequestWhoseConnectionDiesIsSentOnce(few: Int, mayBeResent: Bool) async throws {
+    func aRequestOnALostConnectionIsSentOnce(few: Int, mayBeResent: Bool) async throws {
         try await MockServer.run { server in
             server.fallback { request in
                 guard request.path != "/deadly" else { return .unanswered }
-                // All three are under way at a time.
+                // All three are under way at the same time.
                 _ = try? await server.wait { $0.requests.count >= 3 }
                 return .text("well")
             }
@@ -40,16 +40,16 @@ struct HTTP1ExchangeWireTests {
                 return failure?.phase == .maybeSent && failure?.isStaleConnection == true
             }
             #expect(server.requests.filter { $0.path == "/deadly" }.count == 1)
-            // The other two may be as dead.
+            // The other two may be stale too.
             let later = try await transport.send(Self.request("well", server))
             #expect(later.timings?.isConnectionReused == false)
             await transport.shutdown()
         }
     }
 
-    /// The connection was made for the request, so that it is not the connection that was stale.
+    /// The connection is new, so it was not stale.
     @Test(arguments: [0, 4])
-    func aNewConnectionThatDiesIsNotStale(few: Int) async throws {
+    func aLostNewConnectionIsNotStale(few: Int) async throws {
         try await MockServer.run { server in
             server.fallback { _ in .unanswered }
             let transport = CurlTransport(64, library: .system, few: few)
@@ -64,7 +64,7 @@ struct HTTP1ExchangeWireTests {
     }
 
     @Test(arguments: [0, 4])
-    func anAnswerThatHasBegunIsNoSignOfAStaleConnection(few: Int) async throws {
+    func aPartialResponseDoesNotMeanAStaleConnection(few: Int) async throws {
         try await MockServer.run { server in
             server.fallback { request in
                 request.path == "/cut" ? .text("0123456789").truncated(after: 3) : .text("well")
@@ -81,9 +81,9 @@ struct HTTP1ExchangeWireTests {
         }
     }
 
-    /// Whichever of the two was used last, and is tried first.
+    /// The most recently used of the two is tried first.
     @Test(arguments: [0, 4], [0, 1])
-    func aConnectionThatWasClosedAtRestMakesWayForTheNextOne(_ few: Int, _ closed: Int) async throws {
+    func aClosedIdleConnectionIsSkippedForTheNextOne(_ few: Int, _ closed: Int) async throws {
         try await MockServer.run { server in
             server.fallback { request in
                 _ = try? await server.wait { $0.requests.count >= 2 }
@@ -105,7 +105,7 @@ struct HTTP1ExchangeWireTests {
     }
 
     @Test(arguments: [0, 4])
-    func aRequestWhoseAnswerComesInPiecesIsSentOnce(_ few: Int) async throws {
+    func aRequestWithAFragmentedResponseIsSentOnce(_ few: Int) async throws {
         try await MockServer.run { server in
             server.fallback { request in
                 request.path == "/first" ? .text("abc").dripping(20, every: 0.001) : .text("second")
@@ -119,9 +119,9 @@ struct HTTP1ExchangeWireTests {
         }
     }
 
-    @Test func theHostComesFirst() async throws {
+    @Test func theHostFieldComesFirst() async throws {
         try await MockServer.run { server in
-            server.fallback { _ in .text("answer") }
+            server.fallback { _ in .text("response") }
             let transport = CurlTransport()
             _ = try await transport.send(Self.request("first", server))
             #expect(server.requests.first?.headers.first?.name == "Host")

@@ -38,7 +38,7 @@ struct HTTP1RequestTests {
             ("http://a.test:/", "/", "a.test"), ("http://[fe80::80]/", "/", "[fe80::80]"),
             ("http://[::1]:80/", "/", "[::1]"), ("http://a.test:8080/", "/", "a.test:8080"),
         ])
-    func writesTargetAndHost(url: String, target: String, host: String) throws {
+    func aRequestHasItsTargetAndHost(url: String, target: String, host: String) throws {
         #expect(
             try Self.bytes(url) == "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
     }
@@ -49,27 +49,27 @@ struct HTTP1RequestTests {
             ("DELETE", .none, "\r\n"), ("GET", .bytes(Data("ab".utf8)), "Content-Length: 2\r\n\r\nab"),
             ("PUT", .bytes(Data()), "Content-Length: 0\r\n\r\n"),
         ] as [(String, TransportRequest.Body, String)])
-    func framesTheBodyItself(method: String, body: TransportRequest.Body, end: String) throws {
-        let told = ["content-length": "7", "Transfer-Encoding": "chunked", "Accept-Encoding": "identity"]
-        let text = try Self.bytes("http://a.test/", method, told, body: body)
+    func theRequestFramesItsBody(method: String, body: TransportRequest.Body, end: String) throws {
+        let fields = ["content-length": "7", "Transfer-Encoding": "chunked", "Accept-Encoding": "identity"]
+        let text = try Self.bytes("http://a.test/", method, fields, body: body)
         #expect(text == "\(method) / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: identity\r\n" + end)
     }
 
-    @Test func asksForNoCodingOfARange() throws {
+    @Test func aRangeRequestAcceptsNoCoding() throws {
         let text = try Self.bytes("http://a.test/", "GET", ["range": "bytes=0-"])
         #expect(text == "GET / HTTP/1.1\r\nHost: a.test\r\nrange: bytes=0-\r\nAccept-Encoding: identity\r\n\r\n")
         let asked = try Self.bytes("http://a.test/", "GET", ["Accept-Encoding": "br"])
         #expect(asked == "GET / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: br\r\n\r\n")
     }
 
-    @Test func connectsToTheServerOfItsURLWhateverTheFieldSays() throws {
+    @Test func theHostFieldDoesNotChangeTheServer() throws {
         let request = try #require(try Self.request("http://a.test:81/b?c", "HEAD", ["Host": "b.test"]))
         #expect(request.server == "http://a.test:81/")
         #expect(request.isHead)
         #expect(try Self.request("http://a.test/")?.isHead == false)
     }
 
-    @Test func writesTheCallersFields() throws {
+    @Test func theCallersFieldsAreSent() throws {
         let text = try Self.bytes("http://a.test/", "GET", ["host": "b.test", "Accept-Encoding": ""])
         #expect(text == "GET / HTTP/1.1\r\nhost: b.test\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
         #expect(try Self.bytes("http://a.test/", "GET", ["X": ""])?.contains("\r\nX: \r\n") == true)
@@ -82,7 +82,7 @@ struct HTTP1RequestTests {
             "https://a.test/", "http://user@a.test/", "http://user:pass@a.test/", "http://%61.test/", "ws://a.test/",
             "http://[fe80::1%25eth0]/",
         ])
-    func leavesOtherURLsToLibcurl(url: String) throws {
+    func unusualURLsAreLeftToLibcurl(url: String) throws {
         #expect(try Self.bytes(url) == nil)
     }
 
@@ -91,11 +91,11 @@ struct HTTP1RequestTests {
             ["Expect": "100-continue"], ["TE": "trailers"], ["upgrade": "x"], ["Connection": "close"],
             ["Trailer": "X"],
         ])
-    func leavesFieldsAboutTheConnectionToLibcurl(fields: [String: String]) throws {
+    func connectionFieldsAreLeftToLibcurl(fields: [String: String]) throws {
         #expect(try Self.bytes("http://a.test/", "GET", fields) == nil)
     }
 
-    @Test func leavesProxiesAndLargeBodiesToLibcurl() throws {
+    @Test func proxiesAndLargeBodiesAreLeftToLibcurl() throws {
         let url = "http://a.test/"
         #expect(try Self.bytes(url, proxy: .http(host: "p", port: 1)) == nil)
         #expect(try Self.bytes(url, hasNoProxyAround: false) == nil)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct HTTP1ResponseParserTests {
-    /// An answer, and what is to be read of it.
+    /// A response, and the expected result of parsing it.
     struct Whole: Sendable, CustomTestStringConvertible {
         let text: String
         var status = 200
@@ -41,7 +41,7 @@ struct HTTP1ResponseParserTests {
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n00a ; x=y\r\n0123456789\r\nA;z\n0123456789\n0\r\nT: 1\r\n\r\n",
             body: "01234567890123456789"),
         Whole(text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        // Who reads the length instead would take the rest for another answer.
+        // A parser that uses the length would take the rest for another response.
         Whole(
             text: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
             body: "x", keeps: false),
@@ -74,7 +74,7 @@ struct HTTP1ResponseParserTests {
             text: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
             body: "x", keeps: false),
         Whole(text: "HTTP/1.1 200 OK\r\nConnection:,a,close\r\nContent-Length: 1\r\n\r\nx", body: "x", keeps: false),
-        // What an interim head says about a body and the connection is about nothing.
+        // The framing fields of an interim head have no effect.
         Whole(
             text:
                 "HTTP/1.1 103 A\r\nConnection: close\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 B\r\nContent-Length: 1\r\n\r\nx",
@@ -89,11 +89,11 @@ struct HTTP1ResponseParserTests {
     ]
 
     @Test(arguments: whole)
-    func readsTheSameWhicheverWayAnAnswerIsSplit(_ answer: Whole) throws {
-        let bytes = Array(answer.text.utf8)
-        try expect(answer, in: [bytes[...]])
-        try expect(answer, in: bytes.indices.map { bytes[$0...$0] })
-        for split in bytes.indices { try expect(answer, in: [bytes[..<split], bytes[split...]]) }
+    func aResponseIsParsedTheSameAtEverySplit(_ response: Whole) throws {
+        let bytes = Array(response.text.utf8)
+        try expect(response, in: [bytes[...]])
+        try expect(response, in: bytes.indices.map { bytes[$0...$0] })
+        for split in bytes.indices { try expect(response, in: [bytes[..<split], bytes[split...]]) }
         let randomness = SeededRandomness(seed: 7)
         for _ in 0..<50 {
             var pieces: [ArraySlice<UInt8>] = []
@@ -103,29 +103,29 @@ struct HTTP1ResponseParserTests {
                 pieces.append(rest.prefix(count))
                 rest = rest.dropFirst(count)
             }
-            try expect(answer, in: pieces)
+            try expect(response, in: pieces)
         }
     }
 
-    private func expect(_ answer: Whole, in pieces: [ArraySlice<UInt8>]) throws {
-        var reader = HTTP1ResponseParser(isHead: answer.isHead, limit: 100)
+    private func expect(_ response: Whole, in pieces: [ArraySlice<UInt8>]) throws {
+        var reader = HTTP1ResponseParser(isHead: response.isHead, limit: 100)
         for piece in pieces { try piece.withUnsafeBytes { try reader.read($0) } }
-        if answer.endsWithConnection {
+        if response.endsWithConnection {
             #expect(!reader.isComplete)
             #expect(try reader.readEnd())
         }
         #expect(reader.isComplete)
-        #expect(reader.head?.statusCode == answer.status)
-        #expect(reader.body.data == Data(answer.body.utf8))
-        #expect(reader.keepsConnection == answer.keeps)
+        #expect(reader.head?.statusCode == response.status)
+        #expect(reader.body.data == Data(response.body.utf8))
+        #expect(reader.keepsConnection == response.keeps)
         #expect(!reader.hasSurplus)
     }
 
     @Test(arguments: whole.filter { !$0.endsWithConnection })
-    func noPartOfAnAnswerIsAWholeOne(_ answer: Whole) throws {
-        let bytes = Array(answer.text.utf8)
+    func noPrefixOfAResponseIsComplete(_ response: Whole) throws {
+        let bytes = Array(response.text.utf8)
         for count in bytes.indices {
-            var reader = HTTP1ResponseParser(isHead: answer.isHead, limit: 100)
+            var reader = HTTP1ResponseParser(isHead: response.isHead, limit: 100)
             try bytes[..<count].withUnsafeBytes { try reader.read($0) }
             #expect(!reader.isComplete)
             #expect(reader.hasBegun == (count > 0))
@@ -134,26 +134,26 @@ struct HTTP1ResponseParserTests {
     }
 
     @Test(arguments: whole.filter(\.endsWithConnection))
-    func anAnswerWithoutALengthIsWholeOnceItsHeadIs(_ answer: Whole) throws {
-        let bytes = Array(answer.text.utf8)
+    func aResponseWithoutALengthIsCompleteAtAnyEndAfterItsHead(_ response: Whole) throws {
+        let bytes = Array(response.text.utf8)
         for count in 0...bytes.count {
             var reader = HTTP1ResponseParser(isHead: false, limit: 100)
             try bytes[..<count].withUnsafeBytes { try reader.read($0) }
             #expect(!reader.isComplete)
-            #expect(try reader.readEnd() == (count >= bytes.count - answer.body.utf8.count))
+            #expect(try reader.readEnd() == (count >= bytes.count - response.body.utf8.count))
             #expect(!reader.keepsConnection)
         }
     }
 
     @Test(arguments: whole.filter { !$0.endsWithConnection })
-    func whatComesAfterTheEndEndsTheConnection(_ answer: Whole) throws {
+    func bytesAfterTheEndPreventReuse(_ response: Whole) throws {
         for surplus in ["\n", "HTTP/1.1 200 OK\r\n\r\n"] {
-            let bytes = Array((answer.text + surplus).utf8)
+            let bytes = Array((response.text + surplus).utf8)
             for split in bytes.indices {
-                var reader = HTTP1ResponseParser(isHead: answer.isHead, limit: 100)
+                var reader = HTTP1ResponseParser(isHead: response.isHead, limit: 100)
                 for piece in [bytes[..<split], bytes[split...]] { try piece.withUnsafeBytes { try reader.read($0) } }
-                #expect(reader.body.data == Data(answer.body.utf8))
-                #expect(reader.head?.statusCode == answer.status)
+                #expect(reader.body.data == Data(response.body.utf8))
+                #expect(reader.head?.statusCode == response.status)
                 #expect(reader.hasSurplus)
                 #expect(!reader.keepsConnection)
             }
@@ -189,14 +189,14 @@ struct HTTP1ResponseParserTests {
         .map { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + $0 } + HeadTable.refused
 
     @Test(arguments: malformed)
-    func refusesWhatLeavesOpenWhereItEnds(_ text: String) throws {
+    func aResponseWithAnAmbiguousEndIsRejected(_ text: String) throws {
         let bytes = Array(text.utf8)
         for split in bytes.indices {
             #expect(throws: HTTP1ResponseParser.Malformed.self) {
                 var reader = HTTP1ResponseParser(isHead: false, limit: 100)
                 try bytes[..<split].withUnsafeBytes { try reader.read($0) }
                 try bytes[split...].withUnsafeBytes { try reader.read($0) }
-                // What is no chunk may look like the end of one so far.
+                // An invalid chunk line may look complete so far.
                 guard !reader.isComplete else { return }
                 _ = try bytes[bytes.endIndex...].withUnsafeBytes { try reader.read($0) }
             }
@@ -204,15 +204,15 @@ struct HTTP1ResponseParserTests {
     }
 
     @Test(arguments: HeadTable.read.indices)
-    func readsEachRowOfTheTableWhicheverWayItIsSplit(index: Int) throws {
+    func eachHeadOfTheTableIsParsedAtEverySplit(index: Int) throws {
         let row = HeadTable.read[index]
         let status = row.head.dropFirst(9).prefix(3)
         let whole = Whole(
             text: row.head + row.content.sent, status: Int(status) ?? 0, body: row.content.read,
             keeps: !row.isAmbiguous && row.body != .rest && !row.head.hasPrefix("HTTP/1.0"),
             endsWithConnection: row.body == .rest)
-        try readsTheSameWhicheverWayAnAnswerIsSplit(whole)
-        if row.body != .rest { try noPartOfAnAnswerIsAWholeOne(whole) }
+        try aResponseIsParsedTheSameAtEverySplit(whole)
+        if row.body != .rest { try noPrefixOfAResponseIsComplete(whole) }
     }
 
     @Test(
@@ -222,7 +222,7 @@ struct HTTP1ResponseParserTests {
             "Transfer-Encoding: chunked\r\n\r\n0\r\n" + String(repeating: "X: a\r\n", count: 80 << 10),
             "Transfer-Encoding: chunked\r\n\r\n1;" + String(repeating: "x", count: 20 << 10),
         ])
-    func boundsWhatAHeadTakes(_ rest: String) {
+    func theSizeOfAHeadIsBounded(_ rest: String) {
         let interim = rest.hasPrefix("\r\n")
         let bytes = Array(("HTTP/1.1 \(interim ? 103 : 200) OK\r\n" + rest).utf8)
         for size in [1000, bytes.count] {
@@ -235,7 +235,7 @@ struct HTTP1ResponseParserTests {
         }
     }
 
-    @Test func aHeadMayTakeAllThatIsAllowed() throws {
+    @Test func aHeadUpToTheLimitIsAccepted() throws {
         let (start, end) = ("HTTP/1.1 204 No\r\nX: ", "\r\n\r\n")
         let padding = String(repeating: "a", count: HTTP1ResponseParser.headLimit - start.utf8.count - end.utf8.count)
         var reader = HTTP1ResponseParser(isHead: false, limit: 100)

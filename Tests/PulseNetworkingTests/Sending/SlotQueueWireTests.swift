@@ -11,10 +11,11 @@ import Testing
 @testable import PulseNetworking
 @testable import PulseTransports
 
-/// What waits for a connection is on this side: the host has not seen it, and it is not the host's time.
+/// A request that waits for a slot is still in this process: the host has not seen it, and the wait is not the host's
+/// time.
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
-struct SlotLineWireTests {
-    /// One slot, which somebody holds.
+struct SlotQueueWireTests {
+    /// One slot, which is in use.
     private struct Stage {
         let clock = TestClock()
         let server: MockServer
@@ -36,7 +37,7 @@ struct SlotLineWireTests {
             try await server.requests(atLeast: 1)
         }
 
-        /// A call that waits in the line.
+        /// A call that waits for the slot.
         func waiting(
             _ method: HTTPMethod = .get, _ options: RequestOptions = RequestOptions()
         ) -> Task<PulseResponse, any Error> {
@@ -61,9 +62,9 @@ struct SlotLineWireTests {
         var count: Int { server.requests.count { $0.path == "/data" } }
     }
 
-    /// Trap: calls that never left open the circuit of a host that is well.
+    /// Trap: unsent calls open the circuit of a healthy host.
     @Test(arguments: [false, true])
-    func aDeadlineThatStrikesInTheLineIsNoFailureOfTheHost(isSent: Bool) async throws {
+    func aDeadlineThatExpiresInTheSlotQueueIsNoFailureOfTheHost(isSent: Bool) async throws {
         try await MockServer.run { server in
             server.on(.get, "/data") { _ in .raw([.stall]) }
             let breaker = CircuitBreakerPlugin(failureThreshold: 1)
@@ -83,7 +84,7 @@ struct SlotLineWireTests {
         }
     }
 
-    @Test func norIsOneThatStrikesInAPluginsLastLook() async throws {
+    @Test func aDeadlineThatExpiresInAWillSendHookIsNoFailureOfTheHost() async throws {
         try await MockServer.run { server in
             let breaker = CircuitBreakerPlugin(failureThreshold: 1)
             let stage = try await Stage(server, plugins: [breaker, Looking()])
@@ -101,7 +102,7 @@ struct SlotLineWireTests {
         }
     }
 
-    @Test func aLongWaitInTheLineMakesNoSlowCall() async throws {
+    @Test func aLongWaitInTheSlotQueueMakesNoSlowCall() async throws {
         try await MockServer.run { server in
             server.on(.get, "/data") { _ in .text("data") }
             let window = CircuitBreakerPolicy.RateWindow(calls: 1, minimumCalls: 1, slowCallDuration: 10)
@@ -116,15 +117,15 @@ struct SlotLineWireTests {
         }
     }
 
-    /// Nor does a copy count as one that has left before it does.
-    @Test func whatStandsInTheLineIsNotCopied() async throws {
+    /// Nor does a copy count as sent before it is.
+    @Test func aRequestInTheSlotQueueIsNotHedged() async throws {
         try await MockServer.run { server in
             let hold = Locked(false)
             server.on(.get, "/data") { _ in hold.withLock { $0 } ? .raw([.stall]) : .text("data") }
             let hedging = HedgingPlugin(delay: .fixed(1), maximumCopies: 8)
             let warm = PulseClient(
                 configuration: PulseConfiguration.patient(with: server), plugins: [hedging], events: PulseEventBus())
-            // Enough for all copies that there may be.
+            // Enough for all possible copies.
             for _ in 0..<160 { _ = try await warm.rawRequest(Request<Data>(.get, "/data")) }
             await warm.shutdown()
             hold.withLock { $0 = true }
@@ -142,9 +143,9 @@ struct SlotLineWireTests {
                 await stage.clock.sleepers(atLeast: 1)
                 await stage.clock.advance(by: 1)
             }
-            // The first copy, behind which another would only wait too.
+            // The first copy waits; another one would only wait behind it.
             #expect(stage.transport.waiterCount(server.baseURL) == 1)
-            // Asked before the cancellation, which may free the connection a moment before it reaches the copy.
+            // Checked before the cancellation, which may free the connection a moment before it reaches the copy.
             #expect(stage.count == 1)
             call.cancel()
             _ = await call.result
@@ -152,8 +153,8 @@ struct SlotLineWireTests {
         }
     }
 
-    /// It has left after all.
-    @Test func aPOSTThatIsLostAfterTheLineIsNotSentAgain() async throws {
+    /// The request was sent in the end.
+    @Test func aPOSTThatIsLostAfterTheSlotQueueIsNotResent() async throws {
         try await MockServer.run { server in
             server.on(.post, "/data") { _ in .raw([.reset]) }
             let eager = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
@@ -167,7 +168,7 @@ struct SlotLineWireTests {
     }
 }
 
-/// Takes its time over what is sent, until the task is cancelled.
+/// Delays a request until the task is cancelled.
 private struct Looking: PulsePlugin {
     let identifier = "looking"
 
